@@ -1,0 +1,166 @@
+//! Canonical binary Ion 1.0: the form in which rows are stored.
+
+pub mod pad;
+pub mod symtab;
+pub mod timestamp;
+pub mod varuint;
+
+pub use symtab::SymbolTable;
+
+use crate::error::{Error, Result};
+
+/// The high nibble of a type byte.
+pub mod kind {
+    #![allow(missing_docs)]
+    pub const NULL: u8 = 0x0;
+    pub const BOOL: u8 = 0x1;
+    pub const UINT: u8 = 0x2;
+    pub const NEGINT: u8 = 0x3;
+    pub const FLOAT: u8 = 0x4;
+    pub const DECIMAL: u8 = 0x5;
+    pub const TIMESTAMP: u8 = 0x6;
+    pub const SYMBOL: u8 = 0x7;
+    pub const STRING: u8 = 0x8;
+    pub const CLOB: u8 = 0x9;
+    pub const BLOB: u8 = 0xA;
+    pub const LIST: u8 = 0xB;
+    pub const SEXP: u8 = 0xC;
+    pub const STRUCT: u8 = 0xD;
+    pub const ANNOTATION: u8 = 0xE;
+}
+
+/// The type byte of null, the only null that is written.
+pub const NULL: u8 = 0x0F;
+/// The type byte of `false`.
+pub const FALSE: u8 = 0x10;
+/// The type byte of `true`.
+pub const TRUE: u8 = 0x11;
+/// The Ion 1.0 binary version marker.
+pub const BVM: [u8; 4] = [0xE0, 0x01, 0x00, 0xEA];
+
+/// Whether `data` starts with a binary version marker (first and fourth byte decide).
+pub fn is_bvm(data: &[u8]) -> bool {
+    matches!(data, [0xE0, _, _, 0xEA, ..])
+}
+
+/// Where one value lies: what its type byte and length say, checked against the bytes at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// High nibble of the type byte, see [`kind`].
+    pub kind: u8,
+    /// Low nibble of the type byte.
+    pub low: u8,
+    /// Offset of the content in the slice that was given.
+    pub body: usize,
+    /// Offset of the first byte after the value.
+    pub end: usize,
+}
+
+impl Header {
+    /// Whether the value is a null of its type (`0F` and its kin).
+    pub fn is_null(&self) -> bool {
+        self.low == 15
+    }
+
+    /// Whether the value is padding: type 0, not null.
+    pub fn is_pad(&self) -> bool {
+        self.kind == kind::NULL && self.low != 15
+    }
+}
+
+/// Reads the header of the value at `at`; the whole value is guaranteed to lie inside `data`.
+#[inline]
+pub fn header(data: &[u8], at: usize) -> Result<Header> {
+    let Some(&first) = data.get(at) else {
+        return Err(Error::corrupt("ion", at, "a value was expected, the data ends"));
+    };
+    let (kind, low) = (first >> 4, first & 0x0F);
+    let (body, length) = match low {
+        _ if first == TRUE => (at + 1, 0),
+        15 => (at + 1, 0),
+        14 => {
+            let (length, next) = varuint::read(data, at + 1)?;
+            (next, length)
+        }
+        low => (at + 1, u64::from(low)),
+    };
+    let available = (data.len() - body.min(data.len())) as u64;
+    if length > available {
+        return Err(Error::corrupt(
+            "ion",
+            at,
+            format!("a value of {length} bytes overruns its container, {available} are left"),
+        ));
+    }
+    Ok(Header { kind, low, body, end: body + length as usize })
+}
+
+/// Appends a type byte and a minimal length to `out`.
+#[inline]
+pub fn put_header(out: &mut Vec<u8>, kind: u8, length: usize) {
+    if length < 14 {
+        out.push(kind << 4 | length as u8);
+    } else {
+        out.push(kind << 4 | 14);
+        varuint::put(out, length as u64);
+    }
+}
+
+/// Number of bytes that [`put_header`] writes for a content of `length` bytes.
+#[inline]
+pub fn header_size(length: usize) -> usize {
+    if length < 14 { 1 } else { 1 + varuint::size(length as u64) }
+}
+
+/// Appends an unsigned magnitude with the given type, without leading zero bytes.
+#[inline]
+pub fn put_magnitude(out: &mut Vec<u8>, kind: u8, value: u64) {
+    let bytes = value.to_be_bytes();
+    let skip = (value.leading_zeros() / 8) as usize;
+    out.push(kind << 4 | (8 - skip) as u8);
+    out.extend_from_slice(&bytes[skip..]);
+}
+
+/// Appends a canonical integer; the range is -2^63 to 2^64-1.
+#[inline]
+pub fn put_int(out: &mut Vec<u8>, value: i128) {
+    if value < 0 {
+        put_magnitude(out, kind::NEGINT, value.unsigned_abs() as u64);
+    } else {
+        put_magnitude(out, kind::UINT, value as u64);
+    }
+}
+
+/// Appends a float in canonical form: an integer when it is integral and fits int64.
+#[inline]
+pub fn put_float(out: &mut Vec<u8>, value: f64) {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (-LIMIT..LIMIT).contains(&value) && value.trunc() == value {
+        put_int(out, i128::from(value as i64));
+    } else {
+        out.push(0x48);
+        out.extend_from_slice(&value.to_be_bytes());
+    }
+}
+
+/// Appends a string value.
+#[inline]
+pub fn put_string(out: &mut Vec<u8>, text: &[u8]) {
+    put_header(out, kind::STRING, text.len());
+    out.extend_from_slice(text);
+}
+
+/// Appends a symbol value.
+#[inline]
+pub fn put_symbol(out: &mut Vec<u8>, id: u32) {
+    put_magnitude(out, kind::SYMBOL, u64::from(id));
+}
+
+/// Reads a big-endian magnitude of at most 8 bytes.
+#[inline]
+pub fn magnitude(data: &[u8], at: usize) -> Result<u64> {
+    if data.len() > 8 {
+        return Err(Error::corrupt("ion", at, "an integer of more than 8 bytes"));
+    }
+    Ok(data.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+}

@@ -1,0 +1,277 @@
+//! Symbol tables: names and frequent strings, each known by a number inside its block.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::{BVM, Header, header, is_bvm, kind, put_header, varuint};
+use crate::error::{Error, Result};
+
+/// The names of symbols 0 to 9.
+pub const SYSTEM: [&str; 10] = [
+    "$0",
+    "$ion",
+    "$ion_1_0",
+    "$ion_symbol_table",
+    "name",
+    "version",
+    "imports",
+    "symbols",
+    "max_id",
+    "$ion_shared_symbol_table",
+];
+/// The id of the first symbol that a table lists itself.
+pub const FIRST_USER: u32 = SYSTEM.len() as u32;
+
+/// A multiplicative hash of 8 bytes a step; names are short and not worth a stronger one. An attacker
+/// who makes names collide slows down one block of their own file.
+#[derive(Default, Clone)]
+pub struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            let mut word = [0; 8];
+            word.copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+        let mut word = [0; 8];
+        let rest = chunks.remainder();
+        word[..rest.len()].copy_from_slice(rest);
+        self.write_u64(u64::from_le_bytes(word) ^ (bytes.len() as u64) << 56);
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let wide = u128::from(self.0 ^ word ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;
+        self.0 = (wide as u64) ^ (wide >> 64) as u64;
+    }
+
+    #[inline]
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(u64::from(byte));
+    }
+
+    #[inline]
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type NameMap = HashMap<Box<[u8]>, u32, BuildHasherDefault<NameHasher>>;
+
+/// The symbols in force: ids 0 to 9 are fixed, the others numbered as they were listed.
+#[derive(Debug, Clone)]
+pub struct SymbolTable {
+    names: Vec<Box<[u8]>>,
+    ids: NameMap,
+    text_bytes: usize,
+}
+
+impl Default for SymbolTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SymbolTable {
+    /// The table without user symbols.
+    pub fn new() -> Self {
+        let names: Vec<Box<[u8]>> = SYSTEM.iter().map(|name| name.as_bytes().into()).collect();
+        let ids = names.iter().cloned().zip(0..).collect();
+        Self { names, ids, text_bytes: 0 }
+    }
+
+    /// One more than the highest id: 10 + number of user symbols.
+    #[inline]
+    pub fn max_id(&self) -> u32 {
+        self.names.len() as u32
+    }
+
+    /// Sum of the lengths of the user symbols.
+    pub fn text_bytes(&self) -> usize {
+        self.text_bytes
+    }
+
+    /// The text of a symbol, if the id is known.
+    #[inline]
+    pub fn name(&self, id: u32) -> Option<&[u8]> {
+        self.names.get(id as usize).map(|name| &**name)
+    }
+
+    /// The lowest id of a text, if it is a symbol.
+    #[inline]
+    pub fn id(&self, name: &[u8]) -> Option<u32> {
+        self.ids.get(name).copied()
+    }
+
+    /// All ids of a text: a table may list the same string twice.
+    pub fn ids(&self, name: &[u8]) -> Vec<u32> {
+        (0..).zip(&self.names).filter(|(_, known)| &***known == name).map(|(id, _)| id).collect()
+    }
+
+    /// The id of a text, which is added when it is new.
+    #[inline]
+    pub fn intern(&mut self, name: &[u8]) -> u32 {
+        match self.id(name) {
+            Some(id) => id,
+            None => self.push(name),
+        }
+    }
+
+    /// Lists a text, known or not, and gives its new id.
+    pub fn push(&mut self, name: &[u8]) -> u32 {
+        let id = self.max_id();
+        self.names.push(name.into());
+        self.ids.entry(name.into()).or_insert(id);
+        self.text_bytes += name.len();
+        id
+    }
+
+    /// Forgets all user symbols.
+    pub fn reset(&mut self) {
+        self.truncate(FIRST_USER);
+    }
+
+    /// Forgets the symbols from `max_id` on.
+    pub fn truncate(&mut self, max_id: u32) {
+        for name in self.names.drain((max_id.max(FIRST_USER) as usize).min(self.names.len())..) {
+            self.text_bytes -= name.len();
+            if self.ids.get(&name).is_some_and(|&id| id >= max_id) {
+                self.ids.remove(&name);
+            }
+        }
+    }
+
+    /// Appends a full table, with its version marker.
+    pub fn put_full(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&BVM);
+        self.put_table(out, FIRST_USER, &[]);
+    }
+
+    /// Appends a table that adds the symbols from `from` on to the table before it.
+    pub fn put_appending(&self, out: &mut Vec<u8>, from: u32) {
+        self.put_table(out, from, &[0x86, 0x71, 0x03]);
+    }
+
+    fn put_table(&self, out: &mut Vec<u8>, from: u32, imports: &[u8]) {
+        let names = &self.names[(from as usize).min(self.names.len())..];
+        let list: usize = names.iter().map(|name| super::header_size(name.len()) + name.len()).sum();
+        let body = imports.len() + 1 + super::header_size(list) + list;
+        put_header(out, kind::ANNOTATION, 2 + super::header_size(body) + body);
+        out.extend_from_slice(&[0x81, 0x83]);
+        put_header(out, kind::STRUCT, body);
+        out.extend_from_slice(imports);
+        out.push(0x87);
+        put_header(out, kind::LIST, list);
+        for name in names {
+            super::put_string(out, name);
+        }
+    }
+
+    /// Applies the symbol table at the start of `data`, if there is one, and gives the number of bytes
+    /// that it takes (0: none). A version marker resets the table first; without one strings are added.
+    pub fn apply(&mut self, data: &[u8]) -> Result<usize> {
+        let start = if is_bvm(data) {
+            self.reset();
+            BVM.len()
+        } else if data.first().is_some_and(|byte| byte >> 4 == kind::ANNOTATION) {
+            0
+        } else {
+            return Ok(0);
+        };
+        let table = header(data, start)?;
+        if table.kind != kind::ANNOTATION || table.is_null() {
+            return Err(Error::corrupt("ion", start, "a symbol table was expected after the version marker"));
+        }
+        let (count, at) = varuint::read(&data[..table.end], table.body)?;
+        let (symbol, at) = varuint::read(&data[..table.end], at)?;
+        if count != 1 || symbol != 3 {
+            return Err(Error::corrupt("ion", start, "an annotation that is not a symbol table"));
+        }
+        let content = header(&data[..table.end], at)?;
+        if content.kind != kind::STRUCT {
+            return Err(Error::corrupt("ion", at, "a symbol table that is not a struct"));
+        }
+        self.apply_fields(data, content)?;
+        Ok(table.end)
+    }
+
+    fn apply_fields(&mut self, data: &[u8], content: Header) -> Result<()> {
+        let mut at = content.body;
+        while at < content.end {
+            let (label, next) = varuint::read(&data[..content.end], at)?;
+            let value = header(&data[..content.end], next)?;
+            if label == 7 {
+                if value.kind != kind::LIST {
+                    return Err(Error::corrupt("ion", next, "the symbols of a table are not a list"));
+                }
+                self.apply_list(data, value)?;
+            }
+            at = value.end;
+        }
+        Ok(())
+    }
+
+    fn apply_list(&mut self, data: &[u8], list: Header) -> Result<()> {
+        let mut at = list.body;
+        while at < list.end {
+            let value = header(&data[..list.end], at)?;
+            if value.kind != kind::STRING || value.is_null() {
+                return Err(Error::corrupt("ion", at, "a symbol that is not a string"));
+            }
+            let text = &data[value.body..value.end];
+            if simdutf8::basic::from_utf8(text).is_err() {
+                return Err(Error::corrupt("ion", at, "a symbol that is not UTF-8"));
+            }
+            self.push(text);
+            at = value.end;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_table_has_the_bytes_of_the_format() {
+        let mut out = vec![];
+        SymbolTable::new().put_full(&mut out);
+        assert_eq!(out, [0xE0, 0x01, 0x00, 0xEA, 0xE5, 0x81, 0x83, 0xD2, 0x87, 0xB0]);
+        out.clear();
+        SymbolTable::new().put_appending(&mut out, 10);
+        assert_eq!(out, [0xE8, 0x81, 0x83, 0xD5, 0x86, 0x71, 0x03, 0x87, 0xB0]);
+    }
+
+    #[test]
+    fn tables_round_trip_and_append() -> Result<()> {
+        let mut table = SymbolTable::new();
+        for name in ["foo", "", "name", "a name of more than thirteen bytes", "foo"] {
+            table.intern(name.as_bytes());
+        }
+        assert_eq!(table.max_id(), 13);
+        assert_eq!(table.id(b"name"), Some(4));
+        let mut out = vec![];
+        table.put_full(&mut out);
+        let mut read = SymbolTable::new();
+        read.push(b"forgotten");
+        assert_eq!(read.apply(&out)?, out.len());
+        assert_eq!(read.names, table.names);
+        table.push(b"foo");
+        out.clear();
+        table.put_appending(&mut out, 13);
+        assert_eq!(read.apply(&out)?, out.len());
+        assert_eq!(read.ids(b"foo"), [10, 13]);
+        read.truncate(10);
+        assert_eq!((read.id(b"foo"), read.text_bytes()), (None, 0));
+        Ok(())
+    }
+}

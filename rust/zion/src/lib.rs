@@ -1,0 +1,12 @@
+//! Everything of `sdb` that touches every byte: Ion, JSON, zion buckets and codecs.
+//!
+//! No Python and no I/O in here: bytes go in, bytes come out. The formats are described in
+//! `docs/format.md`; the modules follow its sections.
+#![deny(unsafe_code)]
+
+pub mod error;
+pub mod ion;
+#[allow(unsafe_code)]
+pub mod simd;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! The only module that may use `unsafe`: vector kernels, chosen by what the processor has at run time.

@@ -1,0 +1,1 @@
+"""sdb: packs event data into packfiles."""
