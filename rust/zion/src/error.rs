@@ -18,7 +18,7 @@ pub enum Error {
         /// What is wrong, and what was expected instead.
         message: Cow<'static, str>,
     },
-    /// Malformed input text (JSON, CSV, TSV, CloudTrail, hints).
+    /// Malformed input text (JSON, CSV, TSV, `CloudTrail`, hints).
     Syntax {
         /// Byte position in the decompressed input.
         offset: u64,
