@@ -5,7 +5,12 @@
 #![deny(unsafe_code)]
 
 pub mod error;
+pub mod chunker;
+pub mod inflate;
 pub mod ion;
+pub mod json;
+pub mod pack;
+pub mod paths;
 #[allow(unsafe_code)]
 pub mod simd;
 
