@@ -4,6 +4,8 @@
 //! `docs/format.md`; the modules follow its sections.
 #![deny(unsafe_code)]
 
+pub mod bucket;
+pub mod codec;
 pub mod error;
 pub mod chunker;
 pub mod inflate;
