@@ -3,8 +3,12 @@
 
 use pyo3::prelude::*;
 
+mod errors;
+mod pack;
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<pack::Packer>()?;
     Ok(())
 }

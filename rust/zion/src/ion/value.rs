@@ -126,7 +126,8 @@ pub fn loads(data: &[u8]) -> Result<Value> {
         if at > 0 && is_bvm(rest) {
             return Err(Error::corrupt("ion", at, "a second version marker"));
         }
-        let end = at + header(rest, if at == 0 { 4 } else { 0 }).map_err(|error| error.shifted(at as u64))?.end;
+        let end =
+            at + header(rest, if at == 0 { 4 } else { 0 }).map_err(|error| error.shifted(at as u64))?.end;
         if end > MAX_TABLE_BYTES {
             return Err(Error::too_large(at, format!("a symbol table of more than {MAX_TABLE_BYTES} bytes")));
         }
@@ -220,7 +221,11 @@ impl Reader<'_> {
             kind::STRUCT => Value::Struct(self.fields(value, depth)?),
             _ => {
                 let first = self.data.get(at).copied().unwrap_or_default();
-                return Err(Error::corrupt("ion", at, format!("type byte {first:02x} does not occur in this format")));
+                return Err(Error::corrupt(
+                    "ion",
+                    at,
+                    format!("type byte {first:02x} does not occur in this format"),
+                ));
             }
         })
     }

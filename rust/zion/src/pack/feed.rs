@@ -22,6 +22,16 @@ pub enum Format {
     Json,
 }
 
+impl Format {
+    /// The format of a name, with its hints if it takes any.
+    pub fn new(name: &str, _hints: Option<&[u8]>) -> Result<Self> {
+        match name {
+            "json" => Ok(Self::Json),
+            other => Err(Error::argument(format!("unknown format \"{other}\""))),
+        }
+    }
+}
+
 /// One input, as the workers see it.
 pub struct Input {
     /// Its name in messages.

@@ -8,7 +8,7 @@ mod feed;
 mod pool;
 mod worker;
 
-pub use feed::{Format, Packer, Run};
+pub use feed::{Format, Packer, Run, Stop};
 
 use crate::chunker::Stream;
 use crate::codec::Algorithm;
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::json::parse::OnError;
 
 /// Finds where a part may end. Sequential; keeps its progress, so that a text is followed only once.
-pub trait Splitter: Send {
+pub trait Splitter: Send + Sync {
     /// `text` starts where the part does. The first record boundary at or after `min`, if the text goes that
     /// far; else call again with the same text grown.
     fn cut(&mut self, text: &[u8], min: usize) -> Result<Option<usize>>;
