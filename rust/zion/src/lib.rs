@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod ion;
+pub mod json;
 #[allow(unsafe_code)]
 pub mod simd;
 

@@ -1,0 +1,3 @@
+//! JSON text to Ion rows and back.
+
+pub mod number;
