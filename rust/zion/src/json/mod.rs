@@ -1,3 +1,6 @@
 //! JSON text to Ion rows and back.
 
+pub mod hints;
+pub mod literal;
 pub mod number;
+pub(crate) mod ordered;
