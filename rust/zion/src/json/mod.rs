@@ -4,3 +4,6 @@ pub mod hints;
 pub mod literal;
 pub mod number;
 pub(crate) mod ordered;
+pub mod parse;
+pub mod split;
+pub mod text;
