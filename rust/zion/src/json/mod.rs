@@ -1,7 +1,10 @@
 //! JSON text to Ion rows and back.
 
 pub mod digits;
+pub mod hints;
+pub mod literal;
 pub mod number;
+pub(crate) mod ordered;
 pub mod parse;
 pub mod print;
 pub mod sink;
