@@ -6,10 +6,14 @@
 
 pub mod block;
 pub mod bucket;
+pub mod chunker;
 pub mod codec;
 pub mod error;
+pub mod inflate;
 pub mod ion;
 pub mod json;
+pub mod pack;
+pub mod paths;
 pub mod pipeline;
 pub mod rows;
 #[allow(unsafe_code)]

@@ -1,8 +1,10 @@
 //! Canonical binary Ion 1.0: the form in which rows are stored.
 
 pub mod pad;
+pub mod remap;
 pub mod symtab;
 pub mod timestamp;
+pub mod value;
 pub mod varuint;
 
 pub use symtab::SymbolTable;

@@ -1,6 +1,6 @@
 //! Rows as lines of JSON, in the form that the original prints.
 
-use super::number;
+use super::digits;
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::ion::{self, Header, SymbolTable, kind};
@@ -53,7 +53,7 @@ impl Names {
 #[cold]
 fn unknown(out: &mut Sink, id: u64) {
     out.copy(b"\"$", 0, 2);
-    number::put_int(out, false, id);
+    digits::put_int(out, false, id);
     out.copy(b"\"", 0, 1);
 }
 
@@ -133,12 +133,12 @@ impl Printer {
         }
         match value.kind {
             kind::STRING => out.string(data, value.body, value.end),
-            kind::UINT => number::put_int(out, false, ion::magnitude(body, at)?),
-            kind::NEGINT => number::put_int(out, true, ion::magnitude(body, at)?),
+            kind::UINT => digits::put_int(out, false, ion::magnitude(body, at)?),
+            kind::NEGINT => digits::put_int(out, true, ion::magnitude(body, at)?),
             kind::BOOL if value.low == 0 => out.copy(b"false", 0, 5),
             kind::BOOL if value.low == 1 => out.copy(b"true", 0, 4),
-            kind::FLOAT => number::put_float(out, float(body, at)?),
-            kind::TIMESTAMP => number::put_timestamp(out, body, at)?,
+            kind::FLOAT => digits::put_float(out, float(body, at)?),
+            kind::TIMESTAMP => digits::put_timestamp(out, body, at)?,
             kind::SYMBOL => {
                 let id = ion::magnitude(body, at)?;
                 match self.names.find(id) {
