@@ -2,9 +2,9 @@
 //! when they are long enough (`docs/format.md`, "Writing").
 
 use crate::error::{Error, Result};
+use crate::ion::SymbolTable;
 use crate::ion::remap::remap;
 use crate::ion::symtab::FIRST_USER;
-use crate::ion::SymbolTable;
 use crate::paths::{Paths, Range};
 
 /// Free bytes kept before the rows of a chunk, so that its symbol table can be put there in the end.

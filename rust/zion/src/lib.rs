@@ -5,9 +5,9 @@
 #![deny(unsafe_code)]
 
 pub mod bucket;
+pub mod chunker;
 pub mod codec;
 pub mod error;
-pub mod chunker;
 pub mod inflate;
 pub mod ion;
 pub mod json;
@@ -15,5 +15,6 @@ pub mod pack;
 pub mod paths;
 #[allow(unsafe_code)]
 pub mod simd;
+pub mod xsv;
 
 pub use error::{Error, Result};

@@ -281,8 +281,12 @@ impl Paths {
 
     /// Takes the ranges of the block that ended.
     pub(crate) fn take_ranges(&mut self) -> Vec<(Vec<Box<[u8]>>, Range)> {
-        let found: Vec<(usize, Range)> =
-            self.nodes.iter_mut().enumerate().filter_map(|(at, node)| Some((at, node.range.take()?))).collect();
+        let found: Vec<(usize, Range)> = self
+            .nodes
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(at, node)| Some((at, node.range.take()?)))
+            .collect();
         found.into_iter().map(|(at, range)| (self.path(at), range)).collect()
     }
 

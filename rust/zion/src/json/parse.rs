@@ -174,7 +174,9 @@ impl<'p, 't> Descent<'p, 't> {
         let between = self.text.get(from..to).unwrap_or_default();
         match between.iter().position(|&byte| !timestamp::is_space(byte)) {
             Some(at) => Err(self.unexpected(from + at, "a comma, a colon or a closing bracket")),
-            None if between.len() >= MAX_GAP => Err(Error::too_large(from, "4 MiB of white space in a record")),
+            None if between.len() >= MAX_GAP => {
+                Err(Error::too_large(from, "4 MiB of white space in a record"))
+            }
             None => Ok(()),
         }
     }
@@ -346,7 +348,8 @@ impl<'p, 't> Descent<'p, 't> {
             }
             b'-' | b'0'..=b'9' => {
                 let start = row.out.len();
-                let used = number::put(row.out, &self.text[first..]).map_err(|error| error.shifted(first as u64))?;
+                let used =
+                    number::put(row.out, &self.text[first..]).map_err(|error| error.shifted(first as u64))?;
                 row.paths.saw(node, row.out[start] >> 4);
                 Ok(first + used)
             }

@@ -202,7 +202,12 @@ impl Packer {
     }
 
     /// Hands a part to the workers: the text up to `end`, or all of it as the last one.
-    fn submit(&mut self, current: &mut Current, end: Option<usize>, interrupt: Interrupt) -> Result<(), Stop> {
+    fn submit(
+        &mut self,
+        current: &mut Current,
+        end: Option<usize>,
+        interrupt: Interrupt,
+    ) -> Result<(), Stop> {
         self.wait_for_room(interrupt)?;
         let mut text = std::mem::take(&mut current.text);
         if let Some(end) = end {
