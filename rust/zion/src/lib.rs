@@ -4,6 +4,7 @@
 //! `docs/format.md`; the modules follow its sections.
 #![deny(unsafe_code)]
 
+pub mod block;
 pub mod bucket;
 pub mod chunker;
 pub mod codec;
@@ -13,8 +14,11 @@ pub mod ion;
 pub mod json;
 pub mod pack;
 pub mod paths;
+pub mod pipeline;
+pub mod rows;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod xsv;
+pub mod unpack;
 
 pub use error::{Error, Result};
