@@ -1,4 +1,4 @@
-"""A slow reader of packfiles in plain Python, written from docs/format.md, with zstandard and amazon.ion."""
+"""A slow reader of packfiles in plain Python: docs/format.md, zstandard and amazon.ion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our packfiles read by a slow reader that shares no code with us (docs/format.md, zstandard, amazon.ion)."""
+"""Our packfiles read by a slow reader that shares no code with us (plain_zion.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tests.interop import plain_zion
 ROOT = Path(__file__).parents[2]
 ALGORITHMS = ["zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd"]
 TIME = re.compile(
-    r"\s*(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|\s?([+-])(\d\d):(\d\d))?\s*"
+    r"\s*(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
+    r"(?:Z|\s?([+-])(\d\d):(\d\d))?\s*"
 )
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
