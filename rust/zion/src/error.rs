@@ -101,6 +101,14 @@ impl Error {
         self
     }
 
+    /// The line number of an error in a text; 0 when it is not known.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            Self::Syntax { line, .. } | Self::TooLarge { line, .. } => Some(*line),
+            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Argument { .. } => None,
+        }
+    }
+
     /// The message alone, without its position.
     pub fn message(&self) -> &str {
         match self {

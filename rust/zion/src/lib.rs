@@ -4,8 +4,15 @@
 //! `docs/format.md`; the modules follow its sections.
 #![deny(unsafe_code)]
 
+pub mod bucket;
+pub mod codec;
 pub mod error;
+pub mod chunker;
+pub mod inflate;
 pub mod ion;
+pub mod json;
+pub mod pack;
+pub mod paths;
 #[allow(unsafe_code)]
 pub mod simd;
 

@@ -1,6 +1,7 @@
 //! Canonical binary Ion 1.0: the form in which rows are stored.
 
 pub mod pad;
+pub mod remap;
 pub mod symtab;
 pub mod timestamp;
 pub mod varuint;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::{BVM, Header, header, is_bvm, kind, put_header, varuint};
+use super::{BVM, Header, header, header_size, is_bvm, kind, put_header, varuint};
 use crate::error::{Error, Result};
 
 /// The names of symbols 0 to 9.
@@ -64,6 +64,32 @@ impl Hasher for NameHasher {
     }
 }
 
+/// The field `imports` with which a table says that it adds to the one before it.
+const IMPORTS: [u8; 3] = [0x86, 0x71, 0x03];
+
+fn string_size(name: &[u8]) -> usize {
+    header_size(name.len()) + name.len()
+}
+
+fn list_size(names: &[Box<[u8]>]) -> usize {
+    names.iter().map(|name| string_size(name)).sum()
+}
+
+fn table_size(list: usize, imports: usize) -> usize {
+    let body = imports + 1 + header_size(list) + list;
+    let annotated = 2 + header_size(body) + body;
+    header_size(annotated) + annotated
+}
+
+#[inline]
+fn filter_bit(name: &[u8]) -> (usize, u64) {
+    match name {
+        [first, .., last] => (name.len().min(63), 1 << ((first ^ last.rotate_left(3)) & 63)),
+        [only] => (1, 1 << (only & 63)),
+        [] => (0, 1),
+    }
+}
+
 type NameMap = HashMap<Box<[u8]>, u32, BuildHasherDefault<NameHasher>>;
 
 /// The symbols in force: ids 0 to 9 are fixed, the others numbered as they were listed.
@@ -72,6 +98,10 @@ pub struct SymbolTable {
     names: Vec<Box<[u8]>>,
     ids: NameMap,
     text_bytes: usize,
+    /// Size of the user symbols as string values.
+    list_bytes: usize,
+    /// By length and first and last byte, whether there can be a symbol: most strings are none.
+    filter: Box<[u64; 64]>,
 }
 
 impl Default for SymbolTable {
@@ -85,7 +115,12 @@ impl SymbolTable {
     pub fn new() -> Self {
         let names: Vec<Box<[u8]>> = SYSTEM.iter().map(|name| name.as_bytes().into()).collect();
         let ids = names.iter().cloned().zip(0..).collect();
-        Self { names, ids, text_bytes: 0 }
+        let mut filter = Box::new([0; 64]);
+        for name in &names {
+            let (row, bit) = filter_bit(name);
+            filter[row] |= bit;
+        }
+        Self { names, ids, text_bytes: 0, list_bytes: 0, filter }
     }
 
     /// One more than the highest id: 10 + number of user symbols.
@@ -108,7 +143,8 @@ impl SymbolTable {
     /// The lowest id of a text, if it is a symbol.
     #[inline]
     pub fn id(&self, name: &[u8]) -> Option<u32> {
-        self.ids.get(name).copied()
+        let (row, bit) = filter_bit(name);
+        if self.filter[row] & bit == 0 { None } else { self.ids.get(name).copied() }
     }
 
     /// All ids of a text: a table may list the same string twice.
@@ -129,42 +165,63 @@ impl SymbolTable {
     pub fn push(&mut self, name: &[u8]) -> u32 {
         let id = self.max_id();
         self.names.push(name.into());
+        let (row, bit) = filter_bit(name);
+        self.filter[row] |= bit;
         self.ids.entry(name.into()).or_insert(id);
         self.text_bytes += name.len();
+        self.list_bytes += string_size(name);
         id
     }
 
     /// Forgets all user symbols.
     pub fn reset(&mut self) {
-        self.truncate(FIRST_USER);
+        if self.max_id() > FIRST_USER {
+            *self = Self::new();
+        }
     }
 
     /// Forgets the symbols from `max_id` on.
     pub fn truncate(&mut self, max_id: u32) {
         for name in self.names.drain((max_id.max(FIRST_USER) as usize).min(self.names.len())..) {
             self.text_bytes -= name.len();
+            self.list_bytes -= string_size(&name);
             if self.ids.get(&name).is_some_and(|&id| id >= max_id) {
                 self.ids.remove(&name);
             }
         }
     }
 
-    /// Appends a full table, with its version marker.
-    pub fn put_full(&self, out: &mut Vec<u8>) {
+    /// Appends a full table, with its version marker, of the symbols below `to`.
+    pub fn put_full(&self, out: &mut Vec<u8>, to: u32) {
         out.extend_from_slice(&BVM);
-        self.put_table(out, FIRST_USER, &[]);
+        self.put_table(out, &[], FIRST_USER, to);
     }
 
-    /// Appends a table that adds the symbols from `from` on to the table before it.
-    pub fn put_appending(&self, out: &mut Vec<u8>, from: u32) {
-        self.put_table(out, from, &[0x86, 0x71, 0x03]);
+    /// Appends a table that adds the symbols from `from` to `to` to the table before it.
+    pub fn put_appending(&self, out: &mut Vec<u8>, from: u32, to: u32) {
+        self.put_table(out, &IMPORTS, from, to);
     }
 
-    fn put_table(&self, out: &mut Vec<u8>, from: u32, imports: &[u8]) {
-        let names = &self.names[(from as usize).min(self.names.len())..];
-        let list: usize = names.iter().map(|name| super::header_size(name.len()) + name.len()).sum();
-        let body = imports.len() + 1 + super::header_size(list) + list;
-        put_header(out, kind::ANNOTATION, 2 + super::header_size(body) + body);
+    /// Size of a full table of all symbols, with its version marker.
+    pub fn full_size(&self) -> usize {
+        BVM.len() + table_size(self.list_bytes, 0)
+    }
+
+    /// Size of a table that adds the symbols from `from` on.
+    pub fn appending_size(&self, from: u32) -> usize {
+        table_size(list_size(self.slice(from, self.max_id())), IMPORTS.len())
+    }
+
+    fn slice(&self, from: u32, to: u32) -> &[Box<[u8]>] {
+        let to = (to as usize).min(self.names.len());
+        &self.names[(from as usize).min(to)..to]
+    }
+
+    fn put_table(&self, out: &mut Vec<u8>, imports: &[u8], from: u32, to: u32) {
+        let names = self.slice(from, to);
+        let list = list_size(names);
+        let body = imports.len() + 1 + header_size(list) + list;
+        put_header(out, kind::ANNOTATION, 2 + header_size(body) + body);
         out.extend_from_slice(&[0x81, 0x83]);
         put_header(out, kind::STRUCT, body);
         out.extend_from_slice(imports);
@@ -244,10 +301,10 @@ mod tests {
     #[test]
     fn empty_table_has_the_bytes_of_the_format() {
         let mut out = vec![];
-        SymbolTable::new().put_full(&mut out);
+        SymbolTable::new().put_full(&mut out, FIRST_USER);
         assert_eq!(out, [0xE0, 0x01, 0x00, 0xEA, 0xE5, 0x81, 0x83, 0xD2, 0x87, 0xB0]);
         out.clear();
-        SymbolTable::new().put_appending(&mut out, 10);
+        SymbolTable::new().put_appending(&mut out, 10, 10);
         assert_eq!(out, [0xE8, 0x81, 0x83, 0xD5, 0x86, 0x71, 0x03, 0x87, 0xB0]);
     }
 
@@ -260,14 +317,16 @@ mod tests {
         assert_eq!(table.max_id(), 13);
         assert_eq!(table.id(b"name"), Some(4));
         let mut out = vec![];
-        table.put_full(&mut out);
+        table.put_full(&mut out, table.max_id());
+        assert_eq!(out.len(), table.full_size());
         let mut read = SymbolTable::new();
         read.push(b"forgotten");
         assert_eq!(read.apply(&out)?, out.len());
         assert_eq!(read.names, table.names);
         table.push(b"foo");
         out.clear();
-        table.put_appending(&mut out, 13);
+        table.put_appending(&mut out, 13, 14);
+        assert_eq!(out.len(), table.appending_size(13));
         assert_eq!(read.apply(&out)?, out.len());
         assert_eq!(read.ids(b"foo"), [10, 13]);
         read.truncate(10);

@@ -1,0 +1,282 @@
+//! zion chunks to rows: all fields, or some of them.
+
+use super::hash::{BUCKETS, BucketMap};
+use super::shape::{FULL, class, count, sequence};
+use super::{LAYER, MAGIC, MAX_BODY, MAX_CHUNK, STRIDE, copy, field};
+use crate::codec::{iguana, special, zstd};
+use crate::error::{Error, Result};
+use crate::ion::{SymbolTable, kind};
+
+/// The longest header of a record.
+const HEADER: usize = 4;
+
+/// Decompresses chunks; buffers are kept from one to the next.
+pub struct Decoder {
+    zstd: zstd::Decompressor,
+    map: BucketMap,
+    shape: Vec<u8>,
+    buckets: [Bucket; BUCKETS],
+    selected: Vec<bool>,
+}
+
+#[derive(Default)]
+struct Bucket {
+    data: Vec<u8>,
+    length: usize,
+    at: usize,
+}
+
+/// A chunk taken apart, nothing decompressed.
+struct Parts<'a> {
+    selector: u8,
+    algorithm: u8,
+    segments: [&'a [u8]; BUCKETS + 1],
+}
+
+impl<'a> Parts<'a> {
+    fn read(zion: &'a [u8]) -> Result<Self> {
+        let Some((&[m0, m1, m2, m3, low, middle, high, top], _)) = zion.split_first_chunk::<8>() else {
+            return Err(Error::corrupt(LAYER, 0, "shorter than its head of 8 bytes"));
+        };
+        if [m0, m1, m2, m3] != MAGIC {
+            return Err(Error::corrupt(LAYER, 0, "does not start with the magic 83 7a 69 70"));
+        }
+        if middle >> 4 != 0 || high != 0 || top != 0 {
+            return Err(Error::corrupt(LAYER, 5, "reserved bits are set"));
+        }
+        let algorithm = low >> 4 | middle << 4;
+        if algorithm > 2 {
+            return Err(Error::corrupt(LAYER, 4, format!("unknown algorithm {algorithm}, 0 to 2 are known")));
+        }
+        let mut segments = [&zion[..0]; BUCKETS + 1];
+        let mut at = 8;
+        for (number, segment) in segments.iter_mut().enumerate() {
+            let cut = || Error::corrupt(LAYER, at, format!("segment {number} of 17 goes beyond the end"));
+            let &[a, b, c] = zion.get(at..).and_then(<[u8]>::first_chunk::<3>).ok_or_else(cut)?;
+            let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+            *segment = zion.get(at + 3..at + 3 + length).ok_or_else(cut)?;
+            at += 3 + length;
+        }
+        Ok(Self { selector: low & 15, algorithm, segments })
+    }
+
+    /// Replaces `out` by the content of a segment.
+    fn decompress(
+        &self,
+        number: usize,
+        zstd: &mut zstd::Decompressor,
+        out: &mut Vec<u8>,
+        limit: usize,
+    ) -> Result<()> {
+        out.clear();
+        let segment = self.segments[number];
+        let result = match (self.algorithm, segment) {
+            (_, []) => Ok(()),
+            (0, _) => zstd.decompress(segment, out, limit),
+            (1, _) | (_, [0, ..]) => {
+                iguana::decompress(&segment[usize::from(self.algorithm > 1)..], out, limit)
+            }
+            _ => special::decode(segment, out, limit),
+        };
+        result.map_err(|error| {
+            let offset =
+                8 + self.segments[..number].iter().map(|earlier| earlier.len() + 3).sum::<usize>() + 3;
+            error.shifted(offset as u64)
+        })
+    }
+}
+
+impl Decoder {
+    /// A decoder without state but its buffers: any chunk may come next.
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            zstd: zstd::Decompressor::new(false)?,
+            map: BucketMap::default(),
+            shape: Vec::new(),
+            buckets: Default::default(),
+            selected: Vec::new(),
+        })
+    }
+
+    /// Decompresses only the shape: replaces `shape` by it, applies the symbol table at its front to
+    /// `table`, and gives the length of that table. For chunks whose rows are not needed.
+    pub fn shape(&mut self, zion: &[u8], table: &mut SymbolTable, shape: &mut Vec<u8>) -> Result<usize> {
+        Parts::read(zion)?.decompress(0, &mut self.zstd, shape, MAX_CHUNK)?;
+        table.apply(shape)
+    }
+
+    /// Number of rows of a chunk; only its shape is decompressed.
+    pub fn count(&mut self, zion: &[u8]) -> Result<u64> {
+        let mut shape = std::mem::take(&mut self.shape);
+        let counted = self.shape(zion, &mut SymbolTable::new(), &mut shape).and_then(|at| count(&shape, at));
+        self.shape = shape;
+        counted
+    }
+
+    /// Replaces `out` by the chunk: its symbol table bytes, which are also applied to `table`, and its
+    /// rows, without padding. With `fields` rows keep only the fields of these names, and only the
+    /// buckets that may hold them are decompressed. More than `limit` bytes are an error. Reusing `out`
+    /// saves clearing it.
+    pub fn decode(
+        &mut self,
+        zion: &[u8],
+        table: &mut SymbolTable,
+        fields: Option<&[Box<[u8]>]>,
+        out: &mut Vec<u8>,
+        limit: usize,
+    ) -> Result<()> {
+        let parts = Parts::read(zion)?;
+        parts.decompress(0, &mut self.zstd, &mut self.shape, limit)?;
+        let prefix = table.apply(&self.shape)?;
+        let wanted = match fields {
+            Some(fields) => self.select(parts.selector, table, fields),
+            None => u16::MAX,
+        };
+        let held = self.fill(&parts, wanted, limit)?;
+        let records = self.shape.len() - prefix;
+        out.resize(prefix + held + HEADER * records + STRIDE, 0);
+        let mut rows =
+            Rows { buckets: &mut self.buckets, selected: &self.selected, wanted, out, at: prefix, limit };
+        rows.out[..prefix].copy_from_slice(&self.shape[..prefix]);
+        let mut at = prefix;
+        while at < self.shape.len() {
+            at = if fields.is_some() {
+                rows.record::<true>(&self.shape, at)?
+            } else {
+                rows.record::<false>(&self.shape, at)?
+            };
+        }
+        let end = rows.at;
+        out.truncate(end);
+        if end > limit {
+            return Err(too_long(limit));
+        }
+        Ok(())
+    }
+
+    /// Marks the symbols that are selected, and gives the set of the buckets that may hold them.
+    fn select(&mut self, selector: u8, table: &SymbolTable, fields: &[Box<[u8]>]) -> u16 {
+        self.map.select(selector);
+        self.selected.clear();
+        self.selected.resize(table.max_id() as usize, false);
+        let mut wanted = 0;
+        for id in fields.iter().flat_map(|name| table.ids(name)) {
+            self.selected[id as usize] = true;
+            wanted |= 1 << self.map.get(id);
+        }
+        wanted
+    }
+
+    /// Decompresses the wanted buckets and gives the sum of their lengths.
+    fn fill(&mut self, parts: &Parts<'_>, wanted: u16, limit: usize) -> Result<usize> {
+        let mut held = 0;
+        for (number, bucket) in self.buckets.iter_mut().enumerate() {
+            (bucket.at, bucket.length) = (0, 0);
+            if wanted >> number & 1 != 0 {
+                parts.decompress(number + 1, &mut self.zstd, &mut bucket.data, limit - held)?;
+                bucket.length = bucket.data.len();
+                held += bucket.length;
+                bucket.data.extend_from_slice(&[0; STRIDE]);
+            }
+        }
+        Ok(held)
+    }
+}
+
+#[cold]
+fn too_long(limit: usize) -> Error {
+    Error::corrupt(LAYER, 0, format!("decompresses to more than the {limit} bytes that are allowed"))
+}
+
+/// Puts records together.
+struct Rows<'a> {
+    buckets: &'a mut [Bucket; BUCKETS],
+    selected: &'a [bool],
+    wanted: u16,
+    out: &'a mut Vec<u8>,
+    at: usize,
+    limit: usize,
+}
+
+impl Rows<'_> {
+    /// Writes the record whose shape is at `at` and gives the place of the next one.
+    #[inline]
+    fn record<const PROJECT: bool>(&mut self, shape: &[u8], mut at: usize) -> Result<usize> {
+        let mut part = sequence(shape, at)?;
+        let width = 1 + usize::from(part.class);
+        let start = self.at;
+        let mut end = start + width;
+        loop {
+            for _ in 0..part.count {
+                let number = part.nibbles as u8 & 15;
+                part.nibbles >>= 4;
+                if PROJECT && self.wanted >> number & 1 == 0 {
+                    continue;
+                }
+                end = self.field::<PROJECT>(number, end).ok_or_else(|| {
+                    let message =
+                        format!("bucket {number} ends, or is damaged, where a row needs a field of it");
+                    Error::corrupt(LAYER, at, message)
+                })?;
+            }
+            at = part.next;
+            if part.count < FULL {
+                break;
+            }
+            part = sequence(shape, at)?;
+        }
+        self.finish(start, width, end)?;
+        Ok(at)
+    }
+
+    /// Takes the next field of a bucket, and gives where the output ends then.
+    #[inline]
+    fn field<const PROJECT: bool>(&mut self, number: u8, at: usize) -> Option<usize> {
+        let bucket = &mut self.buckets[usize::from(number)];
+        let start = bucket.at;
+        let (id, end) = field(&bucket.data, start)?;
+        if end > bucket.length {
+            return None;
+        }
+        bucket.at = end;
+        if PROJECT && !self.selected.get(id as usize).is_some_and(|&selected| selected) {
+            return Some(at);
+        }
+        copy(self.out, at, &bucket.data, start, end).then_some(at + end - start)
+    }
+
+    /// Writes the header of the record at `start`, whose body was written `width` bytes further on.
+    #[inline]
+    fn finish(&mut self, start: usize, width: usize, end: usize) -> Result<()> {
+        let body = start + width;
+        let length = end - body;
+        if length > MAX_BODY || end > self.limit.saturating_add(HEADER) {
+            return Err(too_long(self.limit));
+        }
+        let class = class(length);
+        let needed = 1 + usize::from(class);
+        if needed != width {
+            if start + needed + length > self.out.len() {
+                return Err(too_long(self.limit));
+            }
+            self.out.copy_within(body..end, start + needed);
+        }
+        let header = &mut self.out[start..start + needed];
+        let last = length as u8 & 0x7F | 0x80;
+        match *header {
+            [ref mut only] => *only = kind::STRUCT << 4 | length as u8,
+            [ref mut first, ref mut rest @ ..] => {
+                *first = kind::STRUCT << 4 | 14;
+                match rest {
+                    [a] => *a = last,
+                    [a, b] => (*a, *b) = ((length >> 7) as u8, last),
+                    [a, b, c] => (*a, *b, *c) = ((length >> 14) as u8, (length >> 7) as u8 & 0x7F, last),
+                    _ => {}
+                }
+            }
+            [] => {}
+        }
+        self.at = start + needed + length;
+        Ok(())
+    }
+}

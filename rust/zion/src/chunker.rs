@@ -1,0 +1,292 @@
+//! Rows become chunks: each with the symbols that it needs, none larger than the alignment, and blocks end
+//! when they are long enough (`docs/format.md`, "Writing").
+
+use crate::error::{Error, Result};
+use crate::ion::remap::remap;
+use crate::ion::symtab::FIRST_USER;
+use crate::ion::SymbolTable;
+use crate::paths::{Paths, Range};
+
+/// Free bytes kept before the rows of a chunk, so that its symbol table can be put there in the end.
+const HEADROOM: usize = 64 << 10;
+
+/// A chunk that is complete, without its padding.
+#[derive(Debug)]
+pub struct Chunk {
+    buffer: Vec<u8>,
+    start: usize,
+    rows: usize,
+    /// Whether it starts with a full symbol table.
+    pub resets: bool,
+}
+
+impl Chunk {
+    /// The rows alone.
+    pub fn rows(&self) -> &[u8] {
+        &self.buffer[self.rows..]
+    }
+
+    /// Symbol table and rows.
+    pub fn data(&self) -> &[u8] {
+        &self.buffer[self.start..]
+    }
+
+    /// Where the data begins in the memory.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The memory, for the next chunk.
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+}
+
+/// What is known of a block when it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockInfo {
+    /// Number of chunks.
+    pub chunks: u64,
+    /// Number of rows.
+    pub rows: u64,
+    /// For each path with timestamps: their range.
+    pub ranges: Vec<(Vec<Box<[u8]>>, Range)>,
+}
+
+/// Takes the chunks of a stream, and lends memory for them.
+pub trait Sink {
+    /// A chunk is complete.
+    fn chunk(&mut self, chunk: Chunk) -> Result<()>;
+    /// An empty buffer for a chunk; one that was used before is cheaper.
+    fn buffer(&mut self) -> Vec<u8>;
+}
+
+/// What a row is written with.
+pub struct Row<'a> {
+    /// The bytes of the chunk under construction: exactly one struct is appended.
+    pub out: &'a mut Vec<u8>,
+    /// Names get their ids here.
+    pub symbols: &'a mut SymbolTable,
+    /// Types and times of the fields are noted here.
+    pub paths: &'a mut Paths,
+    /// Where the row begins in `out`.
+    pub start: usize,
+    /// Largest size of a row in bytes.
+    pub limit: usize,
+}
+
+/// Turns rows into chunks.
+pub struct Stream<'s> {
+    align: usize,
+    block_chunks: u64,
+    symbols: SymbolTable,
+    paths: Paths,
+    sink: &'s mut dyn Sink,
+    buffer: Vec<u8>,
+    /// End of the last committed row in `buffer`.
+    done: usize,
+    /// Size of the symbol table that goes before the committed rows.
+    head: usize,
+    /// Symbols below this id are in that table or in earlier ones of the block.
+    included: u32,
+    /// Symbols below this id were written in earlier chunks of the block; 0: a full table is due.
+    sent: u32,
+    chunks: u64,
+    rows: u64,
+    blocks: Vec<BlockInfo>,
+}
+
+/// What a stream knows in the end.
+#[derive(Debug)]
+pub struct Summary {
+    /// Its blocks, in order.
+    pub blocks: Vec<BlockInfo>,
+    /// Types seen at each path.
+    pub types: Vec<(Vec<Box<[u8]>>, u16)>,
+    /// Whether `types` and the ranges tell of every path.
+    pub complete: bool,
+}
+
+impl<'s> Stream<'s> {
+    /// A stream of chunks of `align` bytes whose blocks end after `block_bytes` (at least one chunk).
+    pub fn new(align: usize, block_bytes: usize, sink: &'s mut dyn Sink) -> Self {
+        let mut stream = Self {
+            align,
+            block_chunks: block_bytes.div_ceil(align).max(1) as u64,
+            symbols: SymbolTable::new(),
+            paths: Paths::default(),
+            buffer: vec![],
+            sink,
+            done: 0,
+            head: 0,
+            included: 0,
+            sent: 0,
+            chunks: 0,
+            rows: 0,
+            blocks: vec![],
+        };
+        stream.begin_chunk();
+        stream
+    }
+
+    /// Appends one row: `write` puts exactly one struct to the end of [`Row::out`].
+    #[inline]
+    pub fn add_row(&mut self, write: impl FnOnce(&mut Row) -> Result<()>) -> Result<()> {
+        let before = self.symbols.max_id();
+        let mut row = Row {
+            start: self.done,
+            out: &mut self.buffer,
+            symbols: &mut self.symbols,
+            paths: &mut self.paths,
+            limit: self.align,
+        };
+        match write(&mut row) {
+            Ok(()) => self.commit(),
+            Err(error) => {
+                self.take_back(before);
+                Err(error)
+            }
+        }
+    }
+
+    /// Forgets the row that was not committed, and its symbols from `max_id` on.
+    fn take_back(&mut self, max_id: u32) {
+        self.buffer.truncate(self.done);
+        self.paths.forget_row();
+        if self.symbols.max_id() != max_id {
+            self.symbols.truncate(max_id);
+            self.paths.forget_symbols();
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let size = self.buffer.len() - self.done;
+        if size > self.align {
+            self.take_back(self.included.max(FIRST_USER));
+            return Err(Error::too_large(0, format!("a row of {size} bytes, the limit is {}", self.align)));
+        }
+        if self.fits() {
+            self.done = self.buffer.len();
+        } else {
+            self.flush_chunk(false)?;
+        }
+        self.rows += 1;
+        self.paths.commit();
+        Ok(())
+    }
+
+    /// Whether the rows in the buffer and the table that they need fit the chunk.
+    #[inline]
+    fn fits(&mut self) -> bool {
+        let rows = self.buffer.len() - HEADROOM;
+        if self.symbols.max_id() == self.included {
+            return rows + self.head <= self.align;
+        }
+        let head = self.table_size();
+        if rows + head > self.align {
+            return false;
+        }
+        self.head = head;
+        self.included = self.symbols.max_id();
+        true
+    }
+
+    /// Size of the table that is due now.
+    fn table_size(&self) -> usize {
+        if self.sent == 0 {
+            self.symbols.full_size()
+        } else if self.symbols.max_id() > self.sent {
+            self.symbols.appending_size(self.sent)
+        } else {
+            0
+        }
+    }
+
+    fn begin_chunk(&mut self) {
+        self.buffer = self.sink.buffer();
+        self.buffer.clear();
+        self.buffer.reserve(HEADROOM + self.align + self.align / 4);
+        self.buffer.resize(HEADROOM, 0);
+        self.done = HEADROOM;
+        self.head = 0;
+    }
+
+    fn flush_chunk(&mut self, last: bool) -> Result<()> {
+        let tail = self.buffer.split_off(self.done);
+        if self.done > HEADROOM {
+            self.emit()?;
+            self.sent = self.included;
+            self.chunks += 1;
+            if self.chunks >= self.block_chunks || last {
+                self.end_block();
+            }
+            self.begin_chunk();
+        }
+        if !tail.is_empty() {
+            if self.sent == 0 || self.symbols.text_bytes() >= self.align / 2 {
+                let old = std::mem::take(&mut self.symbols);
+                remap(&tail, &old, &mut self.symbols, &mut self.buffer)?;
+                self.paths.forget_symbols();
+                self.included = 0;
+                self.sent = 0;
+            } else {
+                self.buffer.extend_from_slice(&tail);
+            }
+            if !self.fits() {
+                let size = self.buffer.len() - HEADROOM + self.table_size();
+                self.take_back(self.sent.max(FIRST_USER));
+                return Err(Error::too_large(
+                    0,
+                    format!("a row that takes {size} bytes with its names, the limit is {}", self.align),
+                ));
+            }
+            self.done = self.buffer.len();
+        }
+        Ok(())
+    }
+
+    /// Hands the committed rows to the sink, their symbol table before them.
+    fn emit(&mut self) -> Result<()> {
+        let mut table = Vec::with_capacity(self.head);
+        let resets = self.sent == 0;
+        if resets {
+            self.symbols.put_full(&mut table, self.included);
+        } else if self.included > self.sent {
+            self.symbols.put_appending(&mut table, self.sent, self.included);
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let start = HEADROOM.saturating_sub(table.len());
+        if table.len() > HEADROOM {
+            buffer.splice(0..0, std::iter::repeat_n(0, table.len() - HEADROOM));
+        }
+        let rows = start + table.len();
+        buffer[start..rows].copy_from_slice(&table);
+        self.sink.chunk(Chunk { buffer, start, rows, resets })
+    }
+
+    fn end_block(&mut self) {
+        self.included = 0;
+        self.sent = 0;
+        self.blocks.push(BlockInfo {
+            chunks: std::mem::take(&mut self.chunks),
+            rows: std::mem::take(&mut self.rows),
+            ranges: self.paths.take_ranges(),
+        });
+    }
+
+    /// Rows so far in all blocks.
+    pub fn rows(&self) -> u64 {
+        self.rows + self.blocks.iter().map(|block| block.rows).sum::<u64>()
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self) -> Result<Summary> {
+        if self.done > HEADROOM {
+            self.flush_chunk(true)?;
+        } else if self.chunks > 0 {
+            self.end_block();
+        }
+        let (types, complete) = self.paths.types();
+        Ok(Summary { blocks: self.blocks, types, complete })
+    }
+}

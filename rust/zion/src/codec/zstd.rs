@@ -1,0 +1,115 @@
+//! Zstandard with contexts that are kept: making one costs as much as compressing a small bucket.
+
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter};
+
+use crate::error::{Error, Result};
+
+const LAYER: &str = "zstd";
+
+fn failure(code: usize) -> Error {
+    Error::corrupt(LAYER, 0, zstd_safe::get_error_name(code))
+}
+
+/// Writes frames with a content size and a checksum.
+pub struct Compressor {
+    context: CCtx<'static>,
+    frame: Vec<u8>,
+}
+
+impl Compressor {
+    /// A compressor of the given level (1 to 22, or below 0 for the fast ones).
+    pub fn new(level: i32) -> Result<Self> {
+        let mut context = CCtx::try_create().ok_or_else(no_memory)?;
+        context.set_parameter(CParameter::CompressionLevel(level)).map_err(failure)?;
+        context.set_parameter(CParameter::ChecksumFlag(true)).map_err(failure)?;
+        Ok(Self { context, frame: Vec::new() })
+    }
+
+    /// Appends one frame that holds `data` to `out`.
+    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.frame.clear();
+        self.frame.reserve(zstd_safe::compress_bound(data.len()));
+        self.context.compress2(&mut self.frame, data).map_err(failure)?;
+        out.extend_from_slice(&self.frame);
+        Ok(())
+    }
+}
+
+/// Reads sequences of frames.
+pub struct Decompressor {
+    context: DCtx<'static>,
+}
+
+impl Decompressor {
+    /// A decompressor; content checksums are compared with the content only when `verify` is set.
+    pub fn new(verify: bool) -> Result<Self> {
+        let mut context = DCtx::try_create().ok_or_else(no_memory)?;
+        context.set_parameter(DParameter::ForceIgnoreChecksum(!verify)).map_err(failure)?;
+        Ok(Self { context })
+    }
+
+    /// Replaces `out` by the content of all frames of `data`, skippable ones left out. Anything that is
+    /// not a whole frame is an error, and so is content of more than `limit` bytes: no more than that is
+    /// ever allocated, whatever the frames claim.
+    pub fn decompress(&mut self, data: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<()> {
+        out.clear();
+        let bound = zstd_safe::decompress_bound(data).map_err(failure)?;
+        out.reserve(bound.min(limit as u64) as usize);
+        match self.context.decompress(out, data) {
+            Ok(_) if out.len() <= limit => Ok(()),
+            Err(code) if bound <= limit as u64 => Err(failure(code)),
+            _ => Err(Error::corrupt(
+                LAYER,
+                0,
+                format!("the frames are damaged or hold more than the {limit} bytes that are allowed"),
+            )),
+        }
+    }
+}
+
+#[cold]
+fn no_memory() -> Error {
+    Error::argument("no memory is left for a zstd context")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(data: &[u8]) -> Result<Vec<u8>> {
+        let mut out = vec![];
+        Compressor::new(3)?.compress(data, &mut out)?;
+        Ok(out)
+    }
+
+    #[test]
+    fn frames_round_trip_in_sequence() -> Result<()> {
+        let text = b"all work and no play ".repeat(500);
+        let mut frames = frame(&text)?;
+        frames.extend_from_slice(&[0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 1, 2]);
+        frames.extend(frame(&text)?);
+        let mut out = b"old".to_vec();
+        Decompressor::new(true)?.decompress(&frames, &mut out, 2 * text.len())?;
+        assert_eq!(out, text.repeat(2));
+        Ok(())
+    }
+
+    #[test]
+    fn limits_stray_bytes_and_checksums() -> Result<()> {
+        let text = b"all work and no play ".repeat(500);
+        let mut frames = frame(&text)?;
+        let mut out = vec![];
+        assert!(Decompressor::new(true)?.decompress(&frames, &mut out, text.len() - 1).is_err());
+        assert!(out.capacity() <= text.len());
+        frames.push(1);
+        assert!(Decompressor::new(true)?.decompress(&frames, &mut out, 1 << 20).is_err());
+        frames.pop();
+        if let Some(last) = frames.last_mut() {
+            *last ^= 1;
+        }
+        assert!(Decompressor::new(true)?.decompress(&frames, &mut out, 1 << 20).is_err());
+        Decompressor::new(false)?.decompress(&frames, &mut out, 1 << 20)?;
+        assert_eq!(out, text);
+        Ok(())
+    }
+}

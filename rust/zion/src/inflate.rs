@@ -1,0 +1,259 @@
+//! Compressed input text, inflated on a thread of its own.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use flate2::write::MultiGzDecoder;
+use zstd_safe::{DCtx, InBuffer, OutBuffer};
+
+use crate::error::{Error, Result};
+
+/// Inflated text is handed over in pieces of this size.
+const PIECE: usize = 1 << 20;
+/// Pieces that may wait to be taken.
+const MAX_PIECES: usize = 4;
+/// Compressed bytes that may wait to be inflated before text must be taken.
+const MAX_WAITING: usize = 2 << 20;
+
+/// How the bytes of an input are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// gzip members one after the other.
+    Gzip,
+    /// zstd frames one after the other.
+    Zstd,
+}
+
+#[derive(Default)]
+struct State {
+    input: VecDeque<Vec<u8>>,
+    waiting: usize,
+    /// No more input will come.
+    ended: bool,
+    output: VecDeque<Vec<u8>>,
+    result: Option<Result<()>>,
+    /// Nobody wants the text any more.
+    abandoned: bool,
+    spare: Vec<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next compressed bytes; none at the end.
+    fn next_input(&self, used: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let mut state = self.lock();
+        if let Some(used) = used {
+            state.spare.push(used);
+        }
+        loop {
+            if state.abandoned {
+                return None;
+            }
+            if let Some(data) = state.input.pop_front() {
+                state.waiting -= data.len();
+                self.changed.notify_all();
+                return Some(data);
+            }
+            if state.ended {
+                return None;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn put_output(&self, piece: Vec<u8>) -> io::Result<()> {
+        let mut state = self.lock();
+        while state.output.len() >= MAX_PIECES && !state.abandoned {
+            state = self.wait(state);
+        }
+        if state.abandoned {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        state.output.push_back(piece);
+        self.changed.notify_all();
+        Ok(())
+    }
+}
+
+/// Inflates one input.
+pub struct Inflater {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Inflater {
+    /// An inflater with its thread; none for plain text.
+    pub fn new(compression: Compression) -> Result<Option<Self>> {
+        if compression == Compression::None {
+            return Ok(None);
+        }
+        let shared = Arc::new(Shared::default());
+        let for_thread = Arc::clone(&shared);
+        let work = move || {
+            let result = match compression {
+                Compression::Gzip => gunzip(&for_thread),
+                Compression::None | Compression::Zstd => unzstd(&for_thread),
+            };
+            for_thread.lock().result = Some(result);
+            for_thread.changed.notify_all();
+        };
+        let thread = std::thread::Builder::new()
+            .name("sdb-inflate".to_owned())
+            .spawn(work)
+            .map_err(|error| Error::argument(format!("a thread cannot be started: {error}")))?;
+        Ok(Some(Self { shared, thread: Some(thread) }))
+    }
+
+    /// Takes compressed bytes; none at all say that the input has ended.
+    pub fn feed(&mut self, data: &[u8]) {
+        let mut state = self.shared.lock();
+        if data.is_empty() {
+            state.ended = true;
+        } else {
+            let mut copy = state.spare.pop().unwrap_or_default();
+            copy.clear();
+            copy.extend_from_slice(data);
+            state.waiting += copy.len();
+            state.input.push_back(copy);
+        }
+        self.shared.changed.notify_all();
+    }
+
+    /// The next piece of text. None: feed more, or (after the end) there is no more.
+    pub fn take(&mut self) -> Option<Result<Vec<u8>>> {
+        let mut state = self.shared.lock();
+        loop {
+            if let Some(piece) = state.output.pop_front() {
+                self.shared.changed.notify_all();
+                return Some(Ok(piece));
+            }
+            if let Some(result) = &state.result {
+                return result.as_ref().err().cloned().map(Err);
+            }
+            if !state.ended && state.waiting < MAX_WAITING {
+                return None;
+            }
+            state = self.shared.wait(state);
+        }
+    }
+
+    /// Gives the memory of a piece back.
+    pub fn recycle(&mut self, piece: Vec<u8>) {
+        self.shared.lock().spare.push(piece);
+    }
+}
+
+impl Drop for Inflater {
+    fn drop(&mut self) {
+        self.shared.lock().abandoned = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// Gathers text into pieces.
+struct Pieces<'a> {
+    shared: &'a Shared,
+    piece: Vec<u8>,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        Self { shared, piece: Vec::with_capacity(PIECE) }
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let mut next = self.shared.lock().spare.pop().unwrap_or_default();
+        next.clear();
+        next.reserve(PIECE);
+        self.shared.put_output(std::mem::replace(&mut self.piece, next))
+    }
+}
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let count = data.len().min(PIECE - self.piece.len());
+        self.piece.extend_from_slice(&data[..count]);
+        if self.piece.len() == PIECE {
+            self.hand_over()?;
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.hand_over()
+    }
+}
+
+fn gunzip(shared: &Shared) -> Result<()> {
+    let mut decoder = MultiGzDecoder::new(Pieces::new(shared));
+    let mut consumed = 0;
+    let mut used = None;
+    let failed = |consumed: usize, error: &io::Error| {
+        Error::corrupt("gzip", consumed, format!("the compressed data is damaged or not gzip: {error}"))
+    };
+    while let Some(data) = shared.next_input(used.take()) {
+        decoder.write_all(&data).map_err(|error| failed(consumed, &error))?;
+        consumed += data.len();
+        used = Some(data);
+    }
+    if consumed == 0 {
+        return Err(Error::corrupt("gzip", 0, "an empty file is not gzip"));
+    }
+    let mut pieces = decoder.finish().map_err(|_| Error::corrupt("gzip", consumed, "the data is cut off"))?;
+    pieces.flush().map_err(|error| failed(consumed, &error))
+}
+
+fn unzstd(shared: &Shared) -> Result<()> {
+    let mut context = DCtx::try_create().ok_or_else(|| Error::argument("no memory for a zstd context"))?;
+    let mut pieces = Pieces::new(shared);
+    let mut consumed = 0;
+    let mut within = false;
+    let mut used = None;
+    let mut block = vec![0; 128 << 10];
+    while let Some(data) = shared.next_input(used.take()) {
+        let mut source = InBuffer::around(&data);
+        loop {
+            let mut target = OutBuffer::around(block.as_mut_slice());
+            let hint = context.decompress_stream(&mut target, &mut source).map_err(|code| {
+                Error::corrupt("zstd", consumed + source.pos(), zstd_safe::get_error_name(code))
+            })?;
+            within = hint != 0;
+            let written = target.pos();
+            pieces
+                .write_all(&block[..written])
+                .map_err(|error| Error::corrupt("zstd", consumed, error.to_string()))?;
+            if source.pos() == data.len() && written < block.len() {
+                break;
+            }
+        }
+        consumed += data.len();
+        used = Some(data);
+    }
+    if within {
+        return Err(Error::corrupt("zstd", consumed, "the data is cut off"));
+    }
+    pieces.flush().map_err(|error| Error::corrupt("zstd", consumed, error.to_string()))
+}

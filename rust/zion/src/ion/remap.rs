@@ -1,0 +1,65 @@
+//! Values from one symbol table to another.
+
+use super::{SymbolTable, header, kind, put_header, put_symbol, varuint};
+use crate::error::{Error, Result};
+
+/// Appends the canonical value `value` to `out`, its names and symbols by their ids in `new`, which grows as
+/// they are met: a name before its value.
+pub fn remap(value: &[u8], old: &SymbolTable, new: &mut SymbolTable, out: &mut Vec<u8>) -> Result<()> {
+    let end = one(value, 0, old, new, out)?;
+    if end != value.len() {
+        return Err(Error::corrupt("ion", end, "bytes after the value"));
+    }
+    Ok(())
+}
+
+fn one(
+    data: &[u8],
+    at: usize,
+    old: &SymbolTable,
+    new: &mut SymbolTable,
+    out: &mut Vec<u8>,
+) -> Result<usize> {
+    let value = header(data, at)?;
+    let name = |id: u64| {
+        let id = u32::try_from(id).unwrap_or(u32::MAX);
+        old.name(id).ok_or_else(|| Error::corrupt("ion", at, format!("symbol {id} is not in the symbol table")))
+    };
+    match value.kind {
+        kind::SYMBOL if !value.is_null() => {
+            let id = super::magnitude(&data[value.body..value.end], at)?;
+            put_symbol(out, new.intern(name(id)?));
+        }
+        kind::LIST if !value.is_null() => {
+            let mut body = vec![];
+            let mut cursor = value.body;
+            while cursor < value.end {
+                cursor = one(&data[..value.end], cursor, old, new, &mut body)?;
+            }
+            put_header(out, kind::LIST, body.len());
+            out.extend_from_slice(&body);
+        }
+        kind::STRUCT if !value.is_null() => {
+            let mut fields = vec![];
+            let mut body = vec![];
+            let mut cursor = value.body;
+            while cursor < value.end {
+                let (label, next) = varuint::read(&data[..value.end], cursor)?;
+                let id = new.intern(name(label)?);
+                let start = body.len();
+                cursor = one(&data[..value.end], next, old, new, &mut body)?;
+                fields.push((id, start..body.len()));
+            }
+            fields.sort_by_key(|(id, _)| *id);
+            let size: usize =
+                fields.iter().map(|(id, range)| varuint::size(u64::from(*id)) + range.len()).sum();
+            put_header(out, kind::STRUCT, size);
+            for (id, range) in fields {
+                varuint::put(out, u64::from(id));
+                out.extend_from_slice(&body[range]);
+            }
+        }
+        _ => out.extend_from_slice(&data[at..value.end]),
+    }
+    Ok(value.end)
+}

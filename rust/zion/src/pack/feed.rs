@@ -1,0 +1,373 @@
+//! The side of a packer that takes input and gives frames.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::pool::{PartJob, Pool};
+use super::{Constants, InputError, Options, PartContext, PartParser, PathRange, Rejected, Splitter, worker};
+use crate::error::{Error, Result};
+use crate::inflate::{Compression, Inflater};
+use crate::json::parse::{JsonParser, OnError};
+use crate::json::split::{JsonSplitter, LineSplitter};
+
+/// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
+const MAX_PART: usize = 64 << 20;
+
+/// What the text of an input is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Format {
+    /// Records and arrays of records.
+    Json,
+}
+
+/// One input, as the workers see it.
+pub struct Input {
+    /// Its name in messages.
+    pub name: String,
+    format: Format,
+    constants: Arc<Constants>,
+    on_error: OnError,
+}
+
+impl Input {
+    pub fn parser(&self) -> Box<dyn PartParser> {
+        match self.format {
+            Format::Json => Box::new(JsonParser::new(Arc::clone(&self.constants), self.on_error)),
+        }
+    }
+
+    fn splitter(&self) -> Box<dyn Splitter> {
+        match (&self.format, self.on_error) {
+            (Format::Json, OnError::Fail) => Box::<JsonSplitter>::default(),
+            (Format::Json, OnError::Skip) => Box::<LineSplitter>::default(),
+        }
+    }
+}
+
+/// Chunks that follow each other in the output, the first one with a full symbol table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Place of the first frame in the output.
+    pub offset: u64,
+    /// Number of chunks.
+    pub chunks: u64,
+    /// Number of rows.
+    pub rows: u64,
+    /// Times per path.
+    pub ranges: Vec<PathRange>,
+    /// Whether `ranges` tells of every path with times.
+    pub complete: bool,
+}
+
+/// Packs inputs one after the other.
+pub struct Packer {
+    pool: Arc<Pool>,
+    workers: Vec<JoinHandle<()>>,
+    constants: Arc<Constants>,
+    current: Option<Current>,
+    next_part: u64,
+    position: u64,
+    /// What the output consists of.
+    pub runs: Vec<Run>,
+    /// Types seen at each path, and whether all are there.
+    pub types: std::collections::BTreeMap<Vec<Box<[u8]>>, u16>,
+    /// Whether no path is missing in `types`.
+    pub types_complete: bool,
+    /// Records that were passed over, with the name of their input.
+    pub rejected: Vec<(String, Rejected)>,
+    /// Rows in the frames that were taken.
+    pub rows: u64,
+    /// Text that was packed, in bytes.
+    pub text_bytes: u64,
+}
+
+/// The input that is being fed.
+struct Current {
+    input: Arc<Input>,
+    splitter: Box<dyn Splitter>,
+    inflater: Option<Inflater>,
+    text: Vec<u8>,
+    context: u64,
+    offset: u64,
+    line: u64,
+}
+
+/// Asked while waiting: whether to give up.
+pub type Interrupt<'a> = &'a mut dyn FnMut() -> bool;
+
+impl Packer {
+    /// A packer with its threads.
+    pub fn new(options: Options, constants: Constants) -> Result<Self> {
+        if !options.align.is_power_of_two() || !(9..=26).contains(&options.align.trailing_zeros()) {
+            return Err(Error::argument("the chunk size must be a power of two from 512 bytes to 64 MiB"));
+        }
+        let threads = options.threads.clamp(1, 256);
+        let pool = Arc::new(Pool::new(options));
+        let mut packer = Self {
+            pool,
+            workers: vec![],
+            constants: Arc::new(constants),
+            current: None,
+            next_part: 0,
+            position: 0,
+            runs: vec![],
+            types: std::collections::BTreeMap::new(),
+            types_complete: true,
+            rejected: vec![],
+            rows: 0,
+            text_bytes: 0,
+        };
+        for number in 0..threads {
+            let pool = Arc::clone(&packer.pool);
+            let worker = std::thread::Builder::new()
+                .name(format!("sdb-pack-{number}"))
+                .spawn(move || worker::run(&pool))
+                .map_err(|error| Error::argument(format!("a thread cannot be started: {error}")))?;
+            packer.workers.push(worker);
+        }
+        Ok(packer)
+    }
+
+    /// Begins an input.
+    pub fn begin(&mut self, name: &str, format: Format, compression: Compression) -> Result<()> {
+        let input = Arc::new(Input {
+            name: name.to_owned(),
+            format,
+            constants: Arc::clone(&self.constants),
+            on_error: self.pool.options.on_error,
+        });
+        let splitter = input.splitter();
+        let inflater = Inflater::new(compression)?;
+        self.current =
+            Some(Current { input, splitter, inflater, text: vec![], context: 0, offset: 0, line: 0 });
+        Ok(())
+    }
+
+    /// Takes bytes of the current input. Waits while there is more to do than the threads can take.
+    pub fn feed(&mut self, data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
+        let Some(mut current) = self.current.take() else {
+            return Err(Error::argument("no input was begun").into());
+        };
+        let result = match &mut current.inflater {
+            None => self.text(&mut current, data, interrupt),
+            Some(_) => self.inflate(&mut current, data, interrupt),
+        };
+        self.current = Some(current);
+        result
+    }
+
+    fn inflate(&mut self, current: &mut Current, data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
+        let Some(mut inflater) = current.inflater.take() else { return Ok(()) };
+        inflater.feed(data);
+        let mut result = Ok(());
+        while result.is_ok()
+            && let Some(piece) = inflater.take()
+        {
+            result = piece.map_err(|error| in_input(current, error)).and_then(|piece| {
+                let done = self.text(current, &piece, interrupt);
+                inflater.recycle(piece);
+                done
+            });
+        }
+        current.inflater = Some(inflater);
+        result
+    }
+
+    fn text(&mut self, current: &mut Current, mut data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
+        let part_bytes = self.pool.options.part_bytes.max(1);
+        while !data.is_empty() {
+            if current.text.capacity() == 0 {
+                current.text = self.pool.lock().texts.pop().unwrap_or_default();
+                current.text.clear();
+                current.text.reserve(part_bytes + (2 << 20));
+            }
+            // Up to where a cut may be; then a little more at a time until there is one.
+            let room = part_bytes.saturating_sub(current.text.len()).max(256 << 10);
+            let (now, later) = data.split_at(room.min(data.len()));
+            current.text.extend_from_slice(now);
+            data = later;
+            while current.text.len() >= part_bytes {
+                let cut = current.splitter.cut(&current.text, part_bytes);
+                match cut.map_err(|error| in_input(current, error.shifted(current.offset)))? {
+                    Some(end) => self.submit(current, Some(end), interrupt)?,
+                    None if current.text.len() > MAX_PART.max(2 * part_bytes) => {
+                        self.submit(current, None, interrupt)?;
+                    }
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands a part to the workers: the text up to `end`, or all of it as the last one.
+    fn submit(&mut self, current: &mut Current, end: Option<usize>, interrupt: Interrupt) -> Result<(), Stop> {
+        self.wait_for_room(interrupt)?;
+        let mut text = std::mem::take(&mut current.text);
+        if let Some(end) = end {
+            let mut rest = self.pool.lock().texts.pop().unwrap_or_default();
+            rest.clear();
+            rest.reserve(self.pool.options.part_bytes + (2 << 20));
+            rest.extend_from_slice(&text[end..]);
+            text.truncate(end);
+            current.text = rest;
+        }
+        let context = PartContext { start: current.context, last: end.is_none() };
+        let (offset, line) = (current.offset, current.line);
+        current.offset += text.len() as u64;
+        current.line += memchr::memchr_iter(b'\n', &text).count() as u64;
+        current.context = current.splitter.next_part();
+        let number = self.next_part;
+        self.next_part += 1;
+        let mut state = self.pool.lock();
+        state.parts.push_back(super::pool::Part::default());
+        let input = Arc::clone(&current.input);
+        state.part_jobs.push_back(PartJob { number, input, text, context, offset, line });
+        drop(state);
+        self.pool.tell_workers();
+        Ok(())
+    }
+
+    /// Waits until a part may be handed over: one waits, the others are being parsed.
+    fn wait_for_room(&self, interrupt: Interrupt) -> Result<(), Stop> {
+        let mut state = self.pool.lock();
+        loop {
+            if let Some(error) = state.settled_failure() {
+                return Err(Stop::Failed(error.clone()));
+            }
+            // A part that failed keeps all later ones waiting for those before it.
+            if state.failed.is_none() && state.part_jobs.len() <= state.idle {
+                return Ok(());
+            }
+            state = self.pool.wait_for_news(state);
+            if interrupt() {
+                return Err(Stop::Interrupted);
+            }
+        }
+    }
+
+    /// Ends the current input.
+    pub fn end(&mut self, interrupt: Interrupt) -> Result<(), Stop> {
+        let Some(mut current) = self.current.take() else { return Ok(()) };
+        if current.inflater.is_some() {
+            self.inflate(&mut current, &[], interrupt)?;
+        }
+        if current.text.is_empty() && current.context == 0 {
+            return Ok(());
+        }
+        self.submit(&mut current, None, interrupt)
+    }
+
+    /// The frames that are ready, in order.
+    pub fn take(&mut self) -> Result<VecDeque<Vec<u8>>, Stop> {
+        let pool = Arc::clone(&self.pool);
+        let mut state = pool.lock();
+        if let Some(error) = state.settled_failure() {
+            return Err(Stop::Failed(error.clone()));
+        }
+        let failed = state.failed.as_ref().map(|(number, _)| *number);
+        let mut ready = VecDeque::new();
+        while failed.is_none_or(|number| state.first_part < number)
+            && let Some(part) = state.parts.front_mut()
+        {
+            while let Some(Some(_)) = part.frames.front() {
+                let Some(Some(frame)) = part.frames.pop_front() else { break };
+                part.taken += 1;
+                part.offsets.push(self.position);
+                self.position += frame.len() as u64;
+                ready.push_back(frame);
+            }
+            if !part.frames.is_empty() || part.summary.is_none() {
+                break;
+            }
+            if let Some(part) = state.parts.pop_front() {
+                state.first_part += 1;
+                self.account(part);
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Gives the memory of frames back.
+    pub fn recycle(&self, frames: impl IntoIterator<Item = Vec<u8>>) {
+        self.pool.lock().frames.extend(frames);
+    }
+
+    fn account(&mut self, part: super::pool::Part) {
+        let Some(summary) = part.summary else { return };
+        let mut at = 0;
+        for block in summary.blocks {
+            let offset = part.offsets.get(at).copied().unwrap_or(self.position);
+            at += block.chunks as usize;
+            self.rows += block.rows;
+            self.runs.push(Run {
+                offset,
+                chunks: block.chunks,
+                rows: block.rows,
+                ranges: block.ranges,
+                complete: summary.complete,
+            });
+        }
+        for (path, types) in summary.types {
+            *self.types.entry(path).or_default() |= types;
+        }
+        self.types_complete &= summary.complete;
+        self.text_bytes += part.input_bytes;
+        let named = part.rejected.into_iter().map(|(input, record)| (input.name.clone(), record));
+        self.rejected.extend(named);
+    }
+
+    /// Whether all that was fed is taken.
+    pub fn is_drained(&self) -> bool {
+        self.pool.lock().parts.is_empty()
+    }
+
+    /// Waits until something may be ready.
+    pub fn wait(&self, interrupt: Interrupt) -> Result<(), Stop> {
+        drop(self.pool.wait_for_news(self.pool.lock()));
+        if interrupt() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+
+    /// Length of the frames that were taken, in bytes.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+impl Drop for Packer {
+    fn drop(&mut self) {
+        let mut state = self.pool.lock();
+        state.closed = true;
+        state.part_jobs.clear();
+        state.chunk_jobs.clear();
+        // Workers in the middle of a part give up at their next chunk.
+        state.fail(0, InputError { input: String::new(), error: Error::argument("the packer was closed") });
+        state.first_part = u64::MAX;
+        drop(state);
+        self.pool.tell_workers();
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has nothing to say any more.
+            drop(worker.join());
+        }
+    }
+}
+
+fn in_input(current: &Current, error: Error) -> Stop {
+    Stop::Failed(InputError { input: current.input.name.clone(), error })
+}
+
+/// Why packing stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// An input is bad.
+    Failed(InputError),
+    /// The interrupt function said so.
+    Interrupted,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(InputError { input: String::new(), error })
+    }
+}

@@ -1,0 +1,110 @@
+//! Packing: input text goes in, compressed frames come out, in order, whatever the number of threads.
+//!
+//! The text of an input is cut into parts of some megabytes at record boundaries. Each part is a stream of
+//! its own: with its own symbol table, starting a block. So the frames depend on the text and the settings
+//! only. A part is parsed by one thread; its chunks are compressed by that thread or by one that is idle.
+
+mod feed;
+mod pool;
+mod worker;
+
+use std::ops::Range as Span;
+
+pub use feed::{Format, Packer, Run};
+
+use crate::chunker::Stream;
+use crate::codec::Algorithm;
+use crate::error::{Error, Result};
+use crate::json::parse::OnError;
+use crate::paths;
+
+/// Finds where a part may end. Sequential; keeps its progress, so that a text is followed only once.
+pub trait Splitter: Send {
+    /// `text` starts where the part does. The first record boundary at or after `min`, if the text goes that
+    /// far; else call again with the same text grown.
+    fn cut(&mut self, text: &[u8], min: usize) -> Result<Option<usize>>;
+
+    /// The part was taken and the next one starts where it ended; gives what its parser must know of the
+    /// place. The first part has 0.
+    fn next_part(&mut self) -> u64;
+}
+
+/// What a parser must know of a part besides its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartContext {
+    /// What [`Splitter::next_part`] said of the place where the part starts.
+    pub start: u64,
+    /// Whether the input ends with the part.
+    pub last: bool,
+}
+
+/// Turns the text of parts into rows. Every worker has its own.
+pub trait PartParser: Send {
+    /// Adds all records of `text` to `stream`. Offsets in errors are those in `text`, lines are counted from 1.
+    fn parse(
+        &mut self,
+        text: &[u8],
+        context: PartContext,
+        stream: &mut Stream,
+        rejected: &mut Vec<Rejected>,
+    ) -> Result<()>;
+}
+
+/// A record that was passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// What was wrong with it.
+    pub error: Error,
+    /// Where it starts, in the decompressed input.
+    pub offset: u64,
+    /// Its text, with the end of its line.
+    pub text: Vec<u8>,
+}
+
+impl Rejected {
+    /// A record at `offset`.
+    pub fn new(error: Error, offset: usize, text: &[u8]) -> Self {
+        Self { error, offset: offset as u64, text: text.to_vec() }
+    }
+}
+
+/// Fields with the same value in every row.
+#[derive(Debug, Default)]
+pub struct Constants {
+    /// Names and canonical Ion values, sorted by name. Strings and symbols are string values.
+    pub fields: Vec<(Box<[u8]>, Vec<u8>)>,
+}
+
+/// How to pack.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Compression of the chunks.
+    pub algorithm: Algorithm,
+    /// Level of zstd.
+    pub level: i32,
+    /// Decompressed size of a chunk in bytes: a power of two.
+    pub align: usize,
+    /// Decompressed size after which a block ends, in bytes.
+    pub block_bytes: usize,
+    /// Size of the text of a part in bytes.
+    pub part_bytes: usize,
+    /// Number of threads that parse and compress.
+    pub threads: usize,
+    /// What to do with malformed records.
+    pub on_error: OnError,
+}
+
+/// An error and the input that it is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputError {
+    /// The name given to the input.
+    pub input: String,
+    /// What is wrong, with its place in the input.
+    pub error: Error,
+}
+
+/// The timestamps of a path in a run of chunks.
+pub type PathRange = (Vec<Box<[u8]>>, paths::Range);
+
+/// Where the frames of some chunks lie: offsets within the output.
+pub type FrameSpan = Span<u64>;

@@ -1,0 +1,120 @@
+//! What the threads of a packer share: the work that waits, and the results in their order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::feed::Input;
+use super::{InputError, Options, PartContext, Rejected};
+use crate::chunker::{Chunk, Summary};
+
+/// Text that waits to be parsed.
+pub struct PartJob {
+    pub number: u64,
+    pub input: Arc<Input>,
+    pub text: Vec<u8>,
+    pub context: PartContext,
+    /// Place of the text in its input.
+    pub offset: u64,
+    pub line: u64,
+}
+
+/// A chunk that waits to be compressed.
+pub struct ChunkJob {
+    pub part: u64,
+    pub index: usize,
+    pub chunk: Chunk,
+    pub selector: u8,
+}
+
+/// What is known of a part so far.
+#[derive(Default)]
+pub struct Part {
+    /// Its frames; one that is not compressed yet is missing.
+    pub frames: VecDeque<Option<Vec<u8>>>,
+    /// How many frames were taken.
+    pub taken: usize,
+    /// Offsets in the output of the frames that were taken.
+    pub offsets: Vec<u64>,
+    /// Set when the part is parsed.
+    pub summary: Option<Summary>,
+    pub input_bytes: u64,
+    pub rejected: Vec<(Arc<Input>, Rejected)>,
+}
+
+/// The state that the lock guards.
+#[derive(Default)]
+pub struct State {
+    pub part_jobs: VecDeque<PartJob>,
+    pub chunk_jobs: VecDeque<ChunkJob>,
+    /// Parts from the oldest that is not taken whole.
+    pub parts: VecDeque<Part>,
+    pub first_part: u64,
+    pub parsing: usize,
+    pub idle: usize,
+    pub closed: bool,
+    /// The error of the earliest part that failed.
+    pub failed: Option<(u64, InputError)>,
+    pub texts: Vec<Vec<u8>>,
+    pub chunks: Vec<Vec<u8>>,
+    pub frames: Vec<Vec<u8>>,
+}
+
+impl State {
+    pub fn part(&mut self, number: u64) -> Option<&mut Part> {
+        let index = number.checked_sub(self.first_part)?;
+        self.parts.get_mut(index as usize)
+    }
+
+    /// Whether every part before the one that failed is done, so that its error is the first one.
+    pub fn settled_failure(&self) -> Option<&InputError> {
+        let (number, error) = self.failed.as_ref()?;
+        let before = (number.saturating_sub(self.first_part) as usize).min(self.parts.len());
+        self.parts.iter().take(before).all(|part| part.summary.is_some()).then_some(error)
+    }
+
+    pub fn fail(&mut self, number: u64, error: InputError) {
+        if self.failed.as_ref().is_none_or(|(earliest, _)| number < *earliest) {
+            self.failed = Some((number, error));
+        }
+    }
+}
+
+/// The lock, and what is waited for.
+pub struct Pool {
+    pub options: Options,
+    state: Mutex<State>,
+    /// Something to do for the workers.
+    work: Condvar,
+    /// Something new for the one who feeds.
+    news: Condvar,
+}
+
+impl Pool {
+    pub fn new(options: Options) -> Self {
+        Self { options, state: Mutex::default(), work: Condvar::new(), news: Condvar::new() }
+    }
+
+    /// The state. A worker never panics while it holds the lock; were it so, the state is still whole.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn wait_for_work<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for news, but not for long: the caller wants to look for signals.
+    pub fn wait_for_news<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let waited = self.news.wait_timeout(state, Duration::from_millis(50));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    pub fn tell_workers(&self) {
+        self.work.notify_all();
+    }
+
+    pub fn tell_feeder(&self) {
+        self.news.notify_all();
+    }
+}

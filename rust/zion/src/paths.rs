@@ -1,0 +1,304 @@
+//! The tree of field paths of a part: which names follow each other, what types were seen, and the time
+//! range of each path for the block at hand.
+//!
+//! Beside its bookkeeping the tree makes names cheap: rows of one source repeat their field names in nearly
+//! the same order, so every node remembers which field came next the last time. A name that is the expected
+//! one costs a comparison; only others are looked up by hash.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use crate::ion::SymbolTable;
+use crate::ion::symtab::NameHasher;
+
+/// A place in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// The row itself.
+    pub const ROOT: Self = Self(0);
+    /// Everything that is not followed: below a full tree, and what is dropped.
+    pub const NONE: Self = Self(u32::MAX);
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How many nodes a tree holds; fields that come later are stored like all others, but not followed.
+pub const MAX_NODES: usize = 16_384;
+/// How deep fields are followed.
+const MAX_DEPTH: u8 = 32;
+
+/// First, last and number of the timestamps of a path in a block, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Range {
+    pub min: i64,
+    pub max: i64,
+    pub count: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    name: Box<[u8]>,
+    parent: NodeId,
+    depth: u8,
+    in_list: bool,
+    /// Bit `k` is set when a value of Ion type `k` was seen; nulls are type 0.
+    types: u16,
+    symbol: u32,
+    /// Which symbol table `symbol` belongs to.
+    epoch: u32,
+    /// The struct in which the field occurred last, to notice that it occurs twice.
+    seen: u64,
+    /// The field that came after this one the last time.
+    next: NodeId,
+    /// The first field of the struct at this place the last time.
+    first: NodeId,
+    /// The elements of the list at this place.
+    element: NodeId,
+    range: Option<Range>,
+    /// Bytes that the length of the struct at this place took the last time.
+    pub length_bytes: u8,
+}
+
+impl Node {
+    fn new(name: &[u8], parent: NodeId, depth: u8, in_list: bool) -> Self {
+        Self {
+            name: name.into(),
+            parent,
+            depth,
+            in_list,
+            types: 0,
+            symbol: 0,
+            epoch: 0,
+            seen: 0,
+            next: NodeId::NONE,
+            first: NodeId::NONE,
+            element: NodeId::NONE,
+            range: None,
+            length_bytes: 0,
+        }
+    }
+}
+
+/// The paths of one part of an input.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    nodes: Vec<Node>,
+    children: HashMap<(u32, Box<[u8]>), NodeId, BuildHasherDefault<NameHasher>>,
+    key: (u32, Box<[u8]>),
+    epoch: u32,
+    struct_number: u64,
+    pending: Vec<(NodeId, i64)>,
+    complete: bool,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self {
+            nodes: vec![Node::new(b"", NodeId::NONE, 0, false)],
+            children: HashMap::default(),
+            key: (0, Box::default()),
+            epoch: 1,
+            struct_number: 0,
+            pending: vec![],
+            complete: true,
+        }
+    }
+}
+
+/// A struct whose fields are being read.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor {
+    parent: NodeId,
+    previous: NodeId,
+    number: u64,
+}
+
+/// A field of a struct.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Its place in the tree, or [`NodeId::NONE`].
+    pub node: NodeId,
+    /// Its symbol in the current table.
+    pub symbol: u32,
+    /// Whether the same struct has this field already.
+    pub repeated: bool,
+}
+
+impl Paths {
+    /// Begins a struct at `parent`.
+    #[inline]
+    pub fn enter(&mut self, parent: NodeId) -> Cursor {
+        self.struct_number += 1;
+        Cursor { parent, previous: NodeId::NONE, number: self.struct_number }
+    }
+
+    /// The next field of a struct. Below [`NodeId::NONE`] repetition is not noticed.
+    #[inline]
+    pub fn field(&mut self, cursor: &mut Cursor, name: &[u8], symbols: &mut SymbolTable) -> Field {
+        let Some(parent) = self.nodes.get(cursor.parent.index()) else {
+            return Field { node: NodeId::NONE, symbol: symbols.intern(name), repeated: false };
+        };
+        let expected = match self.nodes.get(cursor.previous.index()) {
+            Some(previous) => previous.next,
+            None => parent.first,
+        };
+        let node = match self.nodes.get(expected.index()) {
+            Some(child) if *child.name == *name => expected,
+            _ => self.look_up(cursor, name),
+        };
+        cursor.previous = node;
+        let epoch = self.epoch;
+        let Some(child) = self.nodes.get_mut(node.index()) else {
+            return Field { node, symbol: symbols.intern(name), repeated: false };
+        };
+        if child.epoch != epoch {
+            child.epoch = epoch;
+            child.symbol = symbols.intern(name);
+        }
+        let repeated = child.seen == cursor.number;
+        child.seen = cursor.number;
+        Field { node, symbol: child.symbol, repeated }
+    }
+
+    /// Finds or makes a child by its name, and remembers that it follows the previous one.
+    #[cold]
+    fn look_up(&mut self, cursor: &Cursor, name: &[u8]) -> NodeId {
+        let node = self.child(cursor.parent, name);
+        let before = if cursor.previous == NodeId::NONE {
+            self.nodes.get_mut(cursor.parent.index()).map(|parent| &mut parent.first)
+        } else {
+            self.nodes.get_mut(cursor.previous.index()).map(|previous| &mut previous.next)
+        };
+        if let Some(before) = before {
+            *before = node;
+        }
+        node
+    }
+
+    /// The field `name` below `parent`, made when it is new.
+    pub fn child(&mut self, parent: NodeId, name: &[u8]) -> NodeId {
+        let Some(above) = self.nodes.get(parent.index()) else { return NodeId::NONE };
+        let (depth, in_list) = (above.depth + 1, above.in_list);
+        self.key.0 = parent.0;
+        self.key.1 = name.into();
+        if let Some(&node) = self.children.get(&self.key) {
+            return node;
+        }
+        let node = self.add(Node::new(name, parent, depth, in_list));
+        if node != NodeId::NONE {
+            self.children.insert(self.key.clone(), node);
+        }
+        node
+    }
+
+    fn add(&mut self, node: Node) -> NodeId {
+        if self.nodes.len() >= MAX_NODES || node.depth > MAX_DEPTH {
+            // What lies in lists or deeper than the index looks may go unnoticed.
+            self.complete &= node.in_list;
+            return NodeId::NONE;
+        }
+        self.nodes.push(node);
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// The elements of the list at `list`.
+    #[inline]
+    pub fn element(&mut self, list: NodeId) -> NodeId {
+        let Some(node) = self.nodes.get(list.index()) else { return NodeId::NONE };
+        if node.element != NodeId::NONE {
+            return node.element;
+        }
+        let element = self.add(Node::new(b"", list, node.depth + 1, true));
+        if let Some(node) = self.nodes.get_mut(list.index()) {
+            node.element = element;
+        }
+        element
+    }
+
+    /// Notes the Ion type of a value.
+    #[inline]
+    pub fn saw(&mut self, node: NodeId, kind: u8) {
+        if let Some(node) = self.nodes.get_mut(node.index()) {
+            node.types |= 1 << kind;
+        }
+    }
+
+    /// How many bytes the length of the struct at `node` took the last time.
+    #[inline]
+    pub fn length_bytes(&self, node: NodeId) -> usize {
+        self.nodes.get(node.index()).map_or(0, |node| node.length_bytes as usize)
+    }
+
+    /// Remembers how many bytes the length of the struct at `node` takes.
+    #[inline]
+    pub fn set_length_bytes(&mut self, node: NodeId, count: usize) {
+        if let Some(node) = self.nodes.get_mut(node.index()) {
+            node.length_bytes = count as u8;
+        }
+    }
+
+    /// Whether timestamps at `node` may be indexed: no list in between and at most `depth` fields deep.
+    #[inline]
+    pub fn indexable(&self, node: NodeId, depth: u8) -> bool {
+        self.nodes.get(node.index()).is_some_and(|node| !node.in_list && node.depth <= depth)
+    }
+
+    /// Notes a timestamp of the row at hand. It counts once the row is committed.
+    #[inline]
+    pub fn time(&mut self, node: NodeId, us: i64) {
+        if self.indexable(node, MAX_DEPTH) {
+            self.pending.push((node, us));
+        }
+    }
+
+    /// The timestamps of the row belong to the block at hand.
+    #[inline]
+    pub(crate) fn commit(&mut self) {
+        for (node, us) in self.pending.drain(..) {
+            if let Some(node) = self.nodes.get_mut(node.index()) {
+                let range = node.range.get_or_insert(Range { min: us, max: us, count: 0 });
+                range.min = range.min.min(us);
+                range.max = range.max.max(us);
+                range.count += 1;
+            }
+        }
+    }
+
+    /// The row was taken back.
+    pub(crate) fn forget_row(&mut self) {
+        self.pending.clear();
+    }
+
+    /// The symbol table was restarted: ids must be looked up again.
+    pub(crate) fn forget_symbols(&mut self) {
+        self.epoch += 1;
+    }
+
+    /// Takes the ranges of the block that ended.
+    pub(crate) fn take_ranges(&mut self) -> Vec<(Vec<Box<[u8]>>, Range)> {
+        let found: Vec<(usize, Range)> =
+            self.nodes.iter_mut().enumerate().filter_map(|(at, node)| Some((at, node.range.take()?))).collect();
+        found.into_iter().map(|(at, range)| (self.path(at), range)).collect()
+    }
+
+    fn path(&self, mut at: usize) -> Vec<Box<[u8]>> {
+        let mut path = vec![];
+        while let Some(node) = self.nodes.get(at).filter(|node| node.parent != NodeId::NONE) {
+            path.push(node.name.clone());
+            at = node.parent.index();
+        }
+        path.reverse();
+        path
+    }
+
+    /// All paths outside of lists with the types that were seen there, and whether none was left out.
+    pub fn types(&self) -> (Vec<(Vec<Box<[u8]>>, u16)>, bool) {
+        let known = self.nodes.iter().enumerate().filter(|(_, node)| !node.in_list && node.types != 0);
+        (known.map(|(at, node)| (self.path(at), node.types)).collect(), self.complete)
+    }
+}

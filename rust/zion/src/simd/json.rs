@@ -1,0 +1,394 @@
+//! Classification of JSON text, 64 bytes a step: where strings begin and end, where brackets and
+//! separators stand outside of them.
+
+/// Bit `i` of each mask tells about byte `i` of a group of 64.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Masks {
+    quote: u64,
+    backslash: u64,
+    /// `{` and `[`
+    open: u64,
+    /// `}` and `]`
+    close: u64,
+    /// `:` and `,`
+    separator: u64,
+    /// bytes from 80 on
+    high: u64,
+}
+
+/// What is carried from one group of 64 bytes to the next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Carry {
+    /// All ones inside a string.
+    in_string: u64,
+    /// 1 when the next byte is escaped.
+    escaped: u64,
+}
+
+impl Carry {
+    /// Whether the position reached lies inside a string.
+    pub fn in_string(self) -> bool {
+        self.in_string != 0
+    }
+
+    /// Masks of unescaped quotes, and of the bytes inside strings (opening quotes included).
+    #[inline(always)]
+    fn strings(&mut self, masks: Masks) -> (u64, u64) {
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        let escaped = if masks.backslash == 0 {
+            std::mem::take(&mut self.escaped)
+        } else {
+            // A run of backslashes escapes the byte after it when its length is odd: runs that start at odd
+            // and even positions are told apart by where an addition carries out of them.
+            let backslash = masks.backslash & !self.escaped;
+            let follows = backslash << 1 | self.escaped;
+            let odd_starts = backslash & !EVEN & !follows;
+            let (even_runs, overflow) = odd_starts.overflowing_add(backslash);
+            self.escaped = u64::from(overflow);
+            (EVEN ^ (even_runs << 1)) & follows
+        };
+        let quote = masks.quote & !escaped;
+        let mut inside = quote;
+        for shift in [1, 2, 4, 8, 16, 32] {
+            inside ^= inside << shift;
+        }
+        inside ^= self.in_string;
+        self.in_string = ((inside as i64) >> 63) as u64;
+        (quote, inside)
+    }
+}
+
+/// What one window of text holds besides its index.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Whether there is any byte from 80 on.
+    pub high: bool,
+    /// Whether there is any backslash.
+    pub backslash: bool,
+}
+
+/// A way to classify 64 bytes.
+trait Classify {
+    fn classify(block: &[u8; 64]) -> Masks;
+}
+
+/// Byte by byte: the reference, and the way of processors without a kernel of their own.
+struct Portable;
+
+impl Classify for Portable {
+    #[inline(always)]
+    fn classify(block: &[u8; 64]) -> Masks {
+        let mut masks = Masks::default();
+        for (bit, &byte) in block.iter().enumerate() {
+            let at = |yes: bool| u64::from(yes) << bit;
+            masks.quote |= at(byte == b'"');
+            masks.backslash |= at(byte == b'\\');
+            masks.open |= at(matches!(byte, b'{' | b'['));
+            masks.close |= at(matches!(byte, b'}' | b']'));
+            masks.separator |= at(matches!(byte, b':' | b','));
+            masks.high |= at(byte >= 0x80);
+        }
+        masks
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{
+        __m128i, __m256i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+        _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+    };
+
+    use super::{Classify, Masks};
+
+    /// AVX2. Only instantiated inside functions with `#[target_feature(enable = "avx2")]`.
+    pub struct Avx2;
+
+    impl Classify for Avx2 {
+        #[inline(always)]
+        fn classify(block: &[u8; 64]) -> Masks {
+            let mut masks = Masks::default();
+            for half in 0..2 {
+                // SAFETY: both loads read 32 of the 64 bytes of `block`, unaligned loads have no alignment
+                // rule; the only callers are compiled with AVX2 enabled and run after its detection.
+                unsafe {
+                    let bytes = _mm256_loadu_si256(block.as_ptr().add(32 * half).cast::<__m256i>());
+                    let is = |byte: u8| _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8));
+                    let folded = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
+                    let folded_is = |byte: u8| _mm256_cmpeq_epi8(folded, _mm256_set1_epi8(byte as i8));
+                    let put = |vector| u64::from(_mm256_movemask_epi8(vector) as u32) << (32 * half);
+                    masks.quote |= put(is(b'"'));
+                    masks.backslash |= put(is(b'\\'));
+                    masks.open |= put(folded_is(b'{'));
+                    masks.close |= put(folded_is(b'}'));
+                    masks.separator |= put(_mm256_or_si256(is(b':'), is(b',')));
+                    masks.high |= put(bytes);
+                }
+            }
+            masks
+        }
+    }
+
+    /// SSE2, which every x86-64 processor has.
+    pub struct Sse2;
+
+    impl Classify for Sse2 {
+        #[inline(always)]
+        fn classify(block: &[u8; 64]) -> Masks {
+            let mut masks = Masks::default();
+            for quarter in 0..4 {
+                // SAFETY: each load reads 16 of the 64 bytes of `block`; SSE2 is part of x86-64.
+                unsafe {
+                    let bytes = _mm_loadu_si128(block.as_ptr().add(16 * quarter).cast::<__m128i>());
+                    let is = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
+                    let folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+                    let folded_is = |byte: u8| _mm_cmpeq_epi8(folded, _mm_set1_epi8(byte as i8));
+                    let put = |vector| u64::from(_mm_movemask_epi8(vector) as u16) << (16 * quarter);
+                    masks.quote |= put(is(b'"'));
+                    masks.backslash |= put(is(b'\\'));
+                    masks.open |= put(folded_is(b'{'));
+                    masks.close |= put(folded_is(b'}'));
+                    masks.separator |= put(_mm_or_si128(is(b':'), is(b',')));
+                    masks.high |= put(bytes);
+                }
+            }
+            masks
+        }
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub fn index_avx2(
+        text: &[u8],
+        base: usize,
+        carry: &mut super::Carry,
+        out: &mut Vec<u32>,
+        escapes: &mut Vec<u64>,
+    ) -> super::Window {
+        super::index_with::<Avx2>(text, base, carry, out, escapes)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    pub fn skim_avx2(text: &[u8], skim: &mut super::Skim, from: usize) -> Option<usize> {
+        super::skim_with::<Avx2>(text, skim, from)
+    }
+}
+
+/// Finds the quotes of `text` and the brackets and separators outside of strings. Their positions, with
+/// `base` added, are put to `out` in order; `escapes` gets a bit for each byte that is a backslash.
+/// `text` is a multiple of 64 bytes long, unless it is the last window.
+pub fn index(
+    text: &[u8],
+    base: usize,
+    carry: &mut Carry,
+    out: &mut Vec<u32>,
+    escapes: &mut Vec<u64>,
+) -> Window {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if has_avx2() {
+            // SAFETY: the features that the function is compiled for were just detected.
+            return unsafe { x86::index_avx2(text, base, carry, out, escapes) };
+        }
+        index_with::<x86::Sse2>(text, base, carry, out, escapes)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    index_with::<Portable>(text, base, carry, out, escapes)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("lzcnt")
+}
+
+#[inline(always)]
+fn index_with<C: Classify>(
+    text: &[u8],
+    base: usize,
+    carry: &mut Carry,
+    out: &mut Vec<u32>,
+    escapes: &mut Vec<u64>,
+) -> Window {
+    out.clear();
+    escapes.clear();
+    // At most one position a byte; groups of eight may write up to seven beyond the last.
+    out.resize(text.len() + 64, 0);
+    let (mut count, mut high, mut any_backslash) = (0, 0, 0);
+    let mut group = |block: &[u8; 64], at: usize, escapes: &mut Vec<u64>| {
+        let masks = C::classify(block);
+        let (quote, inside) = carry.strings(masks);
+        let bits = ((masks.open | masks.close | masks.separator) & !inside) | quote;
+        high |= masks.high;
+        any_backslash |= masks.backslash;
+        escapes.push(masks.backslash);
+        spread(bits, (base + at) as u32, out, &mut count);
+    };
+    let (blocks, rest) = text.as_chunks::<64>();
+    for (number, block) in blocks.iter().enumerate() {
+        group(block, 64 * number, escapes);
+    }
+    if !rest.is_empty() {
+        let mut block = [b' '; 64];
+        block[..rest.len()].copy_from_slice(rest);
+        group(&block, 64 * blocks.len(), escapes);
+    }
+    out.truncate(count);
+    Window { high: high != 0, backslash: any_backslash != 0 }
+}
+
+/// Writes the positions of the set bits of a group.
+#[inline(always)]
+fn spread(mut bits: u64, base: u32, out: &mut [u32], count: &mut usize) {
+    let total = bits.count_ones() as usize;
+    let mut at = *count;
+    let end = at + total;
+    while at < end {
+        // In eights, without looking whether bits are left: what is written too much is overwritten.
+        let Some(slot) = out[at..].first_chunk_mut::<8>() else { return };
+        for entry in slot {
+            *entry = base + bits.trailing_zeros();
+            bits &= bits.wrapping_sub(1);
+        }
+        at += 8;
+    }
+    *count = end;
+}
+
+/// Follows brackets through a text in order to find where records end.
+#[derive(Debug, Clone, Default)]
+pub struct Skim {
+    carry: Carry,
+    depth: u64,
+    /// Whether the outermost bracket that is open is a top-level array.
+    pub in_array: bool,
+    position: usize,
+}
+
+impl Skim {
+    /// Up to where the text was followed.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Goes on with the text that follows the place which [`skim`] found.
+    pub fn restart(&mut self) {
+        *self = Self { in_array: self.in_array, depth: u64::from(self.in_array), ..Self::default() };
+    }
+
+    fn at_base(&self) -> bool {
+        self.depth == u64::from(self.in_array) && !self.carry.in_string()
+    }
+}
+
+/// The first place at or after `from` where no record is open, as far as `text` goes.
+pub fn skim(text: &[u8], skim: &mut Skim, from: usize) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if has_avx2() {
+            // SAFETY: the features that the function is compiled for were just detected.
+            return unsafe { x86::skim_avx2(text, skim, from) };
+        }
+        skim_with::<x86::Sse2>(text, skim, from)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    skim_with::<Portable>(text, skim, from)
+}
+
+#[inline(always)]
+fn skim_with<C: Classify>(text: &[u8], skim: &mut Skim, from: usize) -> Option<usize> {
+    while let Some(block) = text.get(skim.position..).and_then(<[u8]>::first_chunk::<64>) {
+        if skim.position >= from && skim.position > 0 && skim.at_base() {
+            return Some(skim.position);
+        }
+        let masks = C::classify(block);
+        let (_, inside) = skim.carry.strings(masks);
+        let (open, close) = (masks.open & !inside, masks.close & !inside);
+        let (opened, closed) = (u64::from(open.count_ones()), u64::from(close.count_ones()));
+        let base = u64::from(skim.in_array);
+        if skim.depth > base + closed {
+            skim.depth = skim.depth + opened - closed;
+        } else if let Some(end) = walk(skim, block, open, close, from) {
+            return Some(end);
+        }
+        skim.position += 64;
+    }
+    None
+}
+
+/// Goes through the brackets of a block in which a record may end.
+fn walk(skim: &mut Skim, block: &[u8; 64], open: u64, close: u64, from: usize) -> Option<usize> {
+    let mut found = None;
+    let mut bits = open | close;
+    while bits != 0 {
+        let bit = bits.trailing_zeros() as usize;
+        bits &= bits - 1;
+        if open >> bit & 1 != 0 {
+            if skim.depth == 0 {
+                skim.in_array = block[bit] == b'[';
+            }
+            skim.depth += 1;
+        } else {
+            skim.depth = skim.depth.saturating_sub(1);
+            if skim.depth == 0 {
+                skim.in_array = false;
+            }
+            let end = skim.position + bit + 1;
+            if skim.depth == u64::from(skim.in_array) && end >= from {
+                found = Some(end);
+                break;
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn reference(text: &[u8]) -> (Vec<u32>, bool) {
+        let (mut out, mut inside, mut escaped) = (vec![], false, false);
+        for (at, &byte) in text.iter().enumerate() {
+            if byte == b'"' && !escaped {
+                inside = !inside;
+                out.push(at as u32);
+            } else if !inside && b"{}[]:,".contains(&byte) {
+                out.push(at as u32);
+            }
+            escaped = byte == b'\\' && !escaped;
+        }
+        (out, inside)
+    }
+
+    type Kernel = fn(&[u8], usize, &mut Carry, &mut Vec<u32>, &mut Vec<u64>) -> Window;
+
+    proptest! {
+        #[test]
+        fn every_kernel_agrees_with_the_definition(
+            text in proptest::collection::vec(proptest::sample::select(b"\\\"\\\"{}[]:, ax\xC3".to_vec()), 0..400),
+        ) {
+            let kernels: [Kernel; 3] = [index, index_with::<Portable>, index_with::<Kernel3>];
+            let expected = reference(&text);
+            for kernel in kernels {
+                let (mut carry, mut out, mut escapes) = (Carry::default(), vec![], vec![]);
+                let mut all = vec![];
+                for (number, window) in text.chunks(128).enumerate() {
+                    kernel(window, number * 128, &mut carry, &mut out, &mut escapes);
+                    all.extend_from_slice(&out);
+                }
+                prop_assert_eq!(&all, &expected.0);
+                prop_assert_eq!(carry.in_string(), expected.1 );
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    use super::x86::Sse2 as Kernel3;
+    #[cfg(not(target_arch = "x86_64"))]
+    use Portable as Kernel3;
+}
