@@ -2,10 +2,10 @@
 //! when they are long enough (`docs/format.md`, "Writing").
 
 use crate::error::{Error, Result};
+use crate::ion::SymbolTable;
 use crate::ion::remap::remap;
 use crate::ion::symtab::FIRST_USER;
-use crate::ion::SymbolTable;
-use crate::paths::{Paths, Range};
+use crate::paths::{Path, Paths, Range};
 
 /// Free bytes kept before the rows of a chunk, so that its symbol table can be put there in the end.
 const HEADROOM: usize = 64 << 10;
@@ -50,7 +50,7 @@ pub struct BlockInfo {
     /// Number of rows.
     pub rows: u64,
     /// For each path with timestamps: their range.
-    pub ranges: Vec<(Vec<Box<[u8]>>, Range)>,
+    pub ranges: Vec<(Path, Range)>,
 }
 
 /// Takes the chunks of a stream, and lends memory for them.
@@ -102,7 +102,7 @@ pub struct Summary {
     /// Its blocks, in order.
     pub blocks: Vec<BlockInfo>,
     /// Types seen at each path.
-    pub types: Vec<(Vec<Box<[u8]>>, u16)>,
+    pub types: Vec<(Path, u16)>,
     /// Whether `types` and the ranges tell of every path.
     pub complete: bool,
 }

@@ -4,16 +4,20 @@
 //! `docs/format.md`; the modules follow its sections.
 #![deny(unsafe_code)]
 
+pub mod block;
 pub mod bucket;
+pub mod chunker;
 pub mod codec;
 pub mod error;
-pub mod chunker;
 pub mod inflate;
 pub mod ion;
 pub mod json;
 pub mod pack;
 pub mod paths;
+pub mod pipeline;
+pub mod rows;
 #[allow(unsafe_code)]
 pub mod simd;
+pub mod unpack;
 
 pub use error::{Error, Result};

@@ -31,6 +31,9 @@ pub const MAX_NODES: usize = 16_384;
 /// How deep fields are followed.
 const MAX_DEPTH: u8 = 32;
 
+/// The names of a path, outermost first.
+pub type Path = Vec<Box<[u8]>>;
+
 /// First, last and number of the timestamps of a path in a block, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -280,13 +283,17 @@ impl Paths {
     }
 
     /// Takes the ranges of the block that ended.
-    pub(crate) fn take_ranges(&mut self) -> Vec<(Vec<Box<[u8]>>, Range)> {
-        let found: Vec<(usize, Range)> =
-            self.nodes.iter_mut().enumerate().filter_map(|(at, node)| Some((at, node.range.take()?))).collect();
+    pub(crate) fn take_ranges(&mut self) -> Vec<(Path, Range)> {
+        let found: Vec<(usize, Range)> = self
+            .nodes
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(at, node)| Some((at, node.range.take()?)))
+            .collect();
         found.into_iter().map(|(at, range)| (self.path(at), range)).collect()
     }
 
-    fn path(&self, mut at: usize) -> Vec<Box<[u8]>> {
+    fn path(&self, mut at: usize) -> Path {
         let mut path = vec![];
         while let Some(node) = self.nodes.get(at).filter(|node| node.parent != NodeId::NONE) {
             path.push(node.name.clone());
@@ -297,7 +304,7 @@ impl Paths {
     }
 
     /// All paths outside of lists with the types that were seen there, and whether none was left out.
-    pub fn types(&self) -> (Vec<(Vec<Box<[u8]>>, u16)>, bool) {
+    pub fn types(&self) -> (Vec<(Path, u16)>, bool) {
         let known = self.nodes.iter().enumerate().filter(|(_, node)| !node.in_list && node.types != 0);
         (known.map(|(at, node)| (self.path(at), node.types)).collect(), self.complete)
     }

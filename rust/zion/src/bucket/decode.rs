@@ -1,8 +1,11 @@
 //! zion chunks to rows: all fields, or some of them.
 
+use std::sync::Arc;
+
 use super::hash::{BUCKETS, BucketMap};
 use super::shape::{FULL, class, count, sequence};
 use super::{LAYER, MAGIC, MAX_BODY, MAX_CHUNK, STRIDE, copy, field};
+use crate::block::apply_shared;
 use crate::codec::{iguana, special, zstd};
 use crate::error::{Error, Result};
 use crate::ion::{SymbolTable, kind};
@@ -116,7 +119,7 @@ impl Decoder {
     /// Replaces `out` by the chunk: its symbol table bytes, which are also applied to `table`, and its
     /// rows, without padding. With `fields` rows keep only the fields of these names, and only the
     /// buckets that may hold them are decompressed. More than `limit` bytes are an error. Reusing `out`
-    /// saves clearing it.
+    /// saves clearing it. Gives the length of the symbol table bytes.
     pub fn decode(
         &mut self,
         zion: &[u8],
@@ -124,15 +127,60 @@ impl Decoder {
         fields: Option<&[Box<[u8]>]>,
         out: &mut Vec<u8>,
         limit: usize,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let parts = Parts::read(zion)?;
         parts.decompress(0, &mut self.zstd, &mut self.shape, limit)?;
         let prefix = table.apply(&self.shape)?;
+        self.rows(&parts, prefix, table, fields, out, limit)?;
+        Ok(prefix)
+    }
+
+    /// As [`Decoder::decode`], with a table that others may hold and that is not there before the first
+    /// chunk of a block.
+    pub(crate) fn decode_shared(
+        &mut self,
+        zion: &[u8],
+        table: &mut Option<Arc<SymbolTable>>,
+        fields: Option<&[Box<[u8]>]>,
+        out: &mut Vec<u8>,
+        limit: usize,
+    ) -> Result<usize> {
+        let parts = Parts::read(zion)?;
+        parts.decompress(0, &mut self.zstd, &mut self.shape, limit)?;
+        let prefix = apply_shared(table, &self.shape)?;
+        if let Some(table) = table {
+            self.rows(&parts, prefix, table, fields, out, limit)?;
+        }
+        Ok(prefix)
+    }
+
+    /// Applies the symbol table of a chunk whose rows are not needed.
+    pub(crate) fn skip_shared(
+        &mut self,
+        zion: &[u8],
+        table: &mut Option<Arc<SymbolTable>>,
+        limit: usize,
+    ) -> Result<()> {
+        Parts::read(zion)?.decompress(0, &mut self.zstd, &mut self.shape, limit)?;
+        apply_shared(table, &self.shape)?;
+        Ok(())
+    }
+
+    /// Puts the rows together, after the shape was decompressed and its symbol table applied.
+    fn rows(
+        &mut self,
+        parts: &Parts<'_>,
+        prefix: usize,
+        table: &SymbolTable,
+        fields: Option<&[Box<[u8]>]>,
+        out: &mut Vec<u8>,
+        limit: usize,
+    ) -> Result<()> {
         let wanted = match fields {
             Some(fields) => self.select(parts.selector, table, fields),
             None => u16::MAX,
         };
-        let held = self.fill(&parts, wanted, limit)?;
+        let held = self.fill(parts, wanted, limit)?;
         let records = self.shape.len() - prefix;
         out.resize(prefix + held + HEADER * records + STRIDE, 0);
         let mut rows =

@@ -1,6 +1,6 @@
 //! Zstandard with contexts that are kept: making one costs as much as compressing a small bucket.
 
-use zstd_safe::{CCtx, CParameter, DCtx, DParameter};
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 use crate::error::{Error, Result};
 
@@ -65,6 +65,28 @@ impl Decompressor {
             )),
         }
     }
+
+    /// Replaces `out` by the first bytes of the content, up to `count` of them: less than that only when
+    /// there are no more.
+    pub fn start(&mut self, data: &[u8], out: &mut Vec<u8>, count: usize) -> Result<()> {
+        out.clear();
+        out.reserve_exact(count);
+        out.resize(count, 0);
+        self.context.reset(ResetDirective::SessionOnly).map_err(failure)?;
+        let mut input = InBuffer::around(data);
+        let mut output = OutBuffer::around(&mut out[..]);
+        while output.pos() < count && input.pos() < data.len() {
+            let before = (input.pos(), output.pos());
+            self.context.decompress_stream(&mut output, &mut input).map_err(failure)?;
+            if before == (input.pos(), output.pos()) {
+                break;
+            }
+        }
+        let filled = output.pos();
+        out.truncate(filled);
+        self.context.reset(ResetDirective::SessionOnly).map_err(failure)?;
+        Ok(())
+    }
 }
 
 #[cold]
@@ -90,6 +112,10 @@ mod tests {
         frames.extend(frame(&text)?);
         let mut out = b"old".to_vec();
         Decompressor::new(true)?.decompress(&frames, &mut out, 2 * text.len())?;
+        assert_eq!(out, text.repeat(2));
+        Decompressor::new(true)?.start(&frames, &mut out, 30)?;
+        assert_eq!(out, text[..30]);
+        Decompressor::new(true)?.start(&frames, &mut out, 3 * text.len())?;
         assert_eq!(out, text.repeat(2));
         Ok(())
     }

@@ -4,6 +4,7 @@ pub mod pad;
 pub mod remap;
 pub mod symtab;
 pub mod timestamp;
+pub mod value;
 pub mod varuint;
 
 pub use symtab::SymbolTable;

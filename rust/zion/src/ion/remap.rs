@@ -13,17 +13,12 @@ pub fn remap(value: &[u8], old: &SymbolTable, new: &mut SymbolTable, out: &mut V
     Ok(())
 }
 
-fn one(
-    data: &[u8],
-    at: usize,
-    old: &SymbolTable,
-    new: &mut SymbolTable,
-    out: &mut Vec<u8>,
-) -> Result<usize> {
+fn one(data: &[u8], at: usize, old: &SymbolTable, new: &mut SymbolTable, out: &mut Vec<u8>) -> Result<usize> {
     let value = header(data, at)?;
     let name = |id: u64| {
         let id = u32::try_from(id).unwrap_or(u32::MAX);
-        old.name(id).ok_or_else(|| Error::corrupt("ion", at, format!("symbol {id} is not in the symbol table")))
+        old.name(id)
+            .ok_or_else(|| Error::corrupt("ion", at, format!("symbol {id} is not in the symbol table")))
     };
     match value.kind {
         kind::SYMBOL if !value.is_null() => {

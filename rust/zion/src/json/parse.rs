@@ -12,7 +12,7 @@ use super::split::Start;
 use super::{number, text};
 use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
-use crate::ion::{self, kind, put_header, timestamp, varuint};
+use crate::ion::{self, kind, timestamp, varuint};
 use crate::pack::{Constants, PartContext, PartParser, Rejected};
 use crate::paths::NodeId;
 use crate::simd::json::{Carry, Window, index};
@@ -23,7 +23,7 @@ const WINDOW: usize = 32 << 10;
 const MAX_DEPTH: u32 = 63;
 /// How many names deep a timestamp may lie to be indexed.
 const INDEX_DEPTH: u8 = 2;
-/// White space inside a record is limited, like every item of it.
+/// White space between a name and its value is limited.
 const MAX_GAP: usize = 4 << 20;
 
 /// What to do with a record that is malformed.
@@ -174,7 +174,9 @@ impl<'p, 't> Descent<'p, 't> {
         let between = self.text.get(from..to).unwrap_or_default();
         match between.iter().position(|&byte| !timestamp::is_space(byte)) {
             Some(at) => Err(self.unexpected(from + at, "a comma, a colon or a closing bracket")),
-            None if between.len() >= MAX_GAP => Err(Error::too_large(from, "4 MiB of white space in a record")),
+            None if between.len() >= MAX_GAP => {
+                Err(Error::too_large(from, "4 MiB of white space before a value"))
+            }
             None => Ok(()),
         }
     }
@@ -325,7 +327,7 @@ impl<'p, 't> Descent<'p, 't> {
     fn value(&mut self, row: &mut Row, at: usize, node: NodeId, depth: u32) -> Result<usize> {
         let first = if self.byte(at) > b' ' { at } else { self.skip_space(at) };
         if first - at >= MAX_GAP {
-            return Err(Error::too_large(at, "4 MiB of white space in a record"));
+            return Err(Error::too_large(at, "4 MiB of white space before a value"));
         }
         match self.byte(first) {
             b'"' => {
@@ -346,7 +348,8 @@ impl<'p, 't> Descent<'p, 't> {
             }
             b'-' | b'0'..=b'9' => {
                 let start = row.out.len();
-                let used = number::put(row.out, &self.text[first..]).map_err(|error| error.shifted(first as u64))?;
+                let used =
+                    number::put(row.out, &self.text[first..]).map_err(|error| error.shifted(first as u64))?;
                 row.paths.saw(node, row.out[start] >> 4);
                 Ok(first + used)
             }

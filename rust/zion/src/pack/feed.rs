@@ -1,15 +1,16 @@
 //! The side of a packer that takes input and gives frames.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::pool::{PartJob, Pool};
-use super::{Constants, InputError, Options, PartContext, PartParser, PathRange, Rejected, Splitter, worker};
+use super::{Constants, InputError, Options, PartContext, PartParser, Rejected, Splitter, worker};
 use crate::error::{Error, Result};
 use crate::inflate::{Compression, Inflater};
 use crate::json::parse::{JsonParser, OnError};
 use crate::json::split::{JsonSplitter, LineSplitter};
+use crate::paths::{Path, Range};
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
 const MAX_PART: usize = 64 << 20;
@@ -19,6 +20,16 @@ const MAX_PART: usize = 64 << 20;
 pub enum Format {
     /// Records and arrays of records.
     Json,
+}
+
+impl Format {
+    /// The format of a name, with its hints if it takes any.
+    pub fn new(name: &str, _hints: Option<&[u8]>) -> Result<Self> {
+        match name {
+            "json" => Ok(Self::Json),
+            other => Err(Error::argument(format!("unknown format \"{other}\""))),
+        }
+    }
 }
 
 /// One input, as the workers see it.
@@ -55,7 +66,7 @@ pub struct Run {
     /// Number of rows.
     pub rows: u64,
     /// Times per path.
-    pub ranges: Vec<PathRange>,
+    pub ranges: Vec<(Path, Range)>,
     /// Whether `ranges` tells of every path with times.
     pub complete: bool,
 }
@@ -71,7 +82,7 @@ pub struct Packer {
     /// What the output consists of.
     pub runs: Vec<Run>,
     /// Types seen at each path, and whether all are there.
-    pub types: std::collections::BTreeMap<Vec<Box<[u8]>>, u16>,
+    pub types: BTreeMap<Path, u16>,
     /// Whether no path is missing in `types`.
     pub types_complete: bool,
     /// Records that were passed over, with the name of their input.
@@ -112,7 +123,7 @@ impl Packer {
             next_part: 0,
             position: 0,
             runs: vec![],
-            types: std::collections::BTreeMap::new(),
+            types: BTreeMap::new(),
             types_complete: true,
             rejected: vec![],
             rows: 0,
@@ -202,7 +213,12 @@ impl Packer {
     }
 
     /// Hands a part to the workers: the text up to `end`, or all of it as the last one.
-    fn submit(&mut self, current: &mut Current, end: Option<usize>, interrupt: Interrupt) -> Result<(), Stop> {
+    fn submit(
+        &mut self,
+        current: &mut Current,
+        end: Option<usize>,
+        interrupt: Interrupt,
+    ) -> Result<(), Stop> {
         self.wait_for_room(interrupt)?;
         let mut text = std::mem::take(&mut current.text);
         if let Some(end) = end {

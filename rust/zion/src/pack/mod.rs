@@ -8,18 +8,15 @@ mod feed;
 mod pool;
 mod worker;
 
-use std::ops::Range as Span;
-
-pub use feed::{Format, Packer, Run};
+pub use feed::{Format, Packer, Run, Stop};
 
 use crate::chunker::Stream;
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::json::parse::OnError;
-use crate::paths;
 
 /// Finds where a part may end. Sequential; keeps its progress, so that a text is followed only once.
-pub trait Splitter: Send {
+pub trait Splitter: Send + Sync {
     /// `text` starts where the part does. The first record boundary at or after `min`, if the text goes that
     /// far; else call again with the same text grown.
     fn cut(&mut self, text: &[u8], min: usize) -> Result<Option<usize>>;
@@ -102,9 +99,3 @@ pub struct InputError {
     /// What is wrong, with its place in the input.
     pub error: Error,
 }
-
-/// The timestamps of a path in a run of chunks.
-pub type PathRange = (Vec<Box<[u8]>>, paths::Range);
-
-/// Where the frames of some chunks lie: offsets within the output.
-pub type FrameSpan = Span<u64>;

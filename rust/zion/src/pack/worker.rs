@@ -16,10 +16,7 @@ pub fn run(pool: &Arc<Pool>) {
     let mut encoder = Encoder::new(pool.options.algorithm, pool.options.level);
     let mut parser: Option<(Arc<Input>, Box<dyn PartParser>)> = None;
     loop {
-        let job = match next(pool) {
-            Some(job) => job,
-            None => return,
-        };
+        let Some(job) = next(pool) else { return };
         match (&mut encoder, job) {
             (Err(error), Job::Part(job)) => fail(pool, &job.input, job.number, error.clone()),
             (Err(_), Job::Chunk(_)) => {}

@@ -1,5 +1,7 @@
 //! Classification of JSON text, 64 bytes a step: where strings begin and end, where brackets and
 //! separators stand outside of them.
+#![allow(clippy::inline_always, reason = "kernels must be inlined into the functions with target features")]
+#![allow(clippy::cast_ptr_alignment, reason = "the loads are unaligned ones")]
 
 /// Bit `i` of each mask tells about byte `i` of a group of 64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,8 +75,10 @@ trait Classify {
 }
 
 /// Byte by byte: the reference, and the way of processors without a kernel of their own.
+#[cfg(any(test, not(target_arch = "x86_64")))]
 struct Portable;
 
+#[cfg(any(test, not(target_arch = "x86_64")))]
 impl Classify for Portable {
     #[inline(always)]
     fn classify(block: &[u8; 64]) -> Masks {
@@ -216,27 +220,41 @@ fn index_with<C: Classify>(
     escapes.clear();
     // At most one position a byte; groups of eight may write up to seven beyond the last.
     out.resize(text.len() + 64, 0);
-    let (mut count, mut high, mut any_backslash) = (0, 0, 0);
-    let mut group = |block: &[u8; 64], at: usize, escapes: &mut Vec<u64>| {
-        let masks = C::classify(block);
-        let (quote, inside) = carry.strings(masks);
-        let bits = ((masks.open | masks.close | masks.separator) & !inside) | quote;
-        high |= masks.high;
-        any_backslash |= masks.backslash;
-        escapes.push(masks.backslash);
-        spread(bits, (base + at) as u32, out, &mut count);
-    };
+    let mut indexer = Indexer { carry: *carry, base, count: 0, high: 0, backslash: 0 };
     let (blocks, rest) = text.as_chunks::<64>();
-    for (number, block) in blocks.iter().enumerate() {
-        group(block, 64 * number, escapes);
+    for block in blocks {
+        indexer.group(C::classify(block), out, escapes);
     }
     if !rest.is_empty() {
         let mut block = [b' '; 64];
         block[..rest.len()].copy_from_slice(rest);
-        group(&block, 64 * blocks.len(), escapes);
+        indexer.group(C::classify(&block), out, escapes);
     }
-    out.truncate(count);
-    Window { high: high != 0, backslash: any_backslash != 0 }
+    *carry = indexer.carry;
+    out.truncate(indexer.count);
+    Window { high: indexer.high != 0, backslash: indexer.backslash != 0 }
+}
+
+/// The state of [`index`] within a window.
+struct Indexer {
+    carry: Carry,
+    base: usize,
+    count: usize,
+    high: u64,
+    backslash: u64,
+}
+
+impl Indexer {
+    #[inline(always)]
+    fn group(&mut self, masks: Masks, out: &mut [u32], escapes: &mut Vec<u64>) {
+        let (quote, inside) = self.carry.strings(masks);
+        let bits = ((masks.open | masks.close | masks.separator) & !inside) | quote;
+        self.high |= masks.high;
+        self.backslash |= masks.backslash;
+        escapes.push(masks.backslash);
+        spread(bits, self.base as u32, out, &mut self.count);
+        self.base += 64;
+    }
 }
 
 /// Writes the positions of the set bits of a group.

@@ -1,0 +1,39 @@
+//! Errors of `zion` as the exceptions of `sdb.errors`.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use zion::Error;
+
+/// The exception for an error; its class comes from `sdb.errors`.
+pub fn to_py(error: Error) -> PyErr {
+    to_py_in(error, "")
+}
+
+/// The same for an error in a named input or file.
+pub fn to_py_in(error: Error, path: &str) -> PyErr {
+    Python::attach(|py| build(py, &error, path).unwrap_or_else(|failure| failure))
+}
+
+fn build(py: Python<'_>, error: &Error, path: &str) -> PyResult<PyErr> {
+    let attributes = PyDict::new(py);
+    if !path.is_empty() {
+        attributes.set_item("path", path)?;
+    }
+    let class = match error {
+        Error::Corrupt { offset, .. } => {
+            attributes.set_item("offset", offset)?;
+            "CorruptError"
+        }
+        Error::Syntax { offset, line, .. } | Error::TooLarge { offset, line, .. } => {
+            attributes.set_item("offset", offset)?;
+            if *line > 0 {
+                attributes.set_item("line", line)?;
+            }
+            "InputError"
+        }
+        Error::Unsupported { .. } => "UnsupportedError",
+        Error::Argument { .. } => "UsageError",
+    };
+    let class = py.import("sdb.errors")?.getattr(class)?;
+    Ok(PyErr::from_value(class.call((error.message(),), Some(&attributes))?))
+}

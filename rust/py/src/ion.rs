@@ -1,0 +1,136 @@
+//! `ion_dumps` and `ion_loads`: Python values of metadata and their Ion form.
+
+use std::collections::HashMap;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use zion::ion::value::{self, MAX_DEPTH, Name, Value};
+
+use crate::errors::to_py;
+
+/// Encodes a value as a stream of its own: version marker, symbol table, value.
+#[pyfunction]
+#[pyo3(signature = (value, /))]
+pub fn ion_dumps<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let py = value.py();
+    let tree = Types::import(py)?.to_ion(value, 0)?;
+    let data = py.detach(|| value::dumps(&tree)).map_err(to_py)?;
+    Ok(PyBytes::new(py, &data))
+}
+
+/// Decodes symbol tables and the one value after them.
+#[pyfunction]
+#[pyo3(signature = (data, /))]
+pub fn ion_loads<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    let tree = py.detach(|| value::loads(data)).map_err(to_py)?;
+    Builder { types: Types::import(py)?, names: HashMap::new(), symbols: HashMap::new() }.to_python(&tree)
+}
+
+/// What Python has to say about Ion values that are no builtins.
+struct Types<'py> {
+    py: Python<'py>,
+    symbol: Bound<'py, PyAny>,
+    from_us: Bound<'py, PyAny>,
+    to_us: Bound<'py, PyAny>,
+}
+
+impl<'py> Types<'py> {
+    fn import(py: Python<'py>) -> PyResult<Self> {
+        let module = py.import("sdb.ion")?;
+        Ok(Self {
+            py,
+            symbol: module.getattr("IonSymbol")?,
+            from_us: module.getattr("instant_from_us")?,
+            to_us: module.getattr("instant_to_us")?,
+        })
+    }
+
+    fn to_ion(&self, value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Value> {
+        if depth > MAX_DEPTH {
+            return Err(PyValueError::new_err(format!("a value is nested deeper than {MAX_DEPTH} levels")));
+        }
+        if value.is_none() {
+            Ok(Value::Null)
+        } else if let Ok(flag) = value.cast::<PyBool>() {
+            Ok(Value::Bool(flag.is_true()))
+        } else if value.is_instance_of::<PyInt>() {
+            Ok(Value::Int(value.extract()?))
+        } else if let Ok(number) = value.cast::<PyFloat>() {
+            Ok(Value::Float(number.value()))
+        } else if let Ok(text) = value.cast::<PyString>() {
+            let symbol = value.is_instance(&self.symbol)?;
+            let text = text.to_cow()?;
+            Ok(if symbol { Value::Symbol((*text).into()) } else { Value::String((*text).into()) })
+        } else if let Ok(bytes) = value.cast::<PyBytes>() {
+            Ok(Value::Blob(bytes.as_bytes().into()))
+        } else if let Ok(fields) = value.cast::<PyDict>() {
+            let field = |(name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
+                let name: Name = name.cast::<PyString>()?.to_cow()?.as_ref().into();
+                Ok((name, self.to_ion(&value, depth + 1)?))
+            };
+            Ok(Value::Struct(fields.iter().map(field).collect::<PyResult<_>>()?))
+        } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+            let items = value.try_iter()?.map(|item| self.to_ion(&item?, depth + 1));
+            Ok(Value::List(items.collect::<PyResult<_>>()?))
+        } else {
+            let us = self.to_us.call1((value,))?;
+            if us.is_none() {
+                let kind = value.get_type().name()?;
+                return Err(PyTypeError::new_err(format!("values of type {kind} have no Ion form")));
+            }
+            Ok(Value::Time(us.extract()?))
+        }
+    }
+}
+
+/// Builds Python objects; each name becomes one object, however often it is used.
+struct Builder<'py> {
+    types: Types<'py>,
+    names: HashMap<*const u8, Bound<'py, PyString>>,
+    symbols: HashMap<*const u8, Bound<'py, PyAny>>,
+}
+
+impl<'py> Builder<'py> {
+    fn name(&mut self, name: &Name) -> Bound<'py, PyString> {
+        let py = self.types.py;
+        self.names.entry(name.as_ptr()).or_insert_with(|| PyString::new(py, name)).clone()
+    }
+
+    fn symbol(&mut self, name: &Name) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(symbol) = self.symbols.get(&name.as_ptr()) {
+            return Ok(symbol.clone());
+        }
+        let symbol = self.types.symbol.call1((&**name,))?;
+        self.symbols.insert(name.as_ptr(), symbol.clone());
+        Ok(symbol)
+    }
+
+    fn to_python(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.types.py;
+        Ok(match value {
+            Value::Null => py.None().into_bound(py),
+            Value::Bool(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+            Value::Int(number) => number.into_pyobject(py)?.into_any(),
+            Value::Float(number) => PyFloat::new(py, *number).into_any(),
+            Value::Time(us) => self.types.from_us.call1((*us,))?,
+            Value::Symbol(name) => self.symbol(name)?,
+            Value::String(text) => PyString::new(py, text).into_any(),
+            Value::Blob(bytes) => PyBytes::new(py, bytes).into_any(),
+            Value::List(items) => {
+                let list = PyList::empty(py);
+                for item in items {
+                    list.append(self.to_python(item)?)?;
+                }
+                list.into_any()
+            }
+            Value::Struct(fields) => {
+                let dict = PyDict::new(py);
+                for (name, value) in fields {
+                    dict.set_item(self.name(name), self.to_python(value)?)?;
+                }
+                dict.into_any()
+            }
+        })
+    }
+}

@@ -1,0 +1,225 @@
+//! `Packer`: text in, compressed frames out.
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use zion::codec::Algorithm;
+use zion::inflate::Compression;
+use zion::ion::SymbolTable;
+use zion::ion::value::{self, Value};
+use zion::json::parse::OnError;
+use zion::pack::{Constants, Format, InputError, Options, Stop};
+use zion::paths::Path;
+use zion::{Error, Result};
+
+use crate::errors::{to_py, to_py_in};
+
+/// Decompressed text of a part: what one thread parses at a time.
+const PART_BYTES: usize = 16 << 20;
+
+/// Packs inputs into frames on threads of its own.
+#[pyclass(module = "sdb._core")]
+pub struct Packer {
+    inner: Option<zion::pack::Packer>,
+}
+
+#[pymethods]
+impl Packer {
+    #[new]
+    #[pyo3(signature = (*, algorithm, align=1 << 20, block_bytes=50 << 20, threads=0, level=3, constants=None,
+                        skip_errors=false, part_bytes=PART_BYTES))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        algorithm: &str,
+        align: usize,
+        block_bytes: usize,
+        threads: usize,
+        level: i32,
+        constants: Option<&[u8]>,
+        skip_errors: bool,
+        part_bytes: usize,
+    ) -> PyResult<Self> {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let options = Options {
+            algorithm: Algorithm::from_name(algorithm).map_err(to_py)?,
+            level,
+            align,
+            block_bytes,
+            part_bytes,
+            threads,
+            on_error: if skip_errors { OnError::Skip } else { OnError::Fail },
+        };
+        let constants = constants.map_or_else(|| Ok(Constants::default()), fields).map_err(to_py)?;
+        let inner = py.detach(|| zion::pack::Packer::new(options, constants)).map_err(to_py)?;
+        Ok(Self { inner: Some(inner) })
+    }
+
+    /// Begins an input.
+    fn begin(&mut self, name: &str, format: &str, compression: &str, hints: Option<&[u8]>) -> PyResult<()> {
+        let compression = match compression {
+            "none" => Compression::None,
+            "gzip" => Compression::Gzip,
+            "zstd" => Compression::Zstd,
+            other => return Err(to_py(Error::argument(format!("unknown compression \"{other}\"")))),
+        };
+        let format = Format::new(format, hints).map_err(to_py)?;
+        self.inner()?.begin(name, format, compression).map_err(to_py)
+    }
+
+    /// Takes bytes of the current input; waits while the threads have enough to do.
+    fn feed(&mut self, py: Python<'_>, data: PyBackedBytes) -> PyResult<()> {
+        let inner = self.inner()?;
+        watched(py, |interrupt| inner.feed(&data, interrupt))
+    }
+
+    /// Ends the current input.
+    fn end(&mut self, py: Python<'_>) -> PyResult<()> {
+        let inner = self.inner()?;
+        watched(py, |interrupt| inner.end(interrupt))
+    }
+
+    /// The frames that are ready, in order.
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let inner = self.inner()?;
+        let frames = inner.take().map_err(stopped)?;
+        let taken = frames.iter().map(|frame| PyBytes::new(py, frame)).collect();
+        inner.recycle(frames);
+        Ok(taken)
+    }
+
+    /// Waits until more frames may be ready; false when all were taken.
+    fn wait(&mut self, py: Python<'_>) -> PyResult<bool> {
+        let inner = self.inner()?;
+        if inner.is_drained() {
+            return Ok(false);
+        }
+        watched(py, |interrupt| inner.wait(interrupt))?;
+        Ok(true)
+    }
+
+    /// Stops the threads and gives the memory back.
+    fn close(&mut self, py: Python<'_>) {
+        let inner = self.inner.take();
+        py.detach(|| drop(inner));
+    }
+
+    /// Length of the frames that were taken, in bytes.
+    #[getter]
+    fn position(&mut self) -> PyResult<u64> {
+        Ok(self.inner()?.position())
+    }
+
+    /// Rows in the frames that were taken.
+    #[getter]
+    fn rows(&mut self) -> PyResult<u64> {
+        Ok(self.inner()?.rows)
+    }
+
+    /// Text behind the frames that were taken, in bytes.
+    #[getter]
+    fn text_bytes(&mut self) -> PyResult<u64> {
+        Ok(self.inner()?.text_bytes)
+    }
+
+    /// The runs of chunks that were taken: `(offset, chunks, rows, ranges, complete)`.
+    #[getter]
+    fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let inner = self.inner()?;
+        inner
+            .runs
+            .iter()
+            .map(|run| {
+                let ranges = PyDict::new(py);
+                for (path, range) in &run.ranges {
+                    ranges.set_item(path_tuple(py, path)?, (range.min, range.max, range.count))?;
+                }
+                (run.offset, run.chunks, run.rows, ranges, run.complete).into_pyobject(py)
+            })
+            .collect()
+    }
+
+    /// Types seen at each path as a bit mask over Ion types, and whether no path is missing.
+    #[getter]
+    fn types<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, bool)> {
+        let inner = self.inner()?;
+        let types = PyDict::new(py);
+        for (path, mask) in &inner.types {
+            types.set_item(path_tuple(py, path)?, mask)?;
+        }
+        Ok((types, inner.types_complete))
+    }
+
+    /// Records that were passed over since the last call: `(input, line, offset, message, text)`.
+    fn take_rejected<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let rejected = std::mem::take(&mut self.inner()?.rejected);
+        rejected
+            .into_iter()
+            .map(|(input, record)| {
+                let line = record.error.line().unwrap_or(0);
+                let text = PyBytes::new(py, &record.text);
+                (input, line, record.offset, record.error.message(), text).into_pyobject(py)
+            })
+            .collect()
+    }
+}
+
+impl Packer {
+    fn inner(&mut self) -> PyResult<&mut zion::pack::Packer> {
+        self.inner.as_mut().ok_or_else(|| to_py(Error::argument("the packer is closed")))
+    }
+}
+
+/// Runs without the GIL; signals are looked for whenever the call waits.
+fn watched<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Stop> + Send,
+) -> PyResult<T> {
+    let mut pending = None;
+    let result = py.detach(|| {
+        work(&mut || {
+            pending = Python::attach(|py| py.check_signals()).err();
+            pending.is_some()
+        })
+    });
+    match (result, pending) {
+        (Err(Stop::Interrupted), Some(error)) => Err(error),
+        (result, _) => result.map_err(stopped),
+    }
+}
+
+fn stopped(stop: Stop) -> PyErr {
+    match stop {
+        Stop::Failed(InputError { input, error }) => to_py_in(error, &input),
+        Stop::Interrupted => PyKeyboardInterrupt::new_err(()),
+    }
+}
+
+fn path_tuple<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, path.iter().map(|name| String::from_utf8_lossy(name)))
+}
+
+/// The constants of a struct in a stream of its own.
+fn fields(data: &[u8]) -> Result<Constants> {
+    let Value::Struct(fields) = value::loads(data)? else {
+        return Err(Error::argument("constants are the fields of a struct"));
+    };
+    let mut fields: Vec<(Box<[u8]>, Vec<u8>)> = fields
+        .into_iter()
+        .map(|(name, value)| {
+            if matches!(value, Value::Struct(_) | Value::List(_) | Value::Symbol(_) | Value::Blob(_)) {
+                let message = format!("the constant \"{name}\" is no number, text, truth value or time");
+                return Err(Error::argument(message));
+            }
+            let mut out = value::dumps(&value)?;
+            out.drain(..SymbolTable::new().apply(&out)?);
+            Ok((name.as_bytes().into(), out))
+        })
+        .collect::<Result<_>>()?;
+    fields.sort();
+    Ok(Constants { fields })
+}

@@ -1,0 +1,255 @@
+//! Blocks: runs of frames, each a compressed chunk, that can be decoded without the rest of the file.
+
+use std::sync::Arc;
+
+use crate::bucket::Decoder;
+use crate::codec::{Algorithm, zstd};
+use crate::error::{Error, Result};
+use crate::ion::{self, SymbolTable, kind};
+
+/// Bytes of a frame header.
+pub const FRAME_HEADER: usize = 5;
+
+/// Reads the header of the frame at `at`: the length of its payload, which lies inside `data`.
+pub fn frame(data: &[u8], at: usize) -> Result<usize> {
+    let bad = |message: &'static str| Error::corrupt("frame", at, message);
+    let Some(&[first, a, b, c, d]) = data.get(at..).and_then(<[u8]>::first_chunk) else {
+        return Err(bad("the block ends inside a frame header"));
+    };
+    if first != 0xAE || (a | b | c) & 0x80 != 0 || d & 0x80 == 0 {
+        return Err(bad("not a frame header"));
+    }
+    let length = [a, b, c, d].iter().fold(0, |length, &byte| length << 7 | usize::from(byte & 0x7F));
+    if length > data.len() - at - FRAME_HEADER {
+        return Err(bad("the frame goes beyond the end of its block"));
+    }
+    Ok(length)
+}
+
+/// Appends the header of a frame whose payload has `length` bytes.
+pub fn put_frame_header(out: &mut Vec<u8>, length: usize) -> Result<()> {
+    if length >> 28 != 0 {
+        return Err(Error::too_large(0, format!("a frame of {length} bytes, the limit is 2^28")));
+    }
+    out.push(0xAE);
+    out.extend([21, 14, 7].map(|shift| (length >> shift) as u8 & 0x7F));
+    out.push(length as u8 & 0x7F | 0x80);
+    Ok(())
+}
+
+/// Where a run of chunks starts: what must be known to decode it without the chunks before.
+#[derive(Debug, Clone, Default)]
+pub struct Position {
+    /// Byte offset of the frame in the block.
+    pub offset: usize,
+    /// Number of the chunk in the block.
+    pub chunk: usize,
+    /// The symbols in force before the chunk; none at the start of a block.
+    pub table: Option<Arc<SymbolTable>>,
+}
+
+/// One decoded chunk.
+#[derive(Debug)]
+pub struct Chunk<'a> {
+    /// Number of the chunk in its block.
+    pub number: usize,
+    /// Byte offset of its frame in the block.
+    pub offset: usize,
+    /// Symbol table bytes, rows and perhaps padding.
+    pub data: &'a [u8],
+    /// Length of the symbol table bytes.
+    pub rows_at: usize,
+    /// Whether the symbol table replaced the one before.
+    pub resets: bool,
+    /// The symbols in force.
+    pub table: &'a Arc<SymbolTable>,
+}
+
+impl Chunk<'_> {
+    /// The error of somebody who reads `data`, told in terms of the block.
+    #[cold]
+    pub fn error(&self, error: &Error) -> Error {
+        let at = match error {
+            Error::Corrupt { offset, .. } | Error::Syntax { offset, .. } | Error::TooLarge { offset, .. } => {
+                *offset
+            }
+            Error::Unsupported { .. } | Error::Argument { .. } => 0,
+        };
+        let message = format!("chunk {}: {} (byte {at} of its content)", self.number, error.message());
+        Error::corrupt("ion", self.offset, message)
+    }
+}
+
+/// Decodes the chunks of one block in order.
+pub struct BlockReader<'a> {
+    data: &'a [u8],
+    algorithm: Algorithm,
+    align: usize,
+    fields: Option<&'a [Box<[u8]>]>,
+    next: Position,
+    codecs: Codecs,
+}
+
+/// Decompressors and their buffers, to be handed from one reader to the next.
+pub struct Codecs {
+    zion: Decoder,
+    zstd: zstd::Decompressor,
+    out: Vec<u8>,
+}
+
+impl Codecs {
+    /// Fresh decompressors.
+    pub fn new() -> Result<Self> {
+        Ok(Self { zion: Decoder::new()?, zstd: zstd::Decompressor::new(true)?, out: Vec::new() })
+    }
+}
+
+impl<'a> BlockReader<'a> {
+    /// A reader of the bytes of a whole block whose chunks decompress to `align` bytes.
+    pub fn new(data: &'a [u8], algorithm: Algorithm, align: usize) -> Result<Self> {
+        Ok(Self::resume(data, algorithm, align, Position::default(), Codecs::new()?))
+    }
+
+    /// A reader that starts at a position inside a block.
+    pub fn resume(
+        data: &'a [u8],
+        algorithm: Algorithm,
+        align: usize,
+        next: Position,
+        codecs: Codecs,
+    ) -> Self {
+        Self { data, algorithm, align, fields: None, next, codecs }
+    }
+
+    /// Keeps only the fields of these names in the rows of zion chunks; plain chunks come whole.
+    #[must_use]
+    pub fn project(mut self, fields: Option<&'a [Box<[u8]>]>) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    /// Gives the decompressors back.
+    pub fn into_codecs(self) -> Codecs {
+        self.codecs
+    }
+
+    /// Exchanges the buffer of the chunk at hand for another one.
+    pub fn swap_buffer(&mut self, buffer: &mut Vec<u8>) {
+        std::mem::swap(&mut self.codecs.out, buffer);
+    }
+
+    /// Where the next chunk starts.
+    pub fn position(&self) -> &Position {
+        &self.next
+    }
+
+    /// Decodes the next chunk; none at the end of the block. An error tells the number of the chunk and
+    /// a byte offset in the block.
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk<'_>>> {
+        let Position { offset, chunk: number, .. } = self.next;
+        let Some(payload) = self.payload()? else { return Ok(None) };
+        let decoded = self.decode(payload);
+        let rows_at = decoded.map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
+        self.advance(payload.len());
+        let data = &self.codecs.out[..];
+        let resets = ion::is_bvm(data);
+        Ok(self.next.table.as_ref().map(|table| Chunk { number, offset, data, rows_at, resets, table }))
+    }
+
+    /// Passes over a chunk: only its symbol table is read. False at the end of the block.
+    pub fn skip_chunk(&mut self) -> Result<bool> {
+        let Position { offset, chunk: number, .. } = self.next;
+        let Some(payload) = self.payload()? else { return Ok(false) };
+        self.skip(payload).map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
+        self.advance(payload.len());
+        Ok(true)
+    }
+
+    fn payload(&self) -> Result<Option<&'a [u8]>> {
+        let Position { offset, chunk: number, .. } = self.next;
+        if offset == self.data.len() {
+            return Ok(None);
+        }
+        let length = frame(self.data, offset).map_err(|error| in_chunk(error, number, 0))?;
+        Ok(Some(&self.data[offset + FRAME_HEADER..offset + FRAME_HEADER + length]))
+    }
+
+    fn advance(&mut self, length: usize) {
+        self.next.offset += FRAME_HEADER + length;
+        self.next.chunk += 1;
+    }
+
+    fn decode(&mut self, payload: &[u8]) -> Result<usize> {
+        let Codecs { zion, zstd, out } = &mut self.codecs;
+        if self.algorithm != Algorithm::Zstd {
+            return zion.decode_shared(payload, &mut self.next.table, self.fields, out, self.align);
+        }
+        zstd.decompress(payload, out, self.align)?;
+        if out.len() != self.align {
+            let message = format!("a chunk of {} bytes instead of {}", out.len(), self.align);
+            return Err(Error::corrupt("zstd", 0, message));
+        }
+        apply_shared(&mut self.next.table, out)
+    }
+
+    fn skip(&mut self, payload: &[u8]) -> Result<()> {
+        let Codecs { zion, zstd, out } = &mut self.codecs;
+        if self.algorithm == Algorithm::Zstd {
+            zstd.start(payload, out, FIRST_LOOK.min(self.align))?;
+            if let Some(length) = table_length(out)
+                && length > out.len()
+            {
+                zstd.start(payload, out, length.min(self.align))?;
+            }
+            apply_shared(&mut self.next.table, out)?;
+        } else {
+            zion.skip_shared(payload, &mut self.next.table, self.align)?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a plain chunk that are looked at first for its symbol table.
+const FIRST_LOOK: usize = 4096;
+
+/// The length that the symbol table at the start of `data` claims to have, if there is one.
+fn table_length(data: &[u8]) -> Option<usize> {
+    let start = if ion::is_bvm(data) { ion::BVM.len() } else { 0 };
+    match data.get(start)? {
+        0xEE => {
+            let (length, body) = ion::varuint::read(data, start + 1).ok()?;
+            body.checked_add(usize::try_from(length).ok()?)
+        }
+        byte if byte >> 4 == kind::ANNOTATION => Some(start + 1 + usize::from(byte & 15)),
+        _ => None,
+    }
+}
+
+/// Applies the symbol table at the start of `data` and gives its length. Others may hold the table:
+/// they keep what they have. The first chunk of a block must start with a version marker.
+pub(crate) fn apply_shared(table: &mut Option<Arc<SymbolTable>>, data: &[u8]) -> Result<usize> {
+    if ion::is_bvm(data) {
+        let mut fresh = SymbolTable::new();
+        let length = fresh.apply(data)?;
+        *table = Some(Arc::new(fresh));
+        return Ok(length);
+    }
+    match table {
+        None => Err(Error::corrupt("ion", 0, "the first chunk of the block does not begin with a BVM")),
+        Some(table) if data.first().is_some_and(|byte| byte >> 4 == kind::ANNOTATION) => {
+            Arc::make_mut(table).apply(data)
+        }
+        Some(_) => Ok(0),
+    }
+}
+
+/// The error with the number of its chunk, moved to a place in the block.
+#[cold]
+fn in_chunk(error: Error, number: usize, base: usize) -> Error {
+    match error.shifted(base as u64) {
+        Error::Corrupt { layer, offset, message } => {
+            Error::Corrupt { layer, offset, message: format!("chunk {number}: {message}").into() }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,364 @@
+//! Small values as a tree: trailers, constants, hints. Rows never pass through here.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{
+    FALSE, Header, NULL, SymbolTable, TRUE, header, is_bvm, kind, magnitude, put_float, put_header, put_int,
+    put_string, put_symbol, timestamp, varuint,
+};
+use crate::error::{Error, Result};
+
+/// How deep values may be nested.
+pub const MAX_DEPTH: usize = 100;
+/// How many values one tree may hold: with [`MAX_TABLE_BYTES`] it bounds the memory of [`loads`].
+pub const MAX_VALUES: usize = 1 << 22;
+/// How many bytes the symbol tables of one tree may take.
+pub const MAX_TABLE_BYTES: usize = 8 << 20;
+
+/// A field name or the text of a symbol; all uses of one symbol share it.
+pub type Name = Arc<str>;
+
+/// One Ion value with all that it contains.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub enum Value {
+    Null,
+    Bool(bool),
+    /// -2^63 to 2^64-1.
+    Int(i128),
+    Float(f64),
+    /// Microseconds since 1970.
+    Time(i64),
+    Symbol(Name),
+    String(Box<str>),
+    Blob(Box<[u8]>),
+    List(Vec<Value>),
+    /// Names are unique.
+    Struct(Vec<(Name, Value)>),
+}
+
+/// Encodes a value as a stream of its own: version marker, symbol table, value.
+///
+/// Symbols are numbered in the order in which the tree names them, a field before its content;
+/// fields are then sorted by number.
+pub fn dumps(value: &Value) -> Result<Vec<u8>> {
+    let mut writer = Writer { table: SymbolTable::new() };
+    let mut body = vec![];
+    writer.put(value, &mut body, 0)?;
+    let mut out = vec![];
+    writer.table.put_full(&mut out, writer.table.max_id());
+    out.extend_from_slice(&body);
+    Ok(out)
+}
+
+struct Writer {
+    table: SymbolTable,
+}
+
+impl Writer {
+    fn put(&mut self, value: &Value, out: &mut Vec<u8>, depth: usize) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(Error::argument(format!("a value is nested deeper than {MAX_DEPTH} levels")));
+        }
+        match value {
+            Value::Null => out.push(NULL),
+            Value::Bool(flag) => out.push(if *flag { TRUE } else { FALSE }),
+            Value::Int(number) => {
+                if !(i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(number) {
+                    return Err(Error::argument("an integer is outside -2^63 to 2^64-1"));
+                }
+                put_int(out, *number);
+            }
+            Value::Float(number) => put_float(out, *number),
+            Value::Time(us) => timestamp::put(out, *us),
+            Value::Symbol(name) => put_symbol(out, self.table.intern(name.as_bytes())),
+            Value::String(text) => put_string(out, text.as_bytes()),
+            Value::Blob(bytes) => {
+                put_header(out, kind::BLOB, bytes.len());
+                out.extend_from_slice(bytes);
+            }
+            Value::List(items) => {
+                let mut body = vec![];
+                for item in items {
+                    self.put(item, &mut body, depth + 1)?;
+                }
+                put_header(out, kind::LIST, body.len());
+                out.extend_from_slice(&body);
+            }
+            Value::Struct(fields) => self.put_struct(fields, out, depth)?,
+        }
+        Ok(())
+    }
+
+    fn put_struct(&mut self, fields: &[(Name, Value)], out: &mut Vec<u8>, depth: usize) -> Result<()> {
+        let mut body = vec![];
+        let mut spans = vec![];
+        for (name, value) in fields {
+            let id = self.table.intern(name.as_bytes());
+            let start = body.len();
+            varuint::put(&mut body, u64::from(id));
+            self.put(value, &mut body, depth + 1)?;
+            spans.push((id, start, body.len()));
+        }
+        spans.sort_unstable();
+        if spans.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err(Error::argument("a struct has the same field twice"));
+        }
+        put_header(out, kind::STRUCT, body.len());
+        for (_, start, end) in spans {
+            out.extend_from_slice(&body[start..end]);
+        }
+        Ok(())
+    }
+}
+
+/// Decodes a stream of symbol tables (the first with a version marker, the others appending) and
+/// exactly one value after them.
+pub fn loads(data: &[u8]) -> Result<Value> {
+    if !is_bvm(data) {
+        return Err(Error::corrupt("ion", 0, "a version marker was expected"));
+    }
+    let mut table = SymbolTable::new();
+    let mut at = 0;
+    while at == 0 || data.get(at).is_some_and(|byte| byte >> 4 == kind::ANNOTATION) {
+        let rest = &data[at..];
+        if at > 0 && is_bvm(rest) {
+            return Err(Error::corrupt("ion", at, "a second version marker"));
+        }
+        let end =
+            at + header(rest, if at == 0 { 4 } else { 0 }).map_err(|error| error.shifted(at as u64))?.end;
+        if end > MAX_TABLE_BYTES {
+            return Err(Error::too_large(at, format!("a symbol table of more than {MAX_TABLE_BYTES} bytes")));
+        }
+        at += table.apply(rest).map_err(|error| error.shifted(at as u64))?;
+    }
+    let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES };
+    let at = reader.skip_padding(at, data.len())?;
+    let (value, at) = reader.value(at, data.len(), 0)?;
+    match reader.skip_padding(at, data.len())? {
+        end if end == data.len() => Ok(value),
+        end => Err(Error::corrupt("ion", end, "bytes after the value")),
+    }
+}
+
+struct Reader<'a> {
+    data: &'a [u8],
+    table: SymbolTable,
+    names: Vec<Option<Name>>,
+    left: usize,
+}
+
+impl Reader<'_> {
+    fn header(&self, at: usize, end: usize) -> Result<Header> {
+        header(&self.data[..end], at)
+    }
+
+    fn skip_padding(&self, mut at: usize, end: usize) -> Result<usize> {
+        while at < end {
+            let value = self.header(at, end)?;
+            if !value.is_pad() {
+                break;
+            }
+            at = value.end;
+        }
+        Ok(at)
+    }
+
+    /// The shared text of a symbol.
+    fn name(&mut self, id: u64, at: usize) -> Result<Name> {
+        let unknown = || Error::corrupt("ion", at, format!("symbol {id} is not in the symbol table"));
+        let slot = usize::try_from(id).map_err(|_| unknown())?;
+        if let Some(Some(name)) = self.names.get(slot) {
+            return Ok(name.clone());
+        }
+        let text = u32::try_from(id).ok().and_then(|id| self.table.name(id)).ok_or_else(unknown)?;
+        let text = str::from_utf8(text).map_err(|_| unknown())?;
+        let name: Name = text.into();
+        if self.names.len() <= slot {
+            self.names.resize(slot + 1, None);
+        }
+        self.names[slot] = Some(name.clone());
+        Ok(name)
+    }
+
+    fn value(&mut self, at: usize, end: usize, depth: usize) -> Result<(Value, usize)> {
+        if depth > MAX_DEPTH {
+            return Err(Error::corrupt("ion", at, format!("values nested deeper than {MAX_DEPTH} levels")));
+        }
+        self.left = self
+            .left
+            .checked_sub(1)
+            .ok_or_else(|| Error::too_large(at, format!("more than {MAX_VALUES} values")))?;
+        let value = self.header(at, end)?;
+        let parsed = if value.is_null() { Value::Null } else { self.content(value, at, depth)? };
+        Ok((parsed, value.end))
+    }
+
+    fn content(&mut self, value: Header, at: usize, depth: usize) -> Result<Value> {
+        let body = &self.data[value.body..value.end];
+        Ok(match value.kind {
+            kind::BOOL if value.low < 2 => Value::Bool(value.low == 1),
+            kind::UINT => Value::Int(i128::from(magnitude(body, at)?)),
+            kind::NEGINT => match magnitude(body, at)? {
+                number @ 1..=0x8000_0000_0000_0000 => Value::Int(-i128::from(number)),
+                _ => return Err(Error::corrupt("ion", at, "a negative integer is zero or below -2^63")),
+            },
+            kind::FLOAT => Value::Float(float(body, at)?),
+            kind::TIMESTAMP => Value::Time(timestamp::read(body, at)?),
+            kind::SYMBOL => {
+                let id = magnitude(body, at)?;
+                Value::Symbol(self.name(id, at)?)
+            }
+            kind::STRING => {
+                if simdutf8::basic::from_utf8(body).is_err() {
+                    return Err(Error::corrupt("ion", at, "a string that is not UTF-8"));
+                }
+                Value::String(String::from_utf8_lossy(body).into())
+            }
+            kind::BLOB => Value::Blob(body.into()),
+            kind::LIST => Value::List(self.list(value, depth)?),
+            kind::STRUCT => Value::Struct(self.fields(value, depth)?),
+            _ => {
+                let first = self.data.get(at).copied().unwrap_or_default();
+                return Err(Error::corrupt(
+                    "ion",
+                    at,
+                    format!("type byte {first:02x} does not occur in this format"),
+                ));
+            }
+        })
+    }
+
+    fn list(&mut self, list: Header, depth: usize) -> Result<Vec<Value>> {
+        let mut items = vec![];
+        let mut at = self.skip_padding(list.body, list.end)?;
+        while at < list.end {
+            let (item, next) = self.value(at, list.end, depth + 1)?;
+            items.push(item);
+            at = self.skip_padding(next, list.end)?;
+        }
+        Ok(items)
+    }
+
+    fn fields(&mut self, content: Header, depth: usize) -> Result<Vec<(Name, Value)>> {
+        let mut fields = vec![];
+        let mut known = HashSet::new();
+        let (mut at, mut last) = (content.body, None);
+        while at < content.end {
+            let (id, next) = varuint::read(&self.data[..content.end], at)?;
+            if last.is_some_and(|last| id <= last) {
+                return Err(Error::corrupt("ion", at, "the fields of a struct are not in ascending order"));
+            }
+            last = Some(id);
+            let name = self.name(id, at)?;
+            if !known.insert(self.table.id(name.as_bytes())) {
+                return Err(Error::corrupt("ion", at, "a struct has the same field twice"));
+            }
+            let (value, next) = self.value(next, content.end, depth + 1)?;
+            fields.push((name, value));
+            at = next;
+        }
+        Ok(fields)
+    }
+}
+
+fn float(body: &[u8], at: usize) -> Result<f64> {
+    if let Ok(bytes) = <[u8; 8]>::try_from(body) {
+        Ok(f64::from_be_bytes(bytes))
+    } else if let Ok(bytes) = <[u8; 4]>::try_from(body) {
+        Ok(f64::from(f32::from_be_bytes(bytes)))
+    } else if body.is_empty() {
+        Ok(0.0)
+    } else {
+        Err(Error::corrupt("ion", at, "a float that has neither 0, 4 nor 8 bytes"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> Value {
+        Value::Struct(vec![
+            ("zeta".into(), Value::List(vec![Value::Null, Value::Bool(true), Value::Int(-1 << 63)])),
+            ("name".into(), Value::Float(1.5)),
+            ("alpha".into(), Value::Struct(vec![("zeta".into(), Value::Symbol("alpha".into()))])),
+            ("long".into(), Value::String("more than thirteen bytes".into())),
+            ("at".into(), Value::Time(1_609_556_645_678_901)),
+            ("blob".into(), Value::Blob([1, 2].into())),
+            ("big".into(), Value::Int(u64::MAX.into())),
+        ])
+    }
+
+    #[test]
+    fn trees_round_trip_with_fields_in_symbol_order() -> Result<()> {
+        let Value::Struct(mut fields) = tree() else { return Ok(()) };
+        let data = dumps(&tree())?;
+        fields.swap(0, 1);
+        assert_eq!(loads(&data)?, Value::Struct(fields));
+        Ok(())
+    }
+
+    #[test]
+    fn every_cut_and_every_flip_is_safe() -> Result<()> {
+        let data = dumps(&tree())?;
+        for end in 0..data.len() {
+            assert!(loads(&data[..end]).is_err(), "{end}");
+        }
+        for at in 0..data.len() {
+            for bit in 0..8 {
+                let mut bad = data.clone();
+                bad[at] ^= 1 << bit;
+                if let Ok(value) = loads(&bad) {
+                    dumps(&value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_refused() -> Result<()> {
+        let stream = |body: &[u8]| {
+            let mut out = vec![];
+            SymbolTable::new().put_full(&mut out, 10);
+            out.extend_from_slice(body);
+            loads(&out)
+        };
+        assert_eq!(stream(&[0x01, 0xFF, 0x2F, 0x00])?, Value::Null);
+        let nested = |depth: usize| {
+            let mut body = vec![0x0F];
+            for _ in 0..depth {
+                let mut outer = vec![];
+                put_header(&mut outer, kind::LIST, body.len());
+                outer.append(&mut body);
+                body = outer;
+            }
+            body
+        };
+        assert!(stream(&nested(MAX_DEPTH)).is_ok());
+        let bad: [&[u8]; 13] = [
+            &[],
+            &[0x20, 0x20],
+            &[0x29, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+            &[0x30],
+            &[0x38, 0x80, 0, 0, 0, 0, 0, 0, 1],
+            &[0x81, 0xFF],
+            &[0xD4, 0x84, 0x20, 0x84, 0x20],
+            &[0xD4, 0x85, 0x20, 0x84, 0x20],
+            &[0xD2, 0x8A, 0x20],
+            &[0x71, 0x0A],
+            &[0x52, 0xC1, 0x01],
+            &[0x12],
+            &nested(MAX_DEPTH + 1),
+        ];
+        for body in bad {
+            assert!(stream(body).is_err(), "{body:02x?}");
+        }
+        assert!(loads(&[0x20]).is_err());
+        assert!(dumps(&Value::Int(1 << 64)).is_err());
+        assert!(dumps(&Value::Struct(vec![("a".into(), Value::Null), ("a".into(), Value::Null)])).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! JSON text to chunks, against the vectors of the original.
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use zion::chunker::{BlockInfo, Chunk, Sink, Stream};
+use zion::json::parse::{JsonParser, OnError};
+use zion::pack::{Constants, PartContext, PartParser};
+
+type Outcome<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn vectors() -> Option<PathBuf> {
+    let root = std::env::var_os("SDB_VECTORS").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"),
+        PathBuf::from,
+    );
+    if root.is_dir() {
+        return Some(root);
+    }
+    eprintln!("SKIPPED: no vectors at {}; set SDB_VECTORS", root.display());
+    None
+}
+
+#[derive(Default)]
+struct Collect(Vec<Vec<u8>>);
+
+impl Sink for Collect {
+    fn chunk(&mut self, chunk: Chunk) -> zion::Result<()> {
+        self.0.push(chunk.data().to_vec());
+        Ok(())
+    }
+
+    fn buffer(&mut self) -> Vec<u8> {
+        vec![]
+    }
+}
+
+fn ingest(text: &[u8], constants: Constants) -> zion::Result<(Vec<Vec<u8>>, Vec<BlockInfo>)> {
+    let mut sink = Collect::default();
+    let mut stream = Stream::new(1 << 20, 50 << 20, &mut sink);
+    let mut parser = JsonParser::new(Arc::new(constants), OnError::Fail);
+    let context = PartContext { start: 0, last: true };
+    parser.parse(text, context, &mut stream, &mut vec![])?;
+    let blocks = stream.finish()?.blocks;
+    Ok((sink.0, blocks))
+}
+
+fn hex(data: &[u8]) -> String {
+    data.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unbase64(text: &str) -> Vec<u8> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u8> = text.bytes().filter(|&byte| byte != b'=').map(value).collect();
+    let mut out = vec![];
+    for group in digits.chunks(4) {
+        let word =
+            group.iter().fold(0u32, |word, &digit| word << 6 | u32::from(digit)) << (6 * (4 - group.len()));
+        out.extend_from_slice(&word.to_be_bytes()[1..group.len()]);
+    }
+    out
+}
+
+fn text(case: &Value) -> Option<Vec<u8>> {
+    if let Some(text) = case["input"].as_str() {
+        return Some(text.as_bytes().to_vec());
+    }
+    if let Some(text) = case["input_b64"].as_str() {
+        return Some(unbase64(text));
+    }
+    let parts = case["input_gen"].as_object()?;
+    let part = |name: &str| parts.get(name).and_then(Value::as_str).unwrap_or_default();
+    let count = parts.get("count").and_then(Value::as_u64)? as usize;
+    Some([part("prefix"), &part("repeat").repeat(count), part("suffix")].concat().into_bytes())
+}
+
+fn check(case: &Value) -> Outcome<Option<String>> {
+    let Some(text) = text(case) else { return Ok(Some("no input".to_owned())) };
+    let expect = &case["expect"];
+    let (chunks, blocks) = match ingest(&text, Constants::default()) {
+        Ok(result) => result,
+        Err(error) if expect["error"].is_null() => return Ok(Some(format!("refused: {error}"))),
+        Err(_) => return Ok(None),
+    };
+    if !expect["error"].is_null() {
+        return Ok(Some(format!("accepted, expected {}", expect["error"])));
+    }
+    let rows: u64 = blocks.iter().map(|block| block.rows).sum();
+    if expect["rows"].as_u64() != Some(rows) {
+        return Ok(Some(format!("{rows} rows")));
+    }
+    if let Some(expected) = expect["ion"].as_array() {
+        let found: Vec<String> = chunks.iter().map(|chunk| hex(chunk)).collect();
+        if expected
+            .iter()
+            .map(|chunk| chunk.as_str().unwrap_or_default())
+            .ne(found.iter().map(String::as_str))
+        {
+            return Ok(Some(format!("\n  found    {found:?}\n  expected {expected:?}")));
+        }
+    }
+    if let Some(expected) = expect["ranges"].as_array() {
+        return Ok(check_ranges(expected, &blocks));
+    }
+    Ok(None)
+}
+
+/// Every range that the original reports must be found; it leaves some out (the one-third rule).
+fn check_ranges(expected: &[Value], blocks: &[BlockInfo]) -> Option<String> {
+    for (block, ranges) in blocks.iter().zip(expected) {
+        for range in ranges.as_array()? {
+            let path: Vec<&str> = range["path"].as_array()?.iter().filter_map(Value::as_str).collect();
+            let known = block.ranges.iter().find(|(known, _)| {
+                known.iter().map(|name| String::from_utf8_lossy(name)).eq(path.iter().copied())
+            });
+            let found = known.map(|(_, range)| (range.min, range.max));
+            if found != range["min_us"].as_i64().zip(range["max_us"].as_i64()) {
+                return Some(format!("range of {path:?}: {found:?}, expected {range}"));
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn json_ingest() -> Outcome<()> {
+    let Some(root) = vectors() else { return Ok(()) };
+    let mut failures = vec![];
+    let mut count = 0;
+    for line in fs::read_to_string(root.join("packfile/json-ingest.jsonl"))?.lines() {
+        let case: Value = serde_json::from_str(line)?;
+        let plain = case["hints"].is_null() && case["hints_text"].is_null() && case["constants"].is_null();
+        if case["format"] != ".json" || !plain {
+            continue;
+        }
+        count += 1;
+        if let Some(failure) = check(&case)? {
+            failures.push(format!("{} ({}): {failure}", case["id"], case["class"]));
+        }
+    }
+    assert!(count > 300, "only {count} vectors");
+    assert!(failures.is_empty(), "{} of {count} failed:\n{}", failures.len(), failures.join("\n"));
+    Ok(())
+}

@@ -1,0 +1,6 @@
+"""What the Rust module offers: bytes in, bytes out."""
+
+__version__: str
+
+def ion_dumps(value: object, /) -> bytes: ...
+def ion_loads(data: bytes, /) -> object: ...

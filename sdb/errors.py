@@ -1,0 +1,177 @@
+"""Exceptions of `sdb`: one base class, one subclass for each way out of the command line.
+
+Each class knows the exit code of the command line and, where one fits, is also the builtin
+exception that Python programs already catch.
+
+Examples
+--------
+>>> import sdb.errors
+>>> issubclass(sdb.errors.NotFoundError, FileNotFoundError)
+True
+"""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar, Self
+
+
+class SdbError(Exception):
+    """Something that `sdb` could not do.
+
+    Parameters
+    ----------
+    message : str
+        What failed, on what, and where, in one line.
+    hint : str, optional
+        What to do about it, often a command.
+    path : str, optional
+        The file or URL at fault.
+    offset : int, optional
+        Position in it, in bytes.
+    line : int, optional
+        Line number in it, counted from 1.
+    expected : str, optional
+        What would have been right instead.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        path: str | None = None,
+        offset: int | None = None,
+        line: int | None = None,
+        expected: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.path = path
+        self.offset = offset
+        self.line = line
+        self.expected = expected
+
+    def __str__(self) -> str:
+        """Give the message alone."""
+        return self.message
+
+    def within(self, where: str, *, path: str | None = None, hint: str | None = None) -> Self:
+        """Make the same error with its place in front of the message.
+
+        Parameters
+        ----------
+        where : str
+            The place, without the colon.
+        path : str, optional
+            The file or URL, when the error does not have it yet.
+        hint : str, optional
+            A hint, when the error does not have one yet.
+
+        Returns
+        -------
+        SdbError
+            An error of the same class.
+        """
+        return type(self)(
+            f"{where}: {self.message}",
+            hint=self.hint or hint,
+            path=self.path or path,
+            offset=self.offset,
+            line=self.line,
+            expected=self.expected,
+        )
+
+
+class UsageError(SdbError, ValueError):
+    """A call or a command line that makes no sense."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class NotFoundError(SdbError, FileNotFoundError):
+    """A file, folder, block or field that is not there."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class ExistsError(SdbError, FileExistsError):
+    """An output that is there already and must not be replaced."""
+
+    exit_code: ClassVar[int] = 4
+
+
+class ConflictError(SdbError):
+    """Someone else wrote first."""
+
+    exit_code: ClassVar[int] = 5
+
+
+class CorruptError(SdbError, ValueError):
+    """A packfile, or another file of the format, that breaks its rules."""
+
+    exit_code: ClassVar[int] = 6
+
+
+class InputError(SdbError, ValueError):
+    """Malformed input text: JSON, CSV, TSV, CloudTrail, hints."""
+
+    exit_code: ClassVar[int] = 6
+
+
+class AccessError(SdbError, PermissionError):
+    """The operating system or the store refuses access."""
+
+    exit_code: ClassVar[int] = 7
+
+
+class UnsupportedError(SdbError, NotImplementedError):
+    """A sensible request that this build does not serve."""
+
+    exit_code: ClassVar[int] = 8
+
+
+class UncertainError(SdbError):
+    """It is not known whether the operation took place; running it again is safe."""
+
+    exit_code: ClassVar[int] = 9
+
+
+def from_os(error: OSError, action: str, path: str) -> SdbError:
+    """Translate an error of the operating system.
+
+    Parameters
+    ----------
+    error : OSError
+        What the operating system said.
+    action : str
+        What was tried, as in ``"opening"``.
+    path : str
+        What it was tried on.
+
+    Returns
+    -------
+    SdbError
+        The error to raise, with the exit code that fits.
+    """
+    text = error.strerror or str(error) or type(error).__name__
+    message = f"{action} {path}: {text[:1].lower()}{text[1:]}"
+    match error:
+        case FileNotFoundError() | NotADirectoryError():
+            return NotFoundError(message, path=path)
+        case FileExistsError():
+            return ExistsError(message, path=path)
+        case PermissionError():
+            return AccessError(message, path=path)
+        case IsADirectoryError():
+            return UsageError(message, path=path)
+        case _:
+            return SdbError(message, path=path)
+
+
+def text_of(path: str | os.PathLike[str]) -> str:
+    """Give a path as text that can be printed, whatever its bytes are."""
+    return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")

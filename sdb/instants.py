@@ -1,0 +1,161 @@
+"""Instants: whole microseconds since 1970-01-01T00:00:00Z, and their texts.
+
+The calendar is the proleptic Gregorian one without leap seconds. Years outside of 1 to 9999, which
+:class:`datetime.datetime` cannot hold, are fine everywhere in this module except where a
+`datetime` comes out.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from sdb.errors import UsageError
+
+SECOND_US = 1_000_000
+_DAY_SECONDS = 86_400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+LAST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_UNIX = re.compile(r"@(-?\d{1,12})(?:\.(\d{1,6})\d*)?")
+
+
+def to_us(moment: datetime) -> int:
+    """Give the microseconds of a `datetime` that knows its time zone.
+
+    Parameters
+    ----------
+    moment : datetime
+        An aware datetime.
+
+    Returns
+    -------
+    int
+        Microseconds since 1970.
+
+    Raises
+    ------
+    UsageError
+        The datetime has no time zone.
+    """
+    if moment.tzinfo is None:
+        raise UsageError(f"{moment.isoformat()} has no time zone", expected="an aware datetime")
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_us(us: int) -> datetime:
+    """Give the `datetime` in UTC of an instant in the years 1 to 9999.
+
+    Parameters
+    ----------
+    us : int
+        Microseconds since 1970.
+
+    Returns
+    -------
+    datetime
+        The same instant.
+
+    Raises
+    ------
+    OverflowError
+        The year is not between 1 and 9999.
+    """
+    return _EPOCH + us * _MICROSECOND
+
+
+def _civil(us: int) -> tuple[int, int, int, int, int, int, int]:
+    """Split an instant into year, month, day, hour, minute, second and microsecond."""
+    seconds, micros = divmod(us, SECOND_US)
+    days, of_day = divmod(seconds, _DAY_SECONDS)
+    era, of_era = divmod(days + 719_468, 146_097)
+    year_of_era = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
+    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted = (5 * of_year + 2) // 153
+    day = of_year - (153 * shifted + 2) // 5 + 1
+    month = shifted + 3 if shifted < 10 else shifted - 9  # noqa: PLR2004 - March comes first
+    year = year_of_era + era * 400 + (month <= 2)  # noqa: PLR2004 - January and February
+    return year, month, day, of_day // 3600, of_day // 60 % 60, of_day % 60, micros
+
+
+def text(us: int, *, fraction: bool = True) -> str:
+    """Write an instant in RFC 3339 form, UTC.
+
+    Parameters
+    ----------
+    us : int
+        Microseconds since 1970.
+    fraction : bool
+        Whether to write the fraction of the second, when there is one, without trailing zeros.
+
+    Returns
+    -------
+    str
+        As in ``"2021-01-02T03:04:05.678901Z"``.
+
+    Examples
+    --------
+    >>> text(1609556645678900), text(-1, fraction=False)
+    ('2021-01-02T03:04:05.6789Z', '1969-12-31T23:59:59Z')
+    """
+    year, month, day, hour, minute, second, micros = _civil(us)
+    tail = f".{micros:06}".rstrip("0") if fraction and micros else ""
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{tail}Z"
+
+
+def finding_text(us: int) -> str:
+    """Write an instant the way findings of `validate-file` show it.
+
+    Parameters
+    ----------
+    us : int
+        Microseconds since 1970.
+
+    Returns
+    -------
+    str
+        As in ``"2021-01-02 03:04:05.678901 +0000 UTC"``.
+    """
+    return text(us).replace("T", " ").replace("Z", " +0000 UTC")
+
+
+def parse(value: str | datetime) -> int:
+    """Read an instant that a user gives, such as the value of ``--since``.
+
+    Parameters
+    ----------
+    value : str or datetime
+        ``2021-01-02``, ``2021-01-02T03:04:05.678Z`` (or any other form of ISO 8601; UTC when there
+        is no offset), ``@1609459200`` (seconds since 1970, fraction allowed), or an aware datetime.
+        Digits beyond microseconds are dropped.
+
+    Returns
+    -------
+    int
+        Microseconds since 1970.
+
+    Raises
+    ------
+    UsageError
+        The value is no instant.
+
+    Examples
+    --------
+    >>> parse("1970-01-02"), parse("@-1.5"), parse("1970-01-01T02:00+02:00")
+    (86400000000, -1500000, 0)
+    """
+    if isinstance(value, datetime):
+        return to_us(value)
+    if unix := _UNIX.fullmatch(value.strip()):
+        whole, digits = unix.groups()
+        micros = int((digits or "").ljust(6, "0"))
+        return int(whole) * SECOND_US + (-micros if whole.startswith("-") else micros)
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise UsageError(
+            f"{value!r} is not a time",
+            hint="times look like 2021-01-02, 2021-01-02T03:04:05Z or @1609556645",
+        ) from None
+    return to_us(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

@@ -1,0 +1,153 @@
+"""Ion values of metadata as Python values.
+
+============================  ==================================================
+Ion                           Python
+============================  ==================================================
+null, bool, int, float        `None`, `bool`, `int`, `float`
+string                        `str`
+symbol                        :class:`IonSymbol`
+timestamp                     aware `datetime`, or :class:`Timestamp`
+blob                          `bytes`
+list                          `list` (a `tuple` is written like one)
+struct                        `dict` with names as `str`
+============================  ==================================================
+
+Rows are not decoded here; for them see :meth:`sdb.packfile.reader.Packfile.rows`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sdb import instants
+
+
+class IonSymbol(str):
+    """Text that is stored as a symbol. It is equal to the same text as a string."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """An instant in a year that `datetime` cannot hold.
+
+    Attributes
+    ----------
+    us : int
+        Microseconds since 1970-01-01T00:00:00Z.
+    """
+
+    us: int
+
+    def __str__(self) -> str:
+        """Give the instant in RFC 3339 form."""
+        return instants.text(self.us)
+
+
+def instant_from_us(us: int) -> datetime | Timestamp:
+    """Give the Python value of an Ion timestamp.
+
+    Parameters
+    ----------
+    us : int
+        Microseconds since 1970.
+
+    Returns
+    -------
+    datetime or Timestamp
+        An aware datetime for years 1 to 9999.
+    """
+    if instants.FIRST_US <= us <= instants.LAST_US:
+        return instants.from_us(us)
+    return Timestamp(us)
+
+
+def instant_to_us(value: object) -> int | None:
+    """Give the microseconds of the Python value of an Ion timestamp.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    int or None
+        Microseconds since 1970, or None when the value is no timestamp.
+
+    Raises
+    ------
+    UsageError
+        A datetime without a time zone.
+    """
+    match value:
+        case datetime():
+            return instants.to_us(value)
+        case Timestamp(us):
+            return us
+        case _:
+            return None
+
+
+def dumps(value: object) -> bytes:
+    """Encode a value as an Ion stream of its own: version marker, symbol table, value.
+
+    Symbols are numbered in the order in which the value names them, which is what makes equal
+    values equal bytes. See the sections on Ion and the trailer in docs/format.md.
+
+    Parameters
+    ----------
+    value : object
+        A value of the types in the table above.
+
+    Returns
+    -------
+    bytes
+        Canonical Ion.
+
+    Raises
+    ------
+    TypeError
+        A value of another type.
+    ValueError
+        An integer outside -2^63 to 2^64-1, a datetime without a time zone, or values nested
+        deeper than 100 levels.
+
+    Examples
+    --------
+    >>> dumps({"a": 1}).hex()
+    'e00100eae78183d487b28161d38a2101'
+    """
+    from sdb import _core  # noqa: PLC0415 - _core imports this module
+
+    return _core.ion_dumps(value)
+
+
+def loads(data: bytes) -> object:
+    """Decode symbol tables and exactly one value after them.
+
+    Parameters
+    ----------
+    data : bytes
+        A whole Ion stream.
+
+    Returns
+    -------
+    object
+        A value of the types in the table above.
+
+    Raises
+    ------
+    CorruptError
+        Anything that is not canonical enough to have one meaning; the offset tells where.
+
+    Examples
+    --------
+    >>> loads(dumps({"a": [1, IonSymbol("b")]}))
+    {'a': [1, 'b']}
+    """
+    from sdb import _core  # noqa: PLC0415 - _core imports this module
+
+    return _core.ion_loads(data)

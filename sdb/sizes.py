@@ -1,0 +1,90 @@
+"""Sizes in bytes and their texts."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from sdb.errors import UsageError
+
+_UNITS = "KMGTPE"
+_TEXT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgtpe])(i?))?b?\s*", re.IGNORECASE)
+
+
+def human(size_bytes: int) -> str:
+    """Write a size the way `describe-file` does: three decimals and a binary unit.
+
+    Parameters
+    ----------
+    size_bytes : int
+        The size; not negative.
+
+    Returns
+    -------
+    str
+        As in ``"600"`` or ``"1.006 MiB"``.
+
+    Examples
+    --------
+    >>> human(1023), human(1054720)
+    ('1023', '1.006 MiB')
+    """
+    unit = -1
+    decimals = 0
+    while size_bytes >= 1024:  # noqa: PLR2004 - KiB
+        unit += 1
+        decimals = (size_bytes % 1024 * 1000 + 512) // 1024
+        size_bytes //= 1024
+    return str(size_bytes) if unit < 0 else f"{size_bytes}.{decimals:03} {_UNITS[unit]}iB"
+
+
+def ratio(decompressed_bytes: int, compressed_bytes: int) -> str:
+    """Write how many times smaller something became, with two decimals.
+
+    Parameters
+    ----------
+    decompressed_bytes, compressed_bytes : int
+        The sizes before and after.
+
+    Returns
+    -------
+    str
+        As in ``"2.18"``; ``"NaN"`` for nothing at all.
+    """
+    if compressed_bytes == 0:
+        return "NaN" if decompressed_bytes == 0 else "+Inf"
+    return f"{decompressed_bytes / compressed_bytes:.2f}"
+
+
+def parse(text: str) -> int:
+    """Read a size such as ``50MiB``, ``64k`` or ``1000000``.
+
+    Units count in steps of 1024, or of 1000 when they are written like ``MB``.
+
+    Parameters
+    ----------
+    text : str
+        A number with an optional unit; case does not matter.
+
+    Returns
+    -------
+    int
+        The size in bytes, rounded down.
+
+    Raises
+    ------
+    UsageError
+        The text is not a size.
+
+    Examples
+    --------
+    >>> parse("50MiB"), parse("1.5k"), parse("2 MB")
+    (52428800, 1536, 2000000)
+    """
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{text!r} is not a size", expected="a size such as 50MiB")
+    number, unit, binary = found.groups()
+    exponent = _UNITS.index(unit.upper()) + 1 if unit else 0
+    decimal = unit and not binary and text.strip().lower().endswith("b")
+    return math.floor(float(number) * (1000 if decimal else 1024) ** exponent)
