@@ -53,6 +53,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/pip install --quiet --group bench
+	$(BIN)/pytest -q benchmarks
 	$(BIN)/python benchmarks/run.py
 
 # Each target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`.
