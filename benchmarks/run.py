@@ -16,6 +16,10 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import zstandard
+
+from sdb import _core
+
 ROOT = Path(__file__).resolve().parents[1]
 SDB = str(Path(sys.executable).parent / "sdb")
 GENERATOR = Path(os.environ.get("SDB_GENERATOR", ROOT / "../shared/tools/gen_events.py"))
@@ -26,7 +30,8 @@ import sys, time, duckdb
 connection = duckdb.connect(config={"threads": 2})
 start = time.perf_counter()
 connection.sql(
-    f"COPY (SELECT * FROM read_json('{sys.argv[1]}')) TO '{sys.argv[2]}' (FORMAT parquet, COMPRESSION zstd)"
+    f"COPY (SELECT * FROM read_json('{sys.argv[1]}')) TO '{sys.argv[2]}'"
+    " (FORMAT parquet, COMPRESSION zstd)"
 )
 print(time.perf_counter() - start)
 """
@@ -151,10 +156,6 @@ def bench_unpack(text: Path, folder: Path, rounds: int) -> None:
 
 def bench_codec(text: Path, rounds: int) -> None:
     """Expand 1 MiB pieces in one thread: iguana against zstd, without anything around them."""
-    import zstandard
-
-    from sdb import _core
-
     with text.open("rb") as file:
         pieces = [file.read(1 << 20) for _ in range(32)]
     compressor, expander = zstandard.ZstdCompressor(3), zstandard.ZstdDecompressor()
@@ -211,10 +212,8 @@ def sizes_of_samples(folder: Path) -> None:
         text = folder / sample.stem
         text.write_bytes(gzip.decompress(sample.read_bytes()))
         parquet = folder / "sample.parquet"
-        copy = Contender(
-            "", [sys.executable, "-c", DUCKDB, str(text), str(parquet)], own_clock=True
-        )
-        copy.run()
+        command = [sys.executable, "-c", DUCKDB, str(text), str(parquet)]
+        Contender("DuckDB", command, own_clock=True).run()
         sizes = {"Parquet": parquet.stat().st_size}
         for algorithm in ALGORITHMS:
             packed = folder / "sample.zion"
