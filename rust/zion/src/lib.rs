@@ -7,6 +7,7 @@
 pub mod block;
 pub mod bucket;
 pub mod chunker;
+pub mod cloudtrail;
 pub mod codec;
 pub mod error;
 pub mod inflate;
