@@ -18,7 +18,7 @@ pub mod pipeline;
 pub mod rows;
 #[allow(unsafe_code)]
 pub mod simd;
-pub mod xsv;
 pub mod unpack;
+pub mod xsv;
 
 pub use error::{Error, Result};
