@@ -65,7 +65,7 @@ impl Sink for Chunks {
 }
 
 fn parse(mut text: &[u8], part_size: usize) -> Result<Vec<Vec<u8>>> {
-    let mut parser = JsonParser::new(Arc::new(Constants::default()), OnError::Fail);
+    let mut parser = JsonParser::new(Arc::new(Constants::default()), None, OnError::Fail);
     let mut splitter = JsonSplitter::default();
     let mut chunks = Chunks::default();
     let mut start = 0;
