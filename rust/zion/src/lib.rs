@@ -19,5 +19,6 @@ pub mod rows;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod unpack;
+pub mod verify;
 
 pub use error::{Error, Result};
