@@ -7,6 +7,7 @@
 pub mod block;
 pub mod bucket;
 pub mod chunker;
+pub mod cloudtrail;
 pub mod codec;
 pub mod error;
 pub mod inflate;
@@ -20,5 +21,6 @@ pub mod rows;
 pub mod simd;
 pub mod unpack;
 pub mod verify;
+pub mod xsv;
 
 pub use error::{Error, Result};
