@@ -1,4 +1,4 @@
-"""What the Rust module offers: bytes in, bytes out."""
+# What the Rust module offers: bytes in, bytes out. Alphabetical.
 
 __version__: str
 

@@ -87,4 +87,4 @@ def parse(text: str) -> int:
     number, unit, binary = found.groups()
     exponent = _UNITS.index(unit.upper()) + 1 if unit else 0
     decimal = unit and not binary and text.strip().lower().endswith("b")
-    return math.floor(float(number) * (1000 if decimal else 1024) ** exponent)
+    return math.floor(float(number) * float((1000 if decimal else 1024) ** exponent))

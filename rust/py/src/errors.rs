@@ -34,6 +34,7 @@ fn build(py: Python<'_>, error: &Error, path: &str) -> PyResult<PyErr> {
         Error::Unsupported { .. } => "UnsupportedError",
         Error::Argument { .. } => "UsageError",
     };
+    let text = if path.is_empty() { error.to_string() } else { format!("{path}: {error}") };
     let class = py.import("sdb.errors")?.getattr(class)?;
-    Ok(PyErr::from_value(class.call((error.message(),), Some(&attributes))?))
+    Ok(PyErr::from_value(class.call((text,), Some(&attributes))?))
 }

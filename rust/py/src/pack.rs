@@ -208,7 +208,7 @@ fn fields(data: &[u8]) -> Result<Constants> {
     let Value::Struct(fields) = value::loads(data)? else {
         return Err(Error::argument("constants are the fields of a struct"));
     };
-    let mut fields: Vec<(Box<[u8]>, Vec<u8>)> = fields
+    let fields = fields
         .into_iter()
         .map(|(name, value)| {
             if matches!(value, Value::Struct(_) | Value::List(_) | Value::Symbol(_) | Value::Blob(_)) {
@@ -220,6 +220,5 @@ fn fields(data: &[u8]) -> Result<Constants> {
             Ok((name.as_bytes().into(), out))
         })
         .collect::<Result<_>>()?;
-    fields.sort();
     Ok(Constants { fields })
 }

@@ -129,7 +129,11 @@ pub fn loads(data: &[u8]) -> Result<Value> {
         let end =
             at + header(rest, if at == 0 { 4 } else { 0 }).map_err(|error| error.shifted(at as u64))?.end;
         if end > MAX_TABLE_BYTES {
-            return Err(Error::too_large(at, format!("a symbol table of more than {MAX_TABLE_BYTES} bytes")));
+            return Err(Error::corrupt(
+                "ion",
+                at,
+                format!("a symbol table of more than {MAX_TABLE_BYTES} bytes"),
+            ));
         }
         at += table.apply(rest).map_err(|error| error.shifted(at as u64))?;
     }
@@ -189,7 +193,7 @@ impl Reader<'_> {
         self.left = self
             .left
             .checked_sub(1)
-            .ok_or_else(|| Error::too_large(at, format!("more than {MAX_VALUES} values")))?;
+            .ok_or_else(|| Error::corrupt("ion", at, format!("more than {MAX_VALUES} values")))?;
         let value = self.header(at, end)?;
         let parsed = if value.is_null() { Value::Null } else { self.content(value, at, depth)? };
         Ok((parsed, value.end))

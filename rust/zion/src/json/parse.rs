@@ -8,14 +8,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::hints::{Flags, HintId, Hints, Step};
 use super::split::Start;
-use super::{number, text};
+use super::{literal, number, text};
 use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
 use crate::ion::{self, kind, timestamp, varuint};
 use crate::pack::{Constants, PartContext, PartParser, Rejected};
 use crate::paths::NodeId;
-use crate::simd::json::{Carry, Window, index};
+use crate::simd::json::{Carry, END, Window, index};
 
 /// Text that is indexed at once; the index of it stays in the first-level cache.
 const WINDOW: usize = 32 << 10;
@@ -38,6 +39,7 @@ pub enum OnError {
 /// Parses parts of JSON text.
 pub struct JsonParser {
     constants: Arc<Constants>,
+    hints: Option<Arc<Hints>>,
     on_error: OnError,
     index: Vec<u32>,
     escapes: Vec<u64>,
@@ -48,10 +50,11 @@ pub struct JsonParser {
 }
 
 impl JsonParser {
-    /// A parser that puts `constants` first in every row.
-    pub fn new(constants: Arc<Constants>, on_error: OnError) -> Self {
+    /// A parser that puts `constants` first in every row and follows `hints`.
+    pub fn new(constants: Arc<Constants>, hints: Option<Arc<Hints>>, on_error: OnError) -> Self {
         Self {
             constants,
+            hints,
             on_error,
             index: vec![],
             escapes: vec![],
@@ -112,6 +115,7 @@ struct Descent<'p, 't> {
 impl<'p, 't> Descent<'p, 't> {
     fn new(parser: &'p mut JsonParser, text: &'t [u8], from: usize) -> Self {
         parser.index.clear();
+        parser.index.push(END);
         parser.fields.clear();
         Self {
             parser,
@@ -128,11 +132,11 @@ impl<'p, 't> Descent<'p, 't> {
     #[inline]
     fn next(&mut self) -> usize {
         match self.parser.index.get(self.cursor) {
-            Some(&position) => {
+            Some(&position) if position != END => {
                 self.cursor += 1;
                 position as usize
             }
-            None => self.refill(),
+            _ => self.refill(),
         }
     }
 
@@ -149,13 +153,12 @@ impl<'p, 't> Descent<'p, 't> {
                 &mut self.parser.index,
                 &mut self.parser.escapes,
             );
-            if let Some(&first) = self.parser.index.first() {
+            self.cursor = 0;
+            if let Some(&first) = self.parser.index.first().filter(|&&first| first != END) {
                 self.cursor = 1;
                 return first as usize;
             }
         }
-        self.parser.index.clear();
-        self.cursor = 0;
         self.text.len()
     }
 
@@ -174,9 +177,6 @@ impl<'p, 't> Descent<'p, 't> {
         let between = self.text.get(from..to).unwrap_or_default();
         match between.iter().position(|&byte| !timestamp::is_space(byte)) {
             Some(at) => Err(self.unexpected(from + at, "a comma, a colon or a closing bracket")),
-            None if between.len() >= MAX_GAP => {
-                Err(Error::too_large(from, "4 MiB of white space before a value"))
-            }
             None => Ok(()),
         }
     }
@@ -231,7 +231,8 @@ impl<'p, 't> Descent<'p, 't> {
     fn row(&mut self, stream: &mut Stream, open: usize) -> Result<usize> {
         let mut end = 0;
         let result = stream.add_row(|row| {
-            end = self.record(row, open, NodeId::ROOT, 1)?;
+            let hint = self.parser.hints.as_ref().and_then(|hints| hints.root());
+            end = self.record(row, open, Place { node: NodeId::ROOT, hint }, 1)?;
             Ok(())
         });
         match result {
@@ -241,11 +242,11 @@ impl<'p, 't> Descent<'p, 't> {
     }
 
     /// The record whose bracket is at `open`; gives the place after it.
-    fn record(&mut self, row: &mut Row, open: usize, node: NodeId, depth: u32) -> Result<usize> {
+    fn record(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Result<usize> {
         self.check_size(row, open, depth)?;
-        let container = Container::open(row, node);
+        let container = Container::open(row, place.node);
         let first_field = self.parser.fields.len();
-        let mut names = row.paths.enter(node);
+        let mut names = row.paths.enter(place.node);
         let mut sorted = true;
         let mut last = -1;
         if depth == 1 {
@@ -272,18 +273,24 @@ impl<'p, 't> Descent<'p, 't> {
             if self.byte(colon) != b':' {
                 return Err(self.unexpected(colon, "a colon"));
             }
-            let start = row.out.len();
-            let field = row.paths.field(&mut names, self.resolved(&name), row.symbols);
-            varuint::put(row.out, u64::from(field.symbol));
-            let node = if field.repeated { NodeId::NONE } else { field.node };
-            let after = self.value(row, colon + 1, node, depth)?;
-            if field.repeated {
-                row.out.truncate(start);
+            let (hint, ignored) = self.hint_of(place.hint, Step::Name(self.resolved(&name)));
+            let after = if ignored {
+                self.ignore(row, colon + 1, hint, depth)?
             } else {
-                sorted &= i64::from(field.symbol) > last;
-                last = i64::from(field.symbol);
-                self.parser.fields.push((field.symbol, start as u32));
-            }
+                let start = row.out.len();
+                let field = row.paths.field(&mut names, self.resolved(&name), row.symbols);
+                varuint::put(row.out, u64::from(field.symbol));
+                let node = if field.repeated { NodeId::NONE } else { field.node };
+                let after = self.value(row, colon + 1, Place { node, hint }, depth)?;
+                if field.repeated {
+                    row.out.truncate(start);
+                } else {
+                    sorted &= i64::from(field.symbol) > last;
+                    last = i64::from(field.symbol);
+                    self.parser.fields.push((field.symbol, start as u32));
+                }
+                after
+            };
             let separator = self.next();
             self.gap(after, separator)?;
             match self.byte(separator) {
@@ -324,7 +331,8 @@ impl<'p, 't> Descent<'p, 't> {
 
     /// The value that begins at or after `at`; gives the place after it.
     #[inline]
-    fn value(&mut self, row: &mut Row, at: usize, node: NodeId, depth: u32) -> Result<usize> {
+    fn value(&mut self, row: &mut Row, at: usize, place: Place, depth: u32) -> Result<usize> {
+        let node = place.node;
         let first = if self.byte(at) > b' ' { at } else { self.skip_space(at) };
         if first - at >= MAX_GAP {
             return Err(Error::too_large(at, "4 MiB of white space before a value"));
@@ -333,47 +341,107 @@ impl<'p, 't> Descent<'p, 't> {
             b'"' => {
                 let quote = self.next();
                 let string = self.string(quote, "a string")?;
-                self.put_string(row, &string, node)?;
+                self.put_string(row, &string, place)?;
                 Ok(string.after)
             }
             b'{' => {
                 row.paths.saw(node, kind::STRUCT);
                 let open = self.next();
-                self.record(row, open, node, depth + 1)
+                self.record(row, open, place, depth + 1)
             }
             b'[' => {
                 row.paths.saw(node, kind::LIST);
                 let open = self.next();
-                self.list(row, open, node, depth + 1)
+                self.list(row, open, place, depth + 1)
             }
-            b'-' | b'0'..=b'9' => {
+            b'-' | b'0'..=b'9' if place.hint.is_none() => {
                 let start = row.out.len();
-                let used =
-                    number::put(row.out, &self.text[first..]).map_err(|error| error.shifted(first as u64))?;
+                let used = number::put(row.out, &self.text[first..]);
+                let used = used.map_err(|error| error.shifted(first as u64))?;
                 row.paths.saw(node, row.out[start] >> 4);
                 Ok(first + used)
             }
-            b't' => self.literal(row, first, b"true", ion::TRUE, node),
-            b'f' => self.literal(row, first, b"false", ion::FALSE, node),
-            b'n' => self.literal(row, first, b"null", ion::NULL, node),
+            b'-' | b'0'..=b'9' => self.hinted_number(row, first, place),
+            b't' => self.literal(row, first, b"true", ion::TRUE, place),
+            b'f' => self.literal(row, first, b"false", ion::FALSE, place),
+            b'n' => self.literal(row, first, b"null", ion::NULL, place),
             _ => Err(self.unexpected(first, "a value")),
         }
     }
 
+    /// The hints of a value inside another, and whether it is to be dropped.
     #[inline]
-    fn literal(&mut self, row: &mut Row, at: usize, word: &[u8], ion: u8, node: NodeId) -> Result<usize> {
+    fn hint_of(&self, outer: Option<HintId>, step: Step) -> (Option<HintId>, bool) {
+        match (&self.parser.hints, outer) {
+            (Some(hints), Some(_)) => {
+                let hint = hints.child(outer, step);
+                (hint, hints.flags(hint).ignore())
+            }
+            _ => (None, false),
+        }
+    }
+
+    /// Checks a value that is dropped, with all names in it.
+    #[cold]
+    fn ignore(&mut self, row: &mut Row, at: usize, hint: Option<HintId>, depth: u32) -> Result<usize> {
+        let (size, symbols) = (row.out.len(), row.symbols.max_id());
+        let after = self.value(row, at, Place { node: NodeId::NONE, hint }, depth)?;
+        row.out.truncate(size);
+        row.symbols.truncate(symbols);
+        Ok(after)
+    }
+
+    fn flags(&self, place: Place) -> Flags {
+        self.parser.hints.as_ref().map_or(Flags::NONE, |hints| hints.flags(place.hint))
+    }
+
+    #[cold]
+    fn hinted_number(&mut self, row: &mut Row, at: usize, place: Place) -> Result<usize> {
+        let parsed = number::parse(&self.text[at..]);
+        let (value, used, plain) = parsed.map_err(|error| error.shifted(at as u64))?;
+        let flags = self.flags(place);
+        match (flags.unix(), value) {
+            _ if flags.string() => put_text(row, literal::text(value).as_bytes(), place.node),
+            (Some(unit), number::Number::Int(count)) if plain => {
+                put_time(row, unit.to_micros(count), place.node, flags);
+            }
+            _ => {
+                let start = row.out.len();
+                value.put(row.out);
+                row.paths.saw(place.node, row.out[start] >> 4);
+            }
+        }
+        Ok(at + used)
+    }
+
+    #[inline]
+    fn literal(&mut self, row: &mut Row, at: usize, word: &[u8], ion: u8, place: Place) -> Result<usize> {
         if !self.text[at..].starts_with(word) {
             return Err(self.unexpected(at, "a value"));
         }
+        let after = at + word.len();
+        if place.hint.is_some() && ion != ion::NULL {
+            let flags = self.flags(place);
+            if flags.string() {
+                put_text(row, word, place.node);
+                return Ok(after);
+            }
+            if flags.int() {
+                ion::put_int(row.out, i128::from(ion == ion::TRUE));
+                row.paths.saw(place.node, kind::UINT);
+                return Ok(after);
+            }
+        }
         row.out.push(ion);
-        row.paths.saw(node, ion >> 4);
-        Ok(at + word.len())
+        row.paths.saw(place.node, ion >> 4);
+        Ok(after)
     }
 
-    fn list(&mut self, row: &mut Row, open: usize, node: NodeId, depth: u32) -> Result<usize> {
+    fn list(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Result<usize> {
         self.check_size(row, open, depth)?;
-        let element = row.paths.element(node);
-        let container = Container::open(row, element);
+        let node = row.paths.element(place.node);
+        let (hint, ignored) = self.hint_of(place.hint, Step::Element);
+        let container = Container::open(row, node);
         let mut after = open + 1;
         let mut only_scalars = true;
         loop {
@@ -385,7 +453,11 @@ impl<'p, 't> Descent<'p, 't> {
                 return Ok(end + 1);
             }
             only_scalars &= byte != b'{' && byte != b'[';
-            let end = self.value(row, after, element, depth)?;
+            let end = if ignored {
+                self.ignore(row, after, hint, depth)?
+            } else {
+                self.value(row, after, Place { node, hint }, depth)?
+            };
             let separator = self.next();
             self.gap(end, separator)?;
             match self.byte(separator) {
@@ -468,29 +540,69 @@ impl<'p, 't> Descent<'p, 't> {
 
     /// A string value: a timestamp, a known symbol or text.
     #[inline]
-    fn put_string(&mut self, row: &mut Row, string: &Text, node: NodeId) -> Result<()> {
+    fn put_string(&mut self, row: &mut Row, string: &Text, place: Place) -> Result<()> {
         let value = self.resolved(string);
-        if let Some(us) = timestamp::recognise(value) {
-            timestamp::put(row.out, us);
-            row.paths.saw(node, kind::TIMESTAMP);
-            if row.paths.indexable(node, INDEX_DEPTH) {
-                row.paths.time(node, us);
-            }
-            return Ok(());
-        }
-        row.paths.saw(node, kind::STRING);
-        if let Some(id) = row.symbols.id(value) {
-            ion::put_symbol(row.out, id);
-        } else if value.len() > row.limit {
+        if value.len() > row.limit {
             return Err(Error::too_large(
                 self.record_start,
                 format!("a row with a string of {} bytes, the limit is {}", value.len(), row.limit),
             ));
-        } else {
-            ion::put_string(row.out, value);
+        }
+        let flags = if place.hint.is_none() { Flags::NONE } else { self.flags(place) };
+        if !flags.is_none() && put_hinted(row, value, place.node, flags) {
+            return Ok(());
+        }
+        match timestamp::recognise(value) {
+            Some(us) => put_time(row, us, place.node, flags),
+            None => put_text(row, value, place.node),
         }
         Ok(())
     }
+}
+
+/// A string value that its hints make a number; false when they do not.
+#[cold]
+fn put_hinted(row: &mut Row, value: &[u8], node: NodeId, flags: Flags) -> bool {
+    let start = row.out.len();
+    if flags.number()
+        && let Some(number) = literal::float(value)
+    {
+        ion::put_float(row.out, number);
+    } else if flags.int()
+        && let Some(number) = literal::int(value)
+    {
+        ion::put_int(row.out, i128::from(number));
+    } else {
+        return false;
+    }
+    row.paths.saw(node, row.out[start] >> 4);
+    true
+}
+
+/// Text, as a symbol where it is one.
+#[inline]
+fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
+    row.paths.saw(node, kind::STRING);
+    match row.symbols.id(value) {
+        Some(id) => ion::put_symbol(row.out, id),
+        None => ion::put_string(row.out, value),
+    }
+}
+
+#[inline]
+fn put_time(row: &mut Row, us: i64, node: NodeId, flags: Flags) {
+    timestamp::put(row.out, us);
+    row.paths.saw(node, kind::TIMESTAMP);
+    if row.paths.indexable(node, INDEX_DEPTH) && !flags.no_index() {
+        row.paths.time(node, us);
+    }
+}
+
+/// Where a value is: in the tree of paths, and in that of the hints.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    node: NodeId,
+    hint: Option<HintId>,
 }
 
 fn top_wanted(state: Start) -> &'static str {

@@ -1,9 +1,9 @@
 //! A growing buffer that is written ahead of its end: short pieces are copied with a fixed size.
 
+use crate::simd::text::{LANE, odd_bytes, odd_in_utf8};
+
 /// Bytes that a short copy moves, wanted or not.
 const STRIDE: usize = 32;
-/// Bytes of a string that are looked at together.
-const LANE: usize = 16;
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Text that is being written.
@@ -114,7 +114,7 @@ impl Sink {
         while at < end {
             let Some(lane) = from.get(at..).and_then(<[u8]>::first_chunk::<LANE>) else { break };
             let count = (end - at).min(LANE);
-            if special(lane, count) {
+            if odd_bytes(lane) << (LANE - count) & 0xFFFF != 0 {
                 break;
             }
             self.piece(lane, count);
@@ -145,43 +145,44 @@ impl Sink {
 
     fn escape_valid(&mut self, bytes: &[u8]) {
         let mut at = 0;
-        while at < bytes.len() {
-            let count = (bytes.len() - at).min(LANE);
-            match bytes.get(at..).and_then(<[u8]>::first_chunk::<LANE>) {
-                Some(lane) if !special_in_utf8(lane) => {
-                    self.reserve(LANE);
-                    self.piece(lane, LANE);
-                    at += LANE;
-                }
-                _ => at = self.escape_each(bytes, at, at + count),
+        while let Some(lane) = bytes.get(at..).and_then(<[u8]>::first_chunk::<LANE>) {
+            let odd = odd_in_utf8(lane).trailing_zeros() as usize;
+            self.reserve(LANE + 6);
+            self.piece(lane, odd.min(LANE));
+            at += odd.min(LANE);
+            if odd < LANE {
+                at = self.escape_one(bytes, at);
             }
+        }
+        self.reserve(6 * LANE);
+        while at < bytes.len() {
+            at = self.escape_one(bytes, at);
         }
     }
 
-    /// Writes the bytes from `at` to `end`, or a little more, one by one.
-    fn escape_each(&mut self, bytes: &[u8], mut at: usize, end: usize) -> usize {
-        self.reserve(6 * (end - at) + 6);
-        while at < end {
-            let byte = bytes[at];
-            at += 1;
-            match byte {
-                b'"' => self.piece(b"\\\"", 2),
-                b'\\' => self.piece(b"\\\\", 2),
-                b'\n' => self.piece(b"\\n", 2),
-                b'\r' => self.piece(b"\\r", 2),
-                b'\t' => self.piece(b"\\t", 2),
-                0..0x20 => {
-                    let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
-                    self.piece(&[b'\\', b'u', b'0', b'0', high, low], 6);
-                }
-                0xE2 if matches!(bytes.get(at..at + 2), Some([0x80, 0xA8 | 0xA9])) => {
-                    self.piece(if bytes[at + 1] == 0xA8 { b"\\u2028" } else { b"\\u2029" }, 6);
-                    at += 2;
-                }
-                _ => self.byte(byte),
+    /// Writes the character at `at`, escaped if it must be, and gives the place of the next one.
+    #[inline]
+    fn escape_one(&mut self, bytes: &[u8], at: usize) -> usize {
+        match bytes[at] {
+            b'"' => self.piece(b"\\\"", 2),
+            b'\\' => self.piece(b"\\\\", 2),
+            b'\n' => self.piece(b"\\n", 2),
+            b'\r' => self.piece(b"\\r", 2),
+            b'\t' => self.piece(b"\\t", 2),
+            byte @ 0..0x20 => {
+                let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
+                self.piece(&[b'\\', b'u', b'0', b'0', high, low], 6);
             }
+            0xE2 => match bytes.get(at + 1..at + 3) {
+                Some([0x80, last @ (0xA8 | 0xA9)]) => {
+                    self.piece(if *last == 0xA8 { b"\\u2028" } else { b"\\u2029" }, 6);
+                    return at + 3;
+                }
+                _ => self.byte(0xE2),
+            },
+            byte => self.byte(byte),
         }
-        at
+        at + 1
     }
 
     /// Appends bytes as a base64 string.
@@ -199,29 +200,6 @@ impl Sink {
         }
         self.byte(b'"');
     }
-}
-
-/// Whether one of the first `count` bytes cannot be written as it is, or is not ASCII.
-#[inline]
-fn special(lane: &[u8; LANE], count: usize) -> bool {
-    let mut found = 0;
-    for (at, &byte) in lane.iter().enumerate() {
-        // As signed bytes, what is below the space is a control byte or not ASCII.
-        let odd = u8::from((byte as i8) < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-        found |= odd & u8::from(at < count);
-    }
-    found != 0
-}
-
-/// Whether a byte of valid UTF-8 may have to be escaped; all the letters with `E2` count.
-#[inline]
-fn special_in_utf8(lane: &[u8; LANE]) -> bool {
-    let mut found = 0;
-    for &byte in lane {
-        found |=
-            u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == 0xE2);
-    }
-    found != 0
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::pool::{PartJob, Pool};
 use super::{Constants, InputError, Options, PartContext, PartParser, Rejected, Splitter, worker};
 use crate::error::{Error, Result};
 use crate::inflate::{Compression, Inflater};
+use crate::json::hints::Hints;
 use crate::json::parse::{JsonParser, OnError};
 use crate::json::split::{JsonSplitter, LineSplitter};
 use crate::paths::{Path, Range};
@@ -16,17 +17,17 @@ use crate::paths::{Path, Range};
 const MAX_PART: usize = 64 << 20;
 
 /// What the text of an input is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Format {
     /// Records and arrays of records.
-    Json,
+    Json(Option<Arc<Hints>>),
 }
 
 impl Format {
     /// The format of a name, with its hints if it takes any.
-    pub fn new(name: &str, _hints: Option<&[u8]>) -> Result<Self> {
+    pub fn new(name: &str, hints: Option<&[u8]>) -> Result<Self> {
         match name {
-            "json" => Ok(Self::Json),
+            "json" => Ok(Self::Json(hints.map(Hints::parse).transpose()?.map(Arc::new))),
             other => Err(Error::argument(format!("unknown format \"{other}\""))),
         }
     }
@@ -43,15 +44,17 @@ pub struct Input {
 
 impl Input {
     pub fn parser(&self) -> Box<dyn PartParser> {
-        match self.format {
-            Format::Json => Box::new(JsonParser::new(Arc::clone(&self.constants), self.on_error)),
+        match &self.format {
+            Format::Json(hints) => {
+                Box::new(JsonParser::new(Arc::clone(&self.constants), hints.clone(), self.on_error))
+            }
         }
     }
 
     fn splitter(&self) -> Box<dyn Splitter> {
         match (&self.format, self.on_error) {
-            (Format::Json, OnError::Fail) => Box::<JsonSplitter>::default(),
-            (Format::Json, OnError::Skip) => Box::<LineSplitter>::default(),
+            (Format::Json(_), OnError::Fail) => Box::<JsonSplitter>::default(),
+            (Format::Json(_), OnError::Skip) => Box::<LineSplitter>::default(),
         }
     }
 }

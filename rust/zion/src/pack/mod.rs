@@ -68,7 +68,7 @@ impl Rejected {
 /// Fields with the same value in every row.
 #[derive(Debug, Default)]
 pub struct Constants {
-    /// Names and canonical Ion values, sorted by name. Strings and symbols are string values.
+    /// Names and canonical Ion values without symbols, in the order in which rows get them.
     pub fields: Vec<(Box<[u8]>, Vec<u8>)>,
 }
 

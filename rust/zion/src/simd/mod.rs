@@ -1,3 +1,4 @@
 //! The only module that may use `unsafe`: vector kernels, chosen by what the processor has at run time.
 
 pub mod json;
+pub mod text;

@@ -1,0 +1,64 @@
+# `make demo` and `make test` are for everyone; the others are for developers. Everything lives in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO := cargo --quiet
+MANIFEST := --manifest-path rust/Cargo.toml
+RUST_SOURCES := $(shell find rust/zion rust/py -name '*.rs' -o -name Cargo.toml) rust/Cargo.toml rust/Cargo.lock
+FUZZ_SECONDS ?= 600
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: build demo test test-all lint format bench fuzz clean
+
+build: $(VENV)/.built
+
+$(VENV)/.venv:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sdb needs Python 3.11 or newer: make PYTHON=python3.x")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1' 'maturin>=1.14,<2'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.venv pyproject.toml
+	$(BIN)/pip install --quiet --group dev
+	touch $@
+
+$(VENV)/.built: $(VENV)/.venv pyproject.toml $(RUST_SOURCES)
+	. $(BIN)/activate && maturin --quiet develop --release --locked
+	touch $@
+
+demo: $(VENV)/.built
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash testdata/demo.sh
+
+test: $(VENV)/.built $(VENV)/.dev
+	$(CARGO) test $(MANIFEST) --package zion --locked
+	$(BIN)/pytest -q -n 2 -m 'not slow'
+
+test-all: $(VENV)/.built $(VENV)/.dev
+	$(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored
+	$(BIN)/pytest -q -n 2
+
+lint: $(VENV)/.built $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/stubtest sdb._core
+	$(BIN)/lint-imports
+	cargo fmt $(MANIFEST) --all --check
+	$(CARGO) clippy $(MANIFEST) --workspace --all-targets --locked -- --deny warnings
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+	cargo fmt $(MANIFEST) --all
+
+bench: $(VENV)/.built $(VENV)/.dev
+	$(BIN)/pip install --quiet --group bench
+	$(BIN)/pytest -q benchmarks
+	$(BIN)/python benchmarks/run.py
+
+# Each target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`.
+fuzz:
+	rust/fuzz/run.sh $(FUZZ_SECONDS)
+
+clean:
+	rm -rf $(VENV) rust/target rust/fuzz/target demo

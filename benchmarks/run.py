@@ -1,0 +1,261 @@
+"""Compares packing, unpacking and start-up with the peers that pip can install, and prints tables.
+
+Every number is a median over rounds; in each round all contenders run once, in turn (A B C A B C),
+and ratios are medians of the ratios within a round: so a machine that slows down slows all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import zstandard
+
+from sdb import _core
+
+ROOT = Path(__file__).resolve().parents[1]
+SDB = str(Path(sys.executable).parent / "sdb")
+GENERATOR = Path(os.environ.get("SDB_GENERATOR", ROOT / "../shared/tools/gen_events.py"))
+SAMPLES = Path(os.environ.get("SDB_SAMPLES", ROOT / "../shared/data"))
+ALGORITHMS = ["zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd"]
+DUCKDB = """
+import sys, time, duckdb
+connection = duckdb.connect(config={"threads": 2})
+start = time.perf_counter()
+connection.sql(
+    f"COPY (SELECT * FROM read_json('{sys.argv[1]}')) TO '{sys.argv[2]}'"
+    " (FORMAT parquet, COMPRESSION zstd)"
+)
+print(time.perf_counter() - start)
+"""
+
+
+@dataclass(slots=True)
+class Contender:
+    """A command; with ``own_clock`` it prints the seconds that count itself."""
+
+    name: str
+    command: list[str]
+    own_clock: bool = False
+    seconds: list[float] = field(default_factory=list)
+    peak_bytes: int = 0
+
+    def run(self) -> None:
+        out = subprocess.PIPE if self.own_clock else subprocess.DEVNULL
+        start = time.perf_counter()
+        process = subprocess.Popen(self.command, stdout=out, stderr=subprocess.PIPE, text=True)
+        said = process.stdout.read() if process.stdout else ""
+        errors = process.stderr.read() if process.stderr else ""
+        _, status, usage = os.wait4(process.pid, 0)
+        elapsed = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"{self.name} failed:\n{errors}")
+        self.seconds.append(float(said) if self.own_clock else elapsed)
+        self.peak_bytes = max(self.peak_bytes, usage.ru_maxrss * 1024)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    def times_as_fast_as(self, other: Contender) -> float:
+        pairs = zip(self.seconds, other.seconds, strict=True)
+        return statistics.median(theirs / ours for ours, theirs in pairs)
+
+
+def race(rounds: int, *contenders: Contender) -> None:
+    """Run all contenders in turn; a first round warms the caches and does not count."""
+    for number in range(rounds + 1):
+        for contender in contenders:
+            contender.run()
+            if number == 0:
+                contender.seconds.clear()
+
+
+def table(title: str, head: list[str], rows: list[list[str]]) -> None:
+    print(f"\n### {title}\n")
+    for row in (head, ["---", *["---:"] * (len(head) - 1)], *rows):
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+def bench_pack(text: Path, folder: Path, rounds: int) -> None:
+    """Pack one file; against DuckDB writing Parquet."""
+    outputs = {name: folder / f"{text.stem}.{name}" for name in ("j2", "j1", "parquet")}
+    pack = [SDB, "pack", "--force", "--progress", "off", str(text), "-c", "zion+zstd"]
+    peer = Contender(
+        "DuckDB COPY to Parquet, 2 threads",
+        [sys.executable, "-c", DUCKDB, str(text), str(outputs["parquet"])],
+        own_clock=True,
+    )
+    ours = [
+        Contender(f"sdb pack -j{j}", [*pack, "-j", str(j), "-o", str(outputs[f"j{j}"])])
+        for j in (2, 1)
+    ]
+    race(rounds, *ours, peer)
+    text_bytes = text.stat().st_size
+    parquet_bytes = outputs["parquet"].stat().st_size
+    rows = []
+    for contender, output in zip([*ours, peer], outputs.values(), strict=True):
+        size = output.stat().st_size
+        rows.append(
+            [
+                contender.name,
+                f"{contender.median:.2f}",
+                f"{text_bytes / contender.median / 1e6:.0f}",
+                f"{contender.times_as_fast_as(peer):.1f}",
+                f"{size:,}",
+                f"{size / parquet_bytes:.3f}",
+                f"{contender.peak_bytes / 2**20:.0f}",
+            ]
+        )
+    head = ["", "s", "MB/s of text", "times DuckDB", "bytes", "of Parquet", "peak MiB"]
+    table(f"Packing {text.name} ({text_bytes:,} bytes, {rounds} rounds)", head, rows)
+
+
+def bench_unpack(text: Path, folder: Path, rounds: int) -> None:
+    """Unpack one file; against zstd on the same text."""
+    compressed = folder / f"{text.name}.zst"
+    subprocess.run(["zstd", "-q", "-f", "-3", str(text), "-o", str(compressed)], check=True)
+    packed = {}
+    for algorithm in ALGORITHMS:
+        packed[algorithm] = folder / f"{text.stem}.{algorithm.replace('/', '-')}.zion"
+        pack = [SDB, "pack", "--force", "--progress", "off", "-c", algorithm]
+        subprocess.run([*pack, "-o", str(packed[algorithm]), str(text)], check=True)
+
+    def unpack(algorithm: str, fmt: str, threads: int) -> Contender:
+        command = [SDB, "unpack", "--force", "--fmt", fmt, "-j", str(threads), "-o", "/dev/null"]
+        name = f"sdb unpack --fmt {fmt} -j{threads}, {algorithm}"
+        return Contender(name, [*command, str(packed[algorithm])])
+
+    peer = Contender("zstd -dc", ["zstd", "-dcq", str(compressed)])
+    ours = [unpack(algorithm, fmt, 2) for algorithm in ALGORITHMS for fmt in ("json", "ion")]
+    single = [unpack(algorithm, "ion", 1) for algorithm in ALGORITHMS]
+    race(rounds, *ours, *single, peer)
+    text_bytes = text.stat().st_size
+    rows = [
+        [
+            contender.name,
+            f"{contender.median:.3f}",
+            f"{text_bytes / contender.median / 1e6:.0f}",
+            f"{contender.times_as_fast_as(peer):.2f}",
+            f"{contender.times_as_fast_as(single[0]):.2f}",
+            f"{contender.peak_bytes / 2**20:.0f}",
+        ]
+        for contender in [*ours, *single, peer]
+    ]
+    head = ["", "s", "MB/s of text", "times zstd -dc", "times ion -j1, zion+zstd", "peak MiB"]
+    table(f"Unpacking {text.name} ({rounds} rounds)", head, rows)
+
+
+def bench_codec(text: Path, rounds: int) -> None:
+    """Expand 1 MiB pieces in one thread: iguana against zstd, without anything around them."""
+    with text.open("rb") as file:
+        pieces = [file.read(1 << 20) for _ in range(32)]
+    compressor, expander = zstandard.ZstdCompressor(3), zstandard.ZstdDecompressor()
+    iguana = [_core.iguana_compress(piece) for piece in pieces]
+    zstd = [compressor.compress(piece) for piece in pieces]
+    seconds: dict[str, list[float]] = {"zstd": [], "iguana": []}
+    for _ in range(rounds + 1):
+        start = time.perf_counter()
+        for piece in zstd:
+            expander.decompress(piece)
+        middle = time.perf_counter()
+        for piece in iguana:
+            _core.iguana_decompress(piece, 1 << 20)
+        seconds["zstd"].append(middle - start)
+        seconds["iguana"].append(time.perf_counter() - middle)
+    ratio = statistics.median(
+        z / i for z, i in zip(seconds["zstd"][1:], seconds["iguana"][1:], strict=True)
+    )
+    rows = [
+        [
+            name,
+            f"{sum(map(len, pieces)) / statistics.median(seconds[name][1:]) / 1e6:.0f}",
+            f"{sum(map(len, packed)):,}",
+            f"{ratio if name == 'iguana' else 1:.2f}",
+        ]
+        for name, packed in (("zstd", zstd), ("iguana", iguana))
+    ]
+    head = ["", "MB/s", "bytes", "times zstd"]
+    table(f"Expanding 1 MiB pieces of {text.name}, one thread", head, rows)
+
+
+def bench_start(folder: Path, rounds: int) -> None:
+    """Time from nothing to an answer."""
+    packed = str(folder / "small.zion")
+    sample = str(ROOT / "testdata/parking2.json.gz")
+    subprocess.run([SDB, "pack", "--force", "-o", packed, sample], check=True)
+    peer = Contender('python -c "import typer"', [sys.executable, "-c", "import typer"])
+    bare = Contender("python -c pass", [sys.executable, "-c", "pass"])
+    version = Contender("sdb --version", [SDB, "--version"])
+    describe = Contender("sdb describe-file", [SDB, "describe-file", packed])
+    everyone = [version, describe, bare, peer]
+    race(rounds, *everyone)
+    rows = [
+        [one.name, f"{one.median * 1000:.0f}", f"{1 / one.times_as_fast_as(peer):.2f}"]
+        for one in everyone
+    ]
+    table(f"Start-up ({rounds} rounds)", ["", "ms", "cost in import typer"], rows)
+
+
+def sizes_of_samples(folder: Path) -> None:
+    """How small real data get."""
+    rows = []
+    for sample in sorted(SAMPLES.glob("*.json.gz")):
+        text = folder / sample.stem
+        text.write_bytes(gzip.decompress(sample.read_bytes()))
+        parquet = folder / "sample.parquet"
+        command = [sys.executable, "-c", DUCKDB, str(text), str(parquet)]
+        Contender("DuckDB", command, own_clock=True).run()
+        sizes = {"Parquet": parquet.stat().st_size}
+        for algorithm in ALGORITHMS:
+            packed = folder / "sample.zion"
+            pack = [SDB, "pack", "--force", "-c", algorithm, "-o", str(packed), str(text)]
+            subprocess.run(pack, check=True)
+            sizes[algorithm] = packed.stat().st_size
+        text_bytes = text.stat().st_size
+        cells = [f"{size:,} ({size / sizes['Parquet']:.2f})" for size in sizes.values()]
+        rows.append([sample.name, f"{text_bytes:,}", *cells])
+    table("Bytes of real samples (of Parquet)", ["", "text", "Parquet", *ALGORITHMS], rows)
+
+
+def generated(folder: Path, size: str) -> Path:
+    path = folder / f"github-{size}.json"
+    if not path.exists():
+        command = [sys.executable, str(GENERATOR), "--mode", "github", "--bytes", size]
+        subprocess.run([*command, "--seed", "1", "--out", str(path)], check=True)
+    return path
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", nargs="*", default=["100MB", "1GB"], help="of generated files")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/sdb-bench"))
+    parser.add_argument("--only", choices=["pack", "unpack", "codec", "start", "samples"])
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for size in options.sizes:
+        text = generated(options.folder, size)
+        if options.only in (None, "pack"):
+            bench_pack(text, options.folder, options.rounds)
+        if options.only in (None, "unpack"):
+            bench_unpack(text, options.folder, options.rounds)
+    if options.only in (None, "codec"):
+        bench_codec(generated(options.folder, options.sizes[0]), options.rounds)
+    if options.only in (None, "start"):
+        bench_start(options.folder, 4 * options.rounds)
+    if options.only in (None, "samples"):
+        sizes_of_samples(options.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+//! What each fuzz target checks. Besides not panicking: what was accepted has to survive a round trip.
+//!
+//! A check fails with an error or a failed assertion. `rust/zion/tests/fuzz_corpus.rs` includes this file and replays
+//! the corpus with every `cargo test`.
+
+pub mod iguana;
+pub mod ion;
+pub mod json;
+mod rows;
+pub mod vectors;
+pub mod zion_chunk;

@@ -1,0 +1,1 @@
+"""Where bytes lie: ranged reads and atomic writes, whatever the place."""

@@ -1,0 +1,317 @@
+"""Files of the local file system, by descriptor: pathlib has no folders by descriptor."""
+# ruff: noqa: PTH114, PTH116
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import secrets
+import stat
+from typing import TYPE_CHECKING, BinaryIO
+
+from sdb.errors import CorruptError, ExistsError, SdbError, UsageError, from_os
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _typeshed import ReadableBuffer
+
+_NAME_LENGTH = 50
+_BUFFER_BYTES = 1 << 16
+_NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+class LocalReader:
+    """A local file, open for reading at any position.
+
+    Parameters
+    ----------
+    path : str
+        Where the file is.
+    fd : int
+        Its open descriptor, which now belongs to the reader.
+    size_bytes : int
+        Its size.
+    """
+
+    __slots__ = ("_fd", "etag", "path", "size_bytes")
+
+    def __init__(self, path: str, fd: int, size_bytes: int) -> None:
+        self.path = path
+        self.size_bytes = size_bytes
+        self.etag = ""
+        self._fd = fd
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Read the bytes of a half-open range.
+
+        Parameters
+        ----------
+        start, stop : int
+            Positions in the file, in bytes.
+
+        Returns
+        -------
+        bytes
+            Exactly ``stop - start`` bytes.
+
+        Raises
+        ------
+        CorruptError
+            The file ends before `stop`: it became shorter since it was opened.
+        """
+        pieces = []
+        while start < stop:
+            try:
+                piece = os.pread(self._fd, stop - start, start)
+            except OSError as error:
+                raise from_os(error, "reading", self.path) from error
+            if not piece:
+                message = f"reading {self.path}: the file ends at byte {start:,}"
+                raise CorruptError(message, path=self.path, offset=start)
+            pieces.append(piece)
+            start += len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def close(self) -> None:
+        """Close the file; a second time does nothing."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        """Close the file that was forgotten."""
+        self.close()
+
+
+def open_read(path: str) -> LocalReader:
+    """Open a file for reading at any position.
+
+    Parameters
+    ----------
+    path : str
+        Where the file is.
+
+    Returns
+    -------
+    LocalReader
+        The open file; the caller closes it.
+
+    Raises
+    ------
+    NotFoundError, AccessError
+        There is no such file, or it may not be read.
+    UsageError
+        The path is a folder, a pipe or a device.
+    """
+    try:
+        # A pipe without a writer would block here, before it could be refused.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise from_os(_os_error(error), "opening", path) from error
+    status = os.fstat(fd)
+    reader = LocalReader(path, fd, status.st_size)
+    if not stat.S_ISREG(status.st_mode):
+        reader.close()
+        kind = "is a folder" if stat.S_ISDIR(status.st_mode) else "is not a regular file"
+        raise UsageError(f"opening {path}: {kind}", path=path)
+    return reader
+
+
+def _os_error(error: OSError | ValueError) -> OSError:
+    """Treat a path that no file can have (it holds a NUL) as one that is not there."""
+    return error if isinstance(error, OSError) else FileNotFoundError(errno.ENOENT, "bad path")
+
+
+class _OutputFile(io.FileIO):
+    """A file whose write errors are those of `sdb`."""
+
+    def __init__(self, fd: int, path: str) -> None:
+        super().__init__(fd, "wb")
+        self._path = path
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise from_os(error, "writing", self._path) from error
+
+
+class _Draft:
+    """The data of a file that has no name yet, or a hidden one."""
+
+    def __init__(self, path: str, target: str) -> None:
+        folder, self._name = os.path.split(target)
+        self._path = path
+        self._hidden = f".{self._name[:_NAME_LENGTH]}.{secrets.token_hex(6)}.tmp"
+        self._folder = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+        self._is_hidden = False
+        try:
+            self.file = io.BufferedWriter(_OutputFile(self._open(), path), _BUFFER_BYTES)
+        except BaseException:
+            os.close(self._folder)
+            raise
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_CLOEXEC
+        try:
+            fd = os.open(".", flags | os.O_TMPFILE, 0o666, dir_fd=self._folder)
+        except OSError as error:
+            if error.errno not in _NO_NAMELESS_FILES:
+                raise
+        else:
+            if os.access(f"/proc/self/fd/{fd}", os.F_OK):
+                return fd
+            os.close(fd)
+        self._is_hidden = True
+        return os.open(
+            self._hidden, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666, dir_fd=self._folder
+        )
+
+    def publish(self, *, overwrite: bool) -> None:
+        """Flush the data to the disk and give it its name."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        if overwrite:
+            if not self._is_hidden:
+                self._link(self._hidden)
+                self._is_hidden = True
+            self._rename()
+        else:
+            self._take_free_name()
+        with contextlib.suppress(OSError):  # some file systems cannot flush a folder
+            os.fsync(self._folder)
+
+    def _link(self, name: str) -> None:
+        source = self._hidden if self._is_hidden else f"/proc/self/fd/{self.file.fileno()}"
+        os.link(
+            source,
+            name,
+            src_dir_fd=self._folder,
+            dst_dir_fd=self._folder,
+            follow_symlinks=not self._is_hidden,
+        )
+
+    def _rename(self) -> None:
+        os.rename(self._hidden, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        self._is_hidden = False
+
+    def _take_free_name(self) -> None:
+        try:
+            self._link(self._name)
+        except FileExistsError as error:
+            raise _exists(self._path) from error
+        except OSError as error:
+            if not self._is_hidden or error.errno not in _NO_LINKS:
+                raise
+            if os.path.lexists(self._path):
+                raise _exists(self._path) from error
+            self._rename()
+
+    def close(self) -> None:
+        """Close the file and remove it if it did not get its name."""
+        try:
+            with contextlib.suppress(OSError):
+                self.file.raw.close()
+            if self._is_hidden:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self._hidden, dir_fd=self._folder)
+        finally:
+            os.close(self._folder)
+
+
+def _exists(path: str) -> ExistsError:
+    return ExistsError(f"{path} exists already", path=path, hint="--force replaces it")
+
+
+def _resolve(path: str, *, overwrite: bool) -> tuple[str, int | None]:
+    """Give the path behind a symbolic link, and the mode of what is there."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise UsageError(f"writing {path}: is a folder", path=path)
+    if mode is not None and not stat.S_ISREG(mode):
+        return path, mode
+    if not overwrite and os.path.lexists(path):
+        raise _exists(path)
+    return os.path.realpath(path) if os.path.islink(path) else path, mode
+
+
+@contextlib.contextmanager
+def atomic_write(path: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Write a file that appears under its name when it is complete, or not at all.
+
+    The data goes to a file without a name, or, where the file system has no such thing, to a
+    hidden one in the same folder. When the block ends it is flushed to the disk and given its
+    name in one step, and the folder is flushed too. Any exception, an interrupt included, leaves
+    what was there before.
+
+    * A symbolic link is followed: with `overwrite` the file that it points to is replaced, and
+      the link stays.
+    * A new file gets the permissions that the umask leaves; a replaced one passes its own on.
+    * A device or a named pipe (``/dev/null``) is written to directly.
+
+    Parameters
+    ----------
+    path : str
+        Where the file shall be.
+    overwrite : bool
+        Whether a file that is there may be replaced. Without it, one that appears while the
+        block runs is left alone too.
+
+    Yields
+    ------
+    BinaryIO
+        The file to write to. It cannot be read, and closing it early is an error.
+
+    Raises
+    ------
+    ExistsError
+        There is a file, and `overwrite` is off.
+    NotFoundError, AccessError
+        The folder is not there, or may not be written to.
+    UsageError
+        The path is a folder.
+
+    Examples
+    --------
+    >>> with atomic_write("/tmp/sdb-example", overwrite=True) as file:
+    ...     file.write(b"data")
+    4
+    """
+    with _translated(path):
+        target, mode = _resolve(path, overwrite=overwrite)
+        if mode is None or stat.S_ISREG(mode):
+            draft = _Draft(path, target)
+        else:
+            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+            draft = None
+    if draft is None:
+        with io.BufferedWriter(_OutputFile(fd, path), _BUFFER_BYTES) as file:
+            yield file
+        return
+    try:
+        if mode is not None:
+            with _translated(path):
+                os.fchmod(draft.file.fileno(), mode & 0o777)
+        yield draft.file
+        with _translated(path):
+            draft.publish(overwrite=overwrite)
+    finally:
+        draft.close()
+
+
+@contextlib.contextmanager
+def _translated(path: str) -> Iterator[None]:
+    """Turn errors of the operating system into those of `sdb`."""
+    try:
+        yield
+    except SdbError:
+        raise
+    except (OSError, ValueError) as error:
+        raise from_os(_os_error(error), "writing", path) from error

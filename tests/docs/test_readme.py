@@ -1,0 +1,76 @@
+"""The README's commands and examples run as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder that has the sample data where the README expects it."""
+    shutil.copytree(ROOT / "testdata", tmp_path / "testdata")
+    return tmp_path
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def run(command: list[str], folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    result = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_console_examples(clone: Path) -> None:
+    commands = [
+        line[2:] for block in blocks("console") for line in block.splitlines() if line[:2] == "$ "
+    ]
+    assert len(commands) >= 5
+    for command in commands:
+        assert command.startswith("sdb ")
+        run([sys.executable, "-m", "sdb.cli.main", *command.split()[1:]], clone)
+
+
+def test_python_examples(clone: Path) -> None:
+    for block in blocks("python"):
+        assert "created_at" in run([sys.executable, "-c", block], clone)
+
+
+def test_the_two_commands_are_targets() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"^    make (\w+)", README, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"])
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_makefile_demo_script(clone: Path) -> None:
+    """What `make demo` runs, with the program of this environment."""
+    folder = clone / "bin"
+    folder.mkdir()
+    program = folder / "sdb"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sdb.cli.main "$@"\n')
+    program.chmod(0o755)
+    script = f'PATH="{folder}:$PATH" bash testdata/demo.sh'
+    out = run(["bash", "-c", script], clone)
+    assert "total compressed:" in out
+    assert (clone / "demo/github.zion").stat().st_size < 400_000

@@ -1,0 +1,169 @@
+# What fails is often the end of a block.
+# ruff: noqa: PT012
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from sdb import errors
+from sdb.store import local, url
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(params=["nameless", "hidden"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    if request.param == "hidden":
+        real = os.open
+
+        def refuse(path: str, flags: int, *args: int, **kwargs: int) -> int:
+            if flags & os.O_TMPFILE == os.O_TMPFILE:
+                raise OSError(95, "not supported")
+            return real(path, flags, *args, **kwargs)
+
+        monkeypatch.setattr(os, "open", refuse)
+    return tmp_path
+
+
+def write(path: Path, data: bytes, *, overwrite: bool = False) -> None:
+    with local.atomic_write(str(path), overwrite=overwrite) as file:
+        file.write(data)
+
+
+def test_a_file_appears_only_when_it_is_complete(folder: Path) -> None:
+    path = folder / "out"
+    with local.atomic_write(str(path)) as file:
+        file.write(b"a" * 200_000)
+        assert not path.exists()
+    assert path.read_bytes() == b"a" * 200_000
+    assert names(folder) == ["out"]
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit, OSError])
+def test_a_failure_leaves_what_was_there(folder: Path, failure: type[BaseException]) -> None:
+    path = folder / "out"
+    path.write_bytes(b"old")
+    with (
+        pytest.raises(failure) as caught,
+        local.atomic_write(str(path), overwrite=True) as file,
+    ):
+        file.write(b"new" * 100_000)
+        raise failure
+    assert type(caught.value) is failure
+    assert (path.read_bytes(), names(folder)) == (b"old", ["out"])
+
+
+def test_existing_files_are_kept_unless_told_otherwise(folder: Path) -> None:
+    path = folder / "out"
+    write(path, b"one")
+    with pytest.raises(errors.ExistsError):
+        write(path, b"two")
+    write(path, b"two", overwrite=True)
+    assert (path.read_bytes(), names(folder)) == (b"two", ["out"])
+
+
+def test_a_file_that_appears_meanwhile_is_kept(folder: Path) -> None:
+    path = folder / "out"
+    with pytest.raises(errors.ExistsError), local.atomic_write(str(path)) as file:
+        file.write(b"mine")
+        path.write_bytes(b"theirs")
+    assert (path.read_bytes(), names(folder)) == (b"theirs", ["out"])
+
+
+def test_permissions_follow_the_umask_and_the_replaced_file(folder: Path) -> None:
+    path = folder / "out"
+    old = os.umask(0o027)
+    try:
+        write(path, b"one")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        path.chmod(0o604)
+        write(path, b"two", overwrite=True)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o604
+    finally:
+        os.umask(old)
+
+
+def test_links_are_followed_and_stay(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    link = folder / "link"
+    link.symlink_to("sub/file")
+    with pytest.raises(errors.ExistsError):
+        write(link, b"x")
+    write(link, b"x", overwrite=True)
+    write(link, b"y", overwrite=True)
+    assert link.is_symlink()
+    assert (folder / "sub" / "file").read_bytes() == b"y"
+    assert names(folder / "sub") == ["file"]
+
+
+def test_devices_and_pipes_are_written_to_directly(folder: Path) -> None:
+    write(Path(os.devnull), b"x")
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    thread = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    thread.start()
+    write(pipe, b"through", overwrite=True)
+    thread.join()
+    assert (read, names(folder)) == ([b"through"], ["pipe"])
+
+
+def test_places_that_cannot_be_written(folder: Path) -> None:
+    with pytest.raises(errors.NotFoundError):
+        write(folder / "no" / "out", b"")
+    with pytest.raises(errors.UsageError):
+        write(folder, b"", overwrite=True)
+    with pytest.raises(errors.NotFoundError):
+        write(folder / "a\0b", b"")
+
+
+def test_a_full_disk_is_an_error_of_ours() -> None:
+    with (
+        pytest.raises(errors.SdbError, match="no space left"),
+        local.atomic_write("/dev/full") as file,
+    ):
+        file.write(b"a" * 200_000)
+
+
+def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys, os, signal; from sdb.store import local\n"
+        "with local.atomic_write(sys.argv[1]) as f:\n"
+        "    f.write(b'x' * 100000); f.flush(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
+    assert done.returncode == -9
+    assert names(tmp_path) == []
+
+
+def test_ranges_are_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(bytes(range(100)))
+    reader = url.open_read(f"file://{path}")
+    assert (reader.size_bytes, reader.etag) == (100, "")
+    assert reader.read(10, 13) == b"\x0a\x0b\x0c"
+    assert reader.read(5, 5) == b""
+    with pytest.raises(errors.CorruptError):
+        reader.read(90, 101)
+    reader.close()
+    reader.close()
+
+
+def test_what_is_no_packfile_store(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path, tmp_path / "pipe", "-", "", "/dev/null"):
+        with pytest.raises(errors.UsageError):
+            url.open_read(place)
+    with pytest.raises(errors.NotFoundError):
+        url.open_read(tmp_path / "none")
+    with pytest.raises(errors.UnsupportedError):
+        url.open_read("s3://bucket/key")
