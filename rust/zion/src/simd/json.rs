@@ -399,7 +399,7 @@ mod tests {
             let expected = reference(&text);
             for kernel in kernels {
                 let (mut carry, mut out, mut escapes) = (Carry::default(), vec![], vec![]);
-                let mut all = vec![];
+                let mut all: Vec<u32> = vec![];
                 for (number, window) in text.chunks(128).enumerate() {
                     kernel(window, number * 128, &mut carry, &mut out, &mut escapes);
                     all.extend(out.iter().take_while(|&&position| position != END));
