@@ -20,6 +20,7 @@ pub mod rows;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod unpack;
+pub mod verify;
 pub mod xsv;
 
 pub use error::{Error, Result};

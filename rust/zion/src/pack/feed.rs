@@ -8,6 +8,7 @@ use super::format::{Format, Input};
 use super::pool::{PartJob, Pool};
 use super::{Constants, InputError, Options, PartContext, Rejected, Splitter, worker};
 use crate::cloudtrail::Unwrapper;
+use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::inflate::{Compression, Inflater};
 use crate::paths::{Path, Range};
@@ -317,8 +318,17 @@ impl Packer {
 
     /// Waits until something may be ready.
     pub fn wait(&self, interrupt: Interrupt) -> Result<(), Stop> {
-        drop(self.pool.wait_for_news(self.pool.lock()));
+        let state = self.pool.lock();
+        if state.has_news() {
+            return Ok(());
+        }
+        drop(self.pool.wait_for_news(state));
         if interrupt() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+
+    /// How the chunks are compressed.
+    pub fn algorithm(&self) -> Algorithm {
+        self.pool.options.algorithm
     }
 
     /// Length of the frames that were taken, in bytes.
