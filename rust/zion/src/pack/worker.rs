@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::feed::Input;
+use super::format::Input;
 use super::pool::{ChunkJob, PartJob, Pool};
 use super::{InputError, PartParser, Rejected};
 use crate::bucket::{Encoder, choose_selector};
