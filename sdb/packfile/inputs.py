@@ -10,12 +10,19 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sdb.errors import CorruptError, InputError, SdbError, UsageError, from_os
+from sdb.errors import CorruptError, InputError, SdbError, UsageError
+from sdb.packfile.pieces import (
+    is_stream,
+    open_stream,
+    read_some,
+    rest,
+    standard_input,
+    unpacked,
+    whole,
+)
 from sdb.store.url import local_path, open_read
 
 if TYPE_CHECKING:
@@ -54,7 +61,6 @@ _SPACE = b" \t\n\r\v\f"
 _CLOUDTRAIL = re.compile(rb'[\s]*\{[\s]*"Records":[\s]*[\[{]')
 
 _HEAD_BYTES = 64 << 10
-_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +151,10 @@ def recognise(
     forced = None if format is None else _named_format(format)
     name = os.fspath(source)
     if name == "-":
-        return _Found("standard input", forced, hints).stream(_stdin())
+        return _Found("standard input", forced, hints).stream(standard_input())
     path = local_path(source)
-    if _is_stream(path):
-        return _Found(name, forced, hints).stream(_open_stream(path))
+    if is_stream(path):
+        return _Found(name, forced, hints).stream(open_stream(path))
     return _Found(name, forced, hints).file(source)
 
 
@@ -208,13 +214,15 @@ class _Found:
         if kind == "packfile":
             found = trailer or self._read_trailer(location)
             size = found.offset
-            return self._input(kind, compression, lambda: _unpacked(location, found), None)
-        return self._input(kind, compression, lambda: _read(open_read(location)), size)
+            return self._input(
+                kind, compression, lambda: unpacked(open_read(location), found), None
+            )
+        return self._input(kind, compression, lambda: whole(open_read(location)), size)
 
     def stream(self, file: BinaryIO) -> Input:
         """Recognise what can be read only once."""
         head = b""
-        while len(head) < _HEAD_BYTES and (piece := _read_some(file, self.name)):
+        while len(head) < _HEAD_BYTES and (piece := read_some(file, self.name)):
             head += piece
         kind, compression = self._decide(head, None)
         if kind in _IN_PLACE:
@@ -222,7 +230,7 @@ class _Found:
             raise UsageError(
                 f"{self.name}: {what} is read at any position, so it must be a file and not a pipe"
             )
-        return self._input(kind, compression, lambda: _rest(head, file, self.name), None)
+        return self._input(kind, compression, lambda: rest(head, file, self.name), None)
 
     def _input(
         self,
@@ -335,68 +343,3 @@ def _inflated(head: bytes, compression: str) -> bytes:
             return reader.read(_HEAD_BYTES)
     except zstandard.ZstdError:
         return b""
-
-
-def _is_stream(path: str) -> bool:
-    try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - a plain string
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
-
-
-def _stdin() -> BinaryIO:
-    stdin = sys.stdin
-    if stdin is None:
-        raise InputError("standard input is closed")
-    return stdin.buffer
-
-
-def _open_stream(path: str) -> BinaryIO:
-    try:
-        return open(path, "rb", buffering=0)  # noqa: PTH123 - closed by its pieces
-    except OSError as error:
-        raise from_os(error, "opening", path) from error
-
-
-def _read_some(file: BinaryIO, name: str) -> bytes:
-    try:
-        piece = file.read1(_PIECE_BYTES) if hasattr(file, "read1") else file.read(_PIECE_BYTES)
-    except OSError as error:
-        raise from_os(error, "reading", name) from error
-    return piece or b""
-
-
-def _rest(head: bytes, file: BinaryIO, name: str) -> Generator[bytes]:
-    try:
-        if head:
-            yield head
-        while piece := _read_some(file, name):
-            yield piece
-    finally:
-        if file is not getattr(sys.stdin, "buffer", None):
-            file.close()
-
-
-def _read(reader: Reader) -> Generator[bytes]:
-    try:
-        for start in range(0, reader.size_bytes, _PIECE_BYTES):
-            yield reader.read(start, min(start + _PIECE_BYTES, reader.size_bytes))
-    finally:
-        reader.close()
-
-
-def _unpacked(location: Location, trailer: Trailer) -> Generator[bytes]:
-    """Give the rows of a packfile as Ion."""
-    from sdb._core import Unpacker
-
-    reader = open_read(location)
-    try:
-        unpacker = Unpacker(trailer.algorithm, trailer.align_bytes, threads=1, format="ion")
-        for number, block in enumerate(trailer.blocks):
-            unpacker.feed(reader.read(*trailer.block_range(number)), block.chunks)
-            yield from unpacker.take()
-        while pieces := unpacker.take(wait=True):
-            yield from pieces
-    finally:
-        reader.close()
