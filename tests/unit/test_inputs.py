@@ -50,6 +50,7 @@ def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
         ("x.json.gz", b"", ("json", "gzip")),
         ("x.json.zst", b"", ("json", "zstd")),
         ("x.json.gz", b"garbage", ("json", "gzip")),
+        ("x.ion.zst", ion.dumps({"a": 1}), ("ion", "none")),
         ("x.ndjson", b"nonsense", ("json", "none")),
         ("x", b"", ("json", "none")),
         ("x.csv", b"{a},b\n", ("csv", "none")),
@@ -173,6 +174,16 @@ def test_ion_and_packfile(tmp_path: Path) -> None:
     empty = put(tmp_path, "empty.json", b"")
     assert rows(empty) == []
     assert rows(packed.rename(tmp_path / "empty.zion")) == []
+
+
+def test_plain_zstd_packfile_is_not_a_zstd_file(tmp_path: Path) -> None:
+    packed = tmp_path / "x.ion.zst"
+    sdb.pack([put(tmp_path, "x.json", RECORD)], packed, algorithm="zstd")
+    assert rows(packed) == [{"a": 1}]
+    whole = bytearray(packed.read_bytes())
+    whole[8] ^= 0xFF
+    with pytest.raises(errors.CorruptError, match=r"x\.ion\.zst"):
+        rows(put(tmp_path, "x.ion.zst", bytes(whole)))
 
 
 def test_packfile_keeps_the_time_index_of_nested_fields(tmp_path: Path) -> None:
