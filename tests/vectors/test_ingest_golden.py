@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +16,14 @@ NAMES = [
     "s20-csv",
     "s21-tsv",
     "s22-cloudtrail",
-    "s23-json-hints",
     "s28-ion-input",
     "d16-repeated-strings",
 ]
 
 
 def rows(path: Path) -> list[Any]:
-    output = io.BytesIO()
-    sdb.unpack([path], output)
-    return [json.loads(line) for line in output.getvalue().splitlines()]
+    with sdb.open(path) as pack:
+        return list(pack.rows())
 
 
 @pytest.mark.parametrize("name", NAMES)
