@@ -14,7 +14,7 @@ use crate::ion::SymbolTable;
 use crate::pipeline::{OrderedPool, Taken};
 
 /// Bytes of chunks that one job covers.
-const RUN_BYTES: usize = 4 << 20;
+const RUN_BYTES: usize = 1 << 20;
 
 /// The bytes of a block, shared with the threads that decode it.
 pub type Block = Arc<dyn AsRef<[u8]> + Send + Sync>;
