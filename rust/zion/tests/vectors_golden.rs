@@ -5,15 +5,13 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{Result, folder, items, number, sha256, text};
+use common::{Result, algorithms, folder, items, number, sha256, text};
 use serde_json::Value;
 use zion::block::{BlockReader, FRAME_HEADER, Position};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable};
 use zion::rows::Rows;
 use zion::unpack::{Format, Job, Request, Worker};
-
-const READY: [Algorithm; 2] = [Algorithm::Zstd, Algorithm::ZionZstd];
 
 struct Golden {
     name: String,
@@ -31,7 +29,7 @@ impl Golden {
             |name: &str| -> Result<Value> { Ok(serde_json::from_slice(&std::fs::read(folder.join(name))?)?) };
         let trailer = json("trailer.json")?;
         let Ok(algorithm) = Algorithm::from_name(text(&trailer["algo"])) else { return Ok(None) };
-        if !READY.contains(&algorithm) {
+        if !algorithms().contains(&algorithm) {
             return Ok(None);
         }
         let lines = std::fs::read_to_string(folder.join("chunks.jsonl"))?;
