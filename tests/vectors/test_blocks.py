@@ -48,7 +48,7 @@ class Pack:
 def cut(data: bytes) -> Pack:
     length = int.from_bytes(data[-4:], "little")
     trailer = Trailer.decode(data[-4 - length : -4])
-    stops = [block.offset for block in trailer.blocks[1:]] + [trailer.offset]
+    stops = [*(block.offset for block in trailer.blocks), trailer.offset][1:]
     blocks = [
         (data[block.offset : stop], block.chunks)
         for block, stop in zip(trailer.blocks, stops, strict=True)
