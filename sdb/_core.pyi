@@ -1,8 +1,7 @@
 # What the Rust module offers: bytes in, bytes out. Alphabetical.
 # ruff: noqa: A002
 
-from collections.abc import Iterator
-from typing import Any, final
+from typing import Any, Self, final
 
 __version__: str
 
@@ -80,13 +79,13 @@ class Packer:
 
 @final
 class RowIterator:
-    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...
 
 @final
 class Unpacker:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         algorithm: str,
         align: int,
         *,
@@ -95,7 +94,7 @@ class Unpacker:
         fields: list[str] | None = None,
         time_filter: tuple[list[str], int | None, int | None] | None = None,
         limit: int | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def feed(self, block: bytes, chunks: int | None = None) -> None: ...
     def take(self, *, wait: bool = False) -> list[bytes]: ...
     def finish(self) -> list[bytes]: ...
