@@ -1,4 +1,7 @@
 # What the Rust module offers: bytes in, bytes out. Alphabetical.
+# ruff: noqa: A002
+
+from typing import Any, Self, final
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias, final
@@ -25,6 +28,18 @@ def verify_block(
     align: int,
     paths: list[list[str]],
     constants: dict[str, Any] | None = None,
+    block: bytes,
+    algorithm: str,
+    align: int,
+    fields: list[str] | None = None,
+    time_filter: tuple[list[str], int | None, int | None] | None = None,
+) -> RowIterator: ...
+def verify_block(
+    block: bytes,
+    algorithm: str,
+    align: int,
+    paths: list[list[str]],
+    constants: dict[str, object] | None = None,
     max_findings: int = 1000,
 ) -> BlockReport: ...
 
@@ -32,6 +47,7 @@ def verify_block(
 class BlockReport:
     @property
     def chunk_ranges(self) -> list[_Ranges]: ...
+    def chunk_ranges(self) -> list[dict[tuple[str, ...], tuple[int, int, int]]]: ...
     @property
     def chunks(self) -> int: ...
     @property
@@ -42,6 +58,7 @@ class BlockReport:
     def findings(self) -> list[tuple[int, int | None, str]]: ...
     @property
     def ranges(self) -> _Ranges: ...
+    def ranges(self) -> dict[tuple[str, ...], tuple[int, int, int]]: ...
     @property
     def rows(self) -> int: ...
     @property
@@ -92,6 +109,14 @@ class Packer:
 class Unpacker:
     def __init__(
         self,
+class RowIterator:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> dict[str, Any]: ...
+
+@final
+class Unpacker:
+    def __new__(
+        cls,
         algorithm: str,
         align: int,
         *,
@@ -102,6 +127,12 @@ class Unpacker:
         limit: int | None = None,
     ) -> None: ...
     def feed(self, block: bytes | bytearray | memoryview, chunks: int | None = None) -> None: ...
+        format: str = "json",
+        fields: list[str] | None = None,
+        time_filter: tuple[list[str], int | None, int | None] | None = None,
+        limit: int | None = None,
+    ) -> Self: ...
+    def feed(self, block: bytes, chunks: int | None = None) -> None: ...
     def take(self, *, wait: bool = False) -> list[bytes]: ...
     def finish(self) -> list[bytes]: ...
     @property
