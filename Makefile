@@ -23,7 +23,7 @@ $(VENV)/.dev: $(VENV)/.venv pyproject.toml
 	touch $@
 
 $(VENV)/.built: $(VENV)/.venv pyproject.toml $(RUST_SOURCES)
-	. $(BIN)/activate && maturin --quiet develop --release --locked
+	@echo "building sdb"; . $(BIN)/activate && maturin develop --quiet --release --locked >/dev/null
 	touch $@
 
 demo: $(VENV)/.built

@@ -2,8 +2,8 @@
 
 use super::rows;
 use zion::Result;
-use zion::ion::timestamp::{self, Civil};
 use zion::ion::SymbolTable;
+use zion::ion::timestamp::{self, Civil};
 
 /// Applies the table at the start of `data`, then walks through the values after it.
 pub fn check(data: &[u8]) -> Result<()> {

@@ -65,7 +65,7 @@ impl Sink for Chunks {
 }
 
 fn parse(mut text: &[u8], part_size: usize) -> Result<Vec<Vec<u8>>> {
-    let mut parser = JsonParser::new(Arc::new(Constants::default()), OnError::Fail);
+    let mut parser = JsonParser::new(Arc::new(Constants::default()), None, OnError::Fail);
     let mut splitter = JsonSplitter::default();
     let mut chunks = Chunks::default();
     let mut start = 0;
@@ -111,7 +111,9 @@ fn reference(text: &[u8]) -> Option<Vec<Tree>> {
     for value in serde_json::Deserializer::from_slice(text).into_iter::<Tree>() {
         match value.ok()? {
             record @ Tree::Record(_) => records.push(record),
-            Tree::List(list) if list.iter().all(|item| matches!(item, Tree::Record(_))) => records.extend(list),
+            Tree::List(list) if list.iter().all(|item| matches!(item, Tree::Record(_))) => {
+                records.extend(list)
+            }
             _ => return None,
         }
     }
@@ -133,7 +135,9 @@ impl Tree {
     fn depth(&self) -> usize {
         match self {
             Self::List(items) => 1 + items.iter().map(Self::depth).max().unwrap_or_default(),
-            Self::Record(fields) => 1 + fields.iter().map(|(_, value)| value.depth()).max().unwrap_or_default(),
+            Self::Record(fields) => {
+                1 + fields.iter().map(|(_, value)| value.depth()).max().unwrap_or_default()
+            }
             _ => 0,
         }
     }
@@ -174,9 +178,8 @@ fn equals_float(f: f64, kind: u8, magnitude: Option<u64>, body: &[u8]) -> bool {
 fn equals_text(text: &str, table: &SymbolTable, kind: u8, body: &[u8]) -> bool {
     match kind {
         kind::STRING => body == text.as_bytes() && timestamp::recognise(body).is_none(),
-        kind::SYMBOL => {
-            magnitude(body, 0).is_ok_and(|id| table.name(id as u32).is_some_and(|name| name == text.as_bytes()))
-        }
+        kind::SYMBOL => magnitude(body, 0)
+            .is_ok_and(|id| table.name(id as u32).is_some_and(|name| name == text.as_bytes())),
         kind::TIMESTAMP => timestamp::read(body, 0).ok() == timestamp::recognise(text.as_bytes()),
         _ => false,
     }

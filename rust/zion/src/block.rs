@@ -235,7 +235,7 @@ pub(crate) fn apply_shared(table: &mut Option<Arc<SymbolTable>>, data: &[u8]) ->
         return Ok(length);
     }
     match table {
-        None => Err(Error::corrupt("ion", 0, "the first chunk of the block does not begin with a BVM")),
+        None => Err(Error::corrupt("ion", 0, "doesn't begin with a BVM")),
         Some(table) if data.first().is_some_and(|byte| byte >> 4 == kind::ANNOTATION) => {
             Arc::make_mut(table).apply(data)
         }

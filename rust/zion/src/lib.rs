@@ -7,6 +7,7 @@
 pub mod block;
 pub mod bucket;
 pub mod chunker;
+pub mod cloudtrail;
 pub mod codec;
 pub mod error;
 pub mod inflate;
@@ -18,7 +19,8 @@ pub mod pipeline;
 pub mod rows;
 #[allow(unsafe_code)]
 pub mod simd;
-pub mod xsv;
 pub mod unpack;
+pub mod verify;
+pub mod xsv;
 
 pub use error::{Error, Result};

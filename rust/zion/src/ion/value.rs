@@ -129,7 +129,11 @@ pub fn loads(data: &[u8]) -> Result<Value> {
         let end =
             at + header(rest, if at == 0 { 4 } else { 0 }).map_err(|error| error.shifted(at as u64))?.end;
         if end > MAX_TABLE_BYTES {
-            return Err(Error::corrupt("ion", at, format!("a symbol table of more than {MAX_TABLE_BYTES} bytes")));
+            return Err(Error::corrupt(
+                "ion",
+                at,
+                format!("a symbol table of more than {MAX_TABLE_BYTES} bytes"),
+            ));
         }
         at += table.apply(rest).map_err(|error| error.shifted(at as u64))?;
     }

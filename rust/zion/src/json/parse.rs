@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::ion::{self, kind, timestamp, varuint};
 use crate::pack::{Constants, PartContext, PartParser, Rejected};
 use crate::paths::NodeId;
-use crate::simd::json::{Carry, Window, index};
+use crate::simd::json::{Carry, END, Window, index};
 
 /// Text that is indexed at once; the index of it stays in the first-level cache.
 const WINDOW: usize = 32 << 10;
@@ -115,6 +115,7 @@ struct Descent<'p, 't> {
 impl<'p, 't> Descent<'p, 't> {
     fn new(parser: &'p mut JsonParser, text: &'t [u8], from: usize) -> Self {
         parser.index.clear();
+        parser.index.push(END);
         parser.fields.clear();
         Self {
             parser,
@@ -131,11 +132,11 @@ impl<'p, 't> Descent<'p, 't> {
     #[inline]
     fn next(&mut self) -> usize {
         match self.parser.index.get(self.cursor) {
-            Some(&position) => {
+            Some(&position) if position != END => {
                 self.cursor += 1;
                 position as usize
             }
-            None => self.refill(),
+            _ => self.refill(),
         }
     }
 
@@ -152,13 +153,12 @@ impl<'p, 't> Descent<'p, 't> {
                 &mut self.parser.index,
                 &mut self.parser.escapes,
             );
-            if let Some(&first) = self.parser.index.first() {
+            self.cursor = 0;
+            if let Some(&first) = self.parser.index.first().filter(|&&first| first != END) {
                 self.cursor = 1;
                 return first as usize;
             }
         }
-        self.parser.index.clear();
-        self.cursor = 0;
         self.text.len()
     }
 

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use super::pool::{PartJob, Pool};
 use super::{Constants, InputError, Options, PartContext, PartParser, Rejected, Splitter, worker};
+use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::inflate::{Compression, Inflater};
 use crate::json::hints::Hints;
@@ -344,8 +345,17 @@ impl Packer {
 
     /// Waits until something may be ready.
     pub fn wait(&self, interrupt: Interrupt) -> Result<(), Stop> {
-        drop(self.pool.wait_for_news(self.pool.lock()));
+        let state = self.pool.lock();
+        if state.has_news() {
+            return Ok(());
+        }
+        drop(self.pool.wait_for_news(state));
         if interrupt() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+
+    /// How the chunks are compressed.
+    pub fn algorithm(&self) -> Algorithm {
+        self.pool.options.algorithm
     }
 
     /// Length of the frames that were taken, in bytes.

@@ -66,6 +66,15 @@ impl State {
         self.parts.get_mut(index as usize)
     }
 
+    /// Whether there is anything to take.
+    pub fn has_news(&self) -> bool {
+        let ready = |part: &Part| match part.frames.front() {
+            Some(frame) => frame.is_some(),
+            None => part.summary.is_some(),
+        };
+        self.settled_failure().is_some() || self.parts.front().is_none_or(ready)
+    }
+
     /// Whether every part before the one that failed is done, so that its error is the first one.
     pub fn settled_failure(&self) -> Option<&InputError> {
         let (number, error) = self.failed.as_ref()?;

@@ -177,8 +177,11 @@ mod x86 {
     }
 }
 
+/// Stands behind the last position of an index.
+pub const END: u32 = u32::MAX;
+
 /// Finds the quotes of `text` and the brackets and separators outside of strings. Their positions, with
-/// `base` added, are put to `out` in order; `escapes` gets a bit for each byte that is a backslash.
+/// `base` added, are put to the front of `out` in order, then [`END`]; `escapes` gets a bit for each byte that is a backslash.
 /// `text` is a multiple of 64 bytes long, unless it is the last window.
 pub fn index(
     text: &[u8],
@@ -216,10 +219,12 @@ fn index_with<C: Classify>(
     out: &mut Vec<u32>,
     escapes: &mut Vec<u64>,
 ) -> Window {
-    out.clear();
     escapes.clear();
-    // At most one position a byte; groups of eight may write up to seven beyond the last.
-    out.resize(text.len() + 64, 0);
+    // At most one position a byte; groups of eight may write up to seven beyond the last. The memory keeps
+    // its length from window to window: clearing it would cost more than the index itself.
+    if out.len() < text.len() + 64 {
+        out.resize(text.len() + 64, 0);
+    }
     let mut indexer = Indexer { carry: *carry, base, count: 0, high: 0, backslash: 0 };
     let (blocks, rest) = text.as_chunks::<64>();
     for block in blocks {
@@ -231,7 +236,7 @@ fn index_with<C: Classify>(
         indexer.group(C::classify(&block), out, escapes);
     }
     *carry = indexer.carry;
-    out.truncate(indexer.count);
+    out[indexer.count] = END;
     Window { high: indexer.high != 0, backslash: indexer.backslash != 0 }
 }
 
@@ -397,7 +402,7 @@ mod tests {
                 let mut all = vec![];
                 for (number, window) in text.chunks(128).enumerate() {
                     kernel(window, number * 128, &mut carry, &mut out, &mut escapes);
-                    all.extend_from_slice(&out);
+                    all.extend(out.iter().take_while(|&&position| position != END));
                 }
                 prop_assert_eq!(&all, &expected.0);
                 prop_assert_eq!(carry.in_string(), expected.1 );
