@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::feed::Input;
+use super::format::Input;
 use super::{InputError, Options, PartContext, Rejected};
 use crate::chunker::{Chunk, Summary};
 

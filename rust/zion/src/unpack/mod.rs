@@ -67,8 +67,9 @@ impl Unpack {
     /// Queues a block. When the number of its chunks is known, it must be right.
     pub fn push(&mut self, block: Block, chunks: Option<usize>) -> Result<()> {
         if let Some(expected) = chunks {
-            let found = count_frames((*block).as_ref());
-            if found != expected {
+            // What is damaged is found by the thread that decodes it, after the chunks before.
+            let (found, whole) = count_frames((*block).as_ref());
+            if found != expected && whole {
                 let message = format!("the block has {found} chunks, the trailer says {expected}");
                 return Err(Error::corrupt("frame", 0, message));
             }
@@ -229,20 +230,20 @@ impl Unpack {
 
 impl Current {
     fn new(block: Block) -> Self {
-        let chunks = count_frames((*block).as_ref());
+        let (chunks, _) = count_frames((*block).as_ref());
         Self { block, position: Position::default(), chunks }
     }
 }
 
-/// Number of frames in a block; one that is damaged counts, and ends the count.
-fn count_frames(block: &[u8]) -> usize {
+/// Number of frames in a block, and whether all are whole: one that is damaged counts, and is the last.
+fn count_frames(block: &[u8]) -> (usize, bool) {
     let (mut at, mut count) = (0, 0);
     while at < block.len() {
         count += 1;
         match frame(block, at) {
             Ok(length) => at += FRAME_HEADER + length,
-            Err(_) => break,
+            Err(_) => return (count, false),
         }
     }
-    count
+    (count, true)
 }

@@ -7,7 +7,7 @@ mod row;
 
 use std::collections::HashMap;
 
-use crate::block::BlockReader;
+use crate::block::{BlockReader, NO_MARKER};
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::ion::{self, SymbolTable, kind};
@@ -86,9 +86,7 @@ pub fn verify_block(block: &[u8], algorithm: Algorithm, align: usize, checks: &C
             Ok(None) => break,
             Err(error) => {
                 let number = reader.position().chunk;
-                let text = error.to_string();
-                let prefix = format!("chunk {number}: ");
-                state.find(number, None, text.replacen(&prefix, "", 1));
+                state.find(number, None, undecodable(number, &error));
                 break;
             }
         };
@@ -127,7 +125,7 @@ impl<'a> State<'a> {
         if resets {
             self.nodes.clear();
         }
-        let before = self.report.rows;
+        let before = (self.report.rows, self.report.findings.len(), self.report.dropped);
         let mut at = rows_at;
         while at < data.len() {
             let row = self.report.rows;
@@ -153,7 +151,7 @@ impl<'a> State<'a> {
             }
             at = value.end;
         }
-        if self.report.rows == before {
+        if before == (self.report.rows, self.report.findings.len(), self.report.dropped) {
             self.find(number, None, "holds no row".to_owned());
         }
         let ranges = self.paths.take_ranges();
@@ -179,6 +177,18 @@ impl<'a> State<'a> {
     fn finish(self) -> Report {
         let (types, complete) = self.paths.types();
         Report { types, complete, ..self.report }
+    }
+}
+
+/// The text of an error of a whole chunk, without the number of the chunk.
+fn undecodable(number: usize, error: &Error) -> String {
+    let text = error.message();
+    let text = text.strip_prefix(&format!("chunk {number}: ")).unwrap_or(text);
+    match error {
+        Error::Corrupt { layer, offset, .. } if text != NO_MARKER => {
+            format!("{layer}: {text} (at byte {offset} of the block)")
+        }
+        _ => text.to_owned(),
     }
 }
 
