@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from sdb.cli.main import BROKEN_PIPE
 from sdb.cli.output import complain
 from sdb.version import LINE
 
@@ -47,6 +48,12 @@ class _Group(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Commands()
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise typer.Exit(BROKEN_PIPE) from None
 
 
 def _build(name: str) -> Any:

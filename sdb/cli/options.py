@@ -48,7 +48,7 @@ ProgressMode = Annotated[
 
 _TYPED_NAME = re.compile(r"(.+):(str|int|float|bool|time)", re.DOTALL)
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
-_FLOAT = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
+_FLOAT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?")
 _TRUTH = {"true": True, "false": False}
 _INT64 = range(-(2**63), 2**64)

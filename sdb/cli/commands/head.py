@@ -50,5 +50,5 @@ def command(
         from sdb.view.rows import layout
 
         width, color = output.columns(), output.in_color()
-        for line in target.getvalue().decode().removesuffix("\n").split("\n"):
+        for line in target.getvalue().decode().split("\n")[:-1]:
             output.say(layout(output.plain(line), columns=width, color=color))
