@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_lines_in_a_pipe(run: Any, events: Path) -> None:

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sdb.cli.options import constants
 from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROWS = b'{"a": 1, "t": "2021-01-02T03:04:05Z"}\n{"a": 2, "t": "2021-01-02T03:04:06Z"}\n'
 
@@ -149,9 +151,10 @@ def test_progress(run: Any, screen: Any, sample: Path, tmp_path: Path) -> None:
     code, text = screen("pack", "-j1", "--force", "-o", "x.zion", "big.json", columns=60)
     assert code == 0
     assert "packing" in text
-    assert "packing" not in screen(
-        "pack", "--progress", "off", "--force", "-o", "x.zion", "big.json"
-    )[1]
+    assert (
+        "packing"
+        not in screen("pack", "--progress", "off", "--force", "-o", "x.zion", "big.json")[1]
+    )
 
 
 @pytest.mark.parametrize(
