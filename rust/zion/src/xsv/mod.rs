@@ -122,7 +122,8 @@ impl Xsv {
 }
 
 fn likely_separator(text: &[u8]) -> u8 {
-    let text = text.trim_ascii_start();
+    let blank = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let text = &text[blank..];
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
     [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',')
 }
