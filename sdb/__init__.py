@@ -1,1 +1,55 @@
-"""sdb: packs event data into packfiles."""
+"""sdb: packs event data into packfiles.
+
+======================  =========================================================
+`sdb.open`              a packfile for reading, see :class:`sdb.packfile.reader.Packfile`
+`sdb.pack`              text to a packfile
+`sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
+`sdb.describe`          what packfiles say of themselves
+`sdb.validate`          whether a packfile is as it must be
+`sdb.errors`            what can go wrong
+======================  =========================================================
+
+Nothing is loaded before it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sdb import errors
+    from sdb.packfile.describe import describe
+    from sdb.packfile.reader import open_packfile as open  # noqa: A004 - sdb.open
+    from sdb.packfile.unpack import unpack
+    from sdb.packfile.validate import validate
+    from sdb.packfile.writer import pack
+
+__all__ = ["describe", "errors", "open", "pack", "unpack", "validate"]
+
+_PLACES = {
+    "describe": ("sdb.packfile.describe", "describe"),
+    "open": ("sdb.packfile.reader", "open_packfile"),
+    "pack": ("sdb.packfile.writer", "pack"),
+    "unpack": ("sdb.packfile.unpack", "unpack"),
+    "validate": ("sdb.packfile.validate", "validate"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load the part of `sdb` that a name belongs to."""
+    if name == "errors":
+        return import_module("sdb.errors")
+    if name == "__version__":
+        from sdb import _core
+
+        return _core.__version__
+    if name in _PLACES:
+        module, attribute = _PLACES[name]
+        return getattr(import_module(module), attribute)
+    raise AttributeError(f"module 'sdb' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List what the package offers."""
+    return sorted({*globals(), *__all__, "__version__"})

@@ -6,12 +6,20 @@ use pyo3::prelude::*;
 mod errors;
 mod ion;
 mod pack;
+mod rows;
+mod unpack;
+mod verify;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<pack::Packer>()?;
+    module.add_class::<rows::RowIterator>()?;
+    module.add_class::<unpack::Unpacker>()?;
+    module.add_class::<verify::BlockReport>()?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
+    module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
     Ok(())
 }

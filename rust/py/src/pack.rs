@@ -108,6 +108,12 @@ impl Packer {
         py.detach(|| drop(inner));
     }
 
+    /// The name of the algorithm as it goes into the trailer.
+    #[getter]
+    fn algorithm(&mut self) -> PyResult<&'static str> {
+        Ok(self.inner()?.algorithm().name())
+    }
+
     /// Length of the frames that were taken, in bytes.
     #[getter]
     fn position(&mut self) -> PyResult<u64> {

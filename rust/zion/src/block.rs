@@ -209,6 +209,8 @@ impl<'a> BlockReader<'a> {
     }
 }
 
+/// What is wrong with a first chunk that has no full symbol table.
+pub(crate) const NO_MARKER: &str = "doesn't begin with a BVM";
 /// Bytes of a plain chunk that are looked at first for its symbol table.
 const FIRST_LOOK: usize = 4096;
 
@@ -235,7 +237,7 @@ pub(crate) fn apply_shared(table: &mut Option<Arc<SymbolTable>>, data: &[u8]) ->
         return Ok(length);
     }
     match table {
-        None => Err(Error::corrupt("ion", 0, "the first chunk of the block does not begin with a BVM")),
+        None => Err(Error::corrupt("ion", 0, NO_MARKER)),
         Some(table) if data.first().is_some_and(|byte| byte >> 4 == kind::ANNOTATION) => {
             Arc::make_mut(table).apply(data)
         }

@@ -7,6 +7,7 @@
 pub mod block;
 pub mod bucket;
 pub mod chunker;
+pub mod cloudtrail;
 pub mod codec;
 pub mod error;
 pub mod inflate;
@@ -19,6 +20,7 @@ pub mod rows;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod unpack;
+pub mod verify;
 pub mod xsv;
 
 pub use error::{Error, Result};

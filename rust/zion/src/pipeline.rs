@@ -132,6 +132,11 @@ impl<J: Send + 'static, R: Send + 'static> OrderedPool<J, R> {
         None
     }
 
+    /// Whether a job would be given back.
+    pub fn is_full(&self) -> bool {
+        self.shared.lock().slots.len() >= self.capacity
+    }
+
     /// Takes the next result, waiting for it at most `patience`.
     pub fn take(&self, patience: Duration) -> Taken<R> {
         let deadline = Instant::now() + patience;

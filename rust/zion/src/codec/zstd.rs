@@ -6,6 +6,9 @@ use crate::error::{Error, Result};
 
 const LAYER: &str = "zstd";
 
+/// What the library says when the content does not fit.
+const TOO_SMALL: &str = "Destination buffer is too small";
+
 fn failure(code: usize) -> Error {
     Error::corrupt(LAYER, 0, zstd_safe::get_error_name(code))
 }
@@ -53,16 +56,15 @@ impl Decompressor {
     /// ever allocated, whatever the frames claim.
     pub fn decompress(&mut self, data: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<()> {
         out.clear();
-        let bound = zstd_safe::decompress_bound(data).map_err(failure)?;
+        let bound = zstd_safe::decompress_bound(data)
+            .map_err(|_| Error::corrupt(LAYER, 0, "not a sequence of whole zstd frames"))?;
         out.reserve(bound.min(limit as u64) as usize);
         match self.context.decompress(out, data) {
             Ok(_) if out.len() <= limit => Ok(()),
-            Err(code) if bound <= limit as u64 => Err(failure(code)),
-            _ => Err(Error::corrupt(
-                LAYER,
-                0,
-                format!("the frames are damaged or hold more than the {limit} bytes that are allowed"),
-            )),
+            Err(code) if zstd_safe::get_error_name(code) != TOO_SMALL => Err(failure(code)),
+            _ => {
+                Err(Error::corrupt(LAYER, 0, format!("the content is longer than the {limit} bytes allowed")))
+            }
         }
     }
 

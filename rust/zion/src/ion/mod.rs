@@ -1,5 +1,6 @@
 //! Canonical binary Ion 1.0: the form in which rows are stored.
 
+pub mod input;
 pub mod nest;
 pub mod pad;
 pub mod remap;

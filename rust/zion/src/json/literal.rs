@@ -134,7 +134,7 @@ fn hexadecimal(text: &[u8]) -> Option<f64> {
 }
 
 /// `mantissa` * 2^`exponent`, a little more when `rest`; rounded half to even.
-fn scale(mantissa: u64, rest: bool, exponent: i64) -> f64 {
+pub(crate) fn scale(mantissa: u64, rest: bool, exponent: i64) -> f64 {
     if mantissa == 0 {
         return 0.0;
     }

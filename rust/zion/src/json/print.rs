@@ -167,7 +167,7 @@ pub(crate) fn kept(keep: Option<&[bool]>, id: u64) -> bool {
 
 /// The content of a float: 0, 4 or 8 bytes.
 #[inline]
-pub(crate) fn float(body: &[u8], at: usize) -> Result<f64> {
+pub fn float(body: &[u8], at: usize) -> Result<f64> {
     match *body {
         [] => Ok(0.0),
         [a, b, c, d] => Ok(f64::from(f32::from_be_bytes([a, b, c, d]))),

@@ -4,60 +4,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::format::{Format, Input};
 use super::pool::{PartJob, Pool};
-use super::{Constants, InputError, Options, PartContext, PartParser, Rejected, Splitter, worker};
+use super::{Constants, InputError, Options, PartContext, Rejected, Splitter, worker};
+use crate::cloudtrail::Unwrapper;
+use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::inflate::{Compression, Inflater};
-use crate::json::hints::Hints;
-use crate::json::parse::{JsonParser, OnError};
-use crate::json::split::{JsonSplitter, LineSplitter};
 use crate::paths::{Path, Range};
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
 const MAX_PART: usize = 64 << 20;
-
-/// What the text of an input is.
-#[derive(Debug, Clone)]
-pub enum Format {
-    /// Records and arrays of records.
-    Json(Option<Arc<Hints>>),
-}
-
-impl Format {
-    /// The format of a name, with its hints if it takes any.
-    pub fn new(name: &str, hints: Option<&[u8]>) -> Result<Self> {
-        match name {
-            "json" => Ok(Self::Json(hints.map(Hints::parse).transpose()?.map(Arc::new))),
-            other => Err(Error::argument(format!("unknown format \"{other}\""))),
-        }
-    }
-}
-
-/// One input, as the workers see it.
-pub struct Input {
-    /// Its name in messages.
-    pub name: String,
-    format: Format,
-    constants: Arc<Constants>,
-    on_error: OnError,
-}
-
-impl Input {
-    pub fn parser(&self) -> Box<dyn PartParser> {
-        match &self.format {
-            Format::Json(hints) => {
-                Box::new(JsonParser::new(Arc::clone(&self.constants), hints.clone(), self.on_error))
-            }
-        }
-    }
-
-    fn splitter(&self) -> Box<dyn Splitter> {
-        match (&self.format, self.on_error) {
-            (Format::Json(_), OnError::Fail) => Box::<JsonSplitter>::default(),
-            (Format::Json(_), OnError::Skip) => Box::<LineSplitter>::default(),
-        }
-    }
-}
 
 /// Chunks that follow each other in the output, the first one with a full symbol table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +58,7 @@ struct Current {
     input: Arc<Input>,
     splitter: Box<dyn Splitter>,
     inflater: Option<Inflater>,
+    unwrapper: Option<Unwrapper>,
     text: Vec<u8>,
     context: u64,
     offset: u64,
@@ -152,9 +110,16 @@ impl Packer {
             on_error: self.pool.options.on_error,
         });
         let splitter = input.splitter();
-        let inflater = Inflater::new(compression)?;
-        self.current =
-            Some(Current { input, splitter, inflater, text: vec![], context: 0, offset: 0, line: 0 });
+        self.current = Some(Current {
+            splitter,
+            inflater: Inflater::new(compression)?,
+            unwrapper: input.format.unwrapper(),
+            input,
+            text: vec![],
+            context: 0,
+            offset: 0,
+            line: 0,
+        });
         Ok(())
     }
 
@@ -190,6 +155,14 @@ impl Packer {
 
     fn text(&mut self, current: &mut Current, mut data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
         let part_bytes = self.pool.options.part_bytes.max(1);
+        if let Some(unwrapper) = &mut current.unwrapper {
+            let records = unwrapper.feed(data);
+            let begins = current.offset == 0 && current.text.is_empty();
+            if begins {
+                (current.offset, current.line) = unwrapper.prefix();
+            }
+            data = &data[records.map_err(|error| in_input(current, error))?];
+        }
         while !data.is_empty() {
             if current.text.capacity() == 0 {
                 current.text = self.pool.lock().texts.pop().unwrap_or_default();
@@ -272,10 +245,11 @@ impl Packer {
         if current.inflater.is_some() {
             self.inflate(&mut current, &[], interrupt)?;
         }
-        if current.text.is_empty() && current.context == 0 {
-            return Ok(());
+        if !current.text.is_empty() || current.context != 0 {
+            self.submit(&mut current, None, interrupt)?;
         }
-        self.submit(&mut current, None, interrupt)
+        let wrapper = current.unwrapper.as_ref().map_or(Ok(()), Unwrapper::finish);
+        wrapper.map_err(|error| in_input(&current, error))
     }
 
     /// The frames that are ready, in order.
@@ -344,8 +318,17 @@ impl Packer {
 
     /// Waits until something may be ready.
     pub fn wait(&self, interrupt: Interrupt) -> Result<(), Stop> {
-        drop(self.pool.wait_for_news(self.pool.lock()));
+        let state = self.pool.lock();
+        if state.has_news() {
+            return Ok(());
+        }
+        drop(self.pool.wait_for_news(state));
         if interrupt() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+
+    /// How the chunks are compressed.
+    pub fn algorithm(&self) -> Algorithm {
+        self.pool.options.algorithm
     }
 
     /// Length of the frames that were taken, in bytes.

@@ -5,10 +5,12 @@
 //! only. A part is parsed by one thread; its chunks are compressed by that thread or by one that is idle.
 
 mod feed;
+mod format;
 mod pool;
 mod worker;
 
-pub use feed::{Format, Packer, Run, Stop};
+pub use feed::{Packer, Run, Stop};
+pub use format::Format;
 
 use crate::chunker::Stream;
 use crate::codec::Algorithm;

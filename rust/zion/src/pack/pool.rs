@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::feed::Input;
+use super::format::Input;
 use super::{InputError, Options, PartContext, Rejected};
 use crate::chunker::{Chunk, Summary};
 
@@ -64,6 +64,15 @@ impl State {
     pub fn part(&mut self, number: u64) -> Option<&mut Part> {
         let index = number.checked_sub(self.first_part)?;
         self.parts.get_mut(index as usize)
+    }
+
+    /// Whether there is anything to take.
+    pub fn has_news(&self) -> bool {
+        let ready = |part: &Part| match part.frames.front() {
+            Some(frame) => frame.is_some(),
+            None => part.summary.is_some(),
+        };
+        self.settled_failure().is_some() || self.parts.front().is_none_or(ready)
     }
 
     /// Whether every part before the one that failed is done, so that its error is the first one.

@@ -1,8 +1,9 @@
 //! The threads that parse parts and compress chunks.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::feed::Input;
+use super::format::Input;
 use super::pool::{ChunkJob, PartJob, Pool};
 use super::{InputError, PartParser, Rejected};
 use crate::bucket::{Encoder, choose_selector};
@@ -13,15 +14,41 @@ use crate::ion::pad;
 
 /// Works until the pool is closed.
 pub fn run(pool: &Arc<Pool>) {
-    let mut encoder = Encoder::new(pool.options.algorithm, pool.options.level);
-    let mut parser: Option<(Arc<Input>, Box<dyn PartParser>)> = None;
-    loop {
-        let Some(job) = next(pool) else { return };
-        match (&mut encoder, job) {
-            (Err(error), Job::Part(job)) => fail(pool, &job.input, job.number, error.clone()),
+    let mut worker = Worker::new(pool);
+    while let Some(job) = next(pool) {
+        let number = match &job {
+            Job::Chunk(job) => job.part,
+            Job::Part(job) => job.number,
+        };
+        // The feeder would wait forever for a part whose thread is gone.
+        if catch_unwind(AssertUnwindSafe(|| worker.work(job))).is_err() {
+            let error = Error::corrupt("packer", 0, "a thread panicked: this is a bug of sdb");
+            pool.lock().fail(number, InputError { input: String::new(), error });
+            pool.tell_feeder();
+            worker = Worker::new(pool);
+        }
+    }
+}
+
+/// What a thread keeps from job to job.
+struct Worker<'a> {
+    pool: &'a Arc<Pool>,
+    encoder: Result<Encoder>,
+    parser: Option<(Arc<Input>, Box<dyn PartParser>)>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(pool: &'a Arc<Pool>) -> Self {
+        let encoder = Encoder::new(pool.options.algorithm, pool.options.level);
+        Self { pool, encoder, parser: None }
+    }
+
+    fn work(&mut self, job: Job) {
+        match (&mut self.encoder, job) {
+            (Err(error), Job::Part(job)) => fail(self.pool, &job.input, job.number, error.clone()),
             (Err(_), Job::Chunk(_)) => {}
-            (Ok(encoder), Job::Chunk(job)) => compress(pool, encoder, job),
-            (Ok(encoder), Job::Part(job)) => part(pool, encoder, &mut parser, job),
+            (Ok(encoder), Job::Chunk(job)) => compress(self.pool, encoder, job),
+            (Ok(encoder), Job::Part(job)) => part(self.pool, encoder, &mut self.parser, job),
         }
     }
 }

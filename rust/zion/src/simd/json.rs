@@ -3,6 +3,8 @@
 #![allow(clippy::inline_always, reason = "kernels must be inlined into the functions with target features")]
 #![allow(clippy::cast_ptr_alignment, reason = "the loads are unaligned ones")]
 
+use std::marker::PhantomData;
+
 /// Bit `i` of each mask tells about byte `i` of a group of 64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Masks {
@@ -72,6 +74,23 @@ pub struct Window {
 /// A way to classify 64 bytes.
 trait Classify {
     fn classify(block: &[u8; 64]) -> Masks;
+
+    /// Writes the positions of the set bits of a group to `out` from `count` on, and moves `count`. What is
+    /// written behind them has no meaning; `out` has room for 64 more.
+    #[inline(always)]
+    fn spread(mut bits: u64, base: u32, out: &mut [u32], count: &mut usize) {
+        let mut at = *count;
+        *count += bits.count_ones() as usize;
+        while at < *count {
+            // In eights, without looking whether bits are left: what is written too much is overwritten.
+            let Some(slot) = out.get_mut(at..).and_then(<[u32]>::first_chunk_mut::<8>) else { return };
+            for entry in slot {
+                *entry = base + bits.trailing_zeros();
+                bits &= bits.wrapping_sub(1);
+            }
+            at += 8;
+        }
+    }
 }
 
 /// Byte by byte: the reference, and the way of processors without a kernel of their own.
@@ -99,8 +118,11 @@ impl Classify for Portable {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128i, __m256i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
-        _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+        __m128i, __m256i, __m512i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
+        _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256,
+        _mm256_set1_epi8, _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask,
+        _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8,
+        _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_storeu_si512,
     };
 
     use super::{Classify, Masks};
@@ -130,6 +152,70 @@ mod x86 {
                 }
             }
             masks
+        }
+    }
+
+    /// AVX-512 with byte compression. Only instantiated inside functions compiled for it.
+    pub struct Avx512;
+
+    /// The numbers 0 to 63.
+    const PLACES: [u8; 64] = {
+        let mut places = [0; 64];
+        let mut place = 0;
+        while place < 64 {
+            places[place] = place as u8;
+            place += 1;
+        }
+        places
+    };
+
+    impl Classify for Avx512 {
+        #[inline(always)]
+        fn classify(block: &[u8; 64]) -> Masks {
+            // SAFETY: the load reads the 64 bytes of `block`, unaligned; the only callers are compiled with
+            // AVX-512BW enabled and run after its detection.
+            unsafe {
+                let bytes = _mm512_loadu_si512(block.as_ptr().cast::<__m512i>());
+                let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8));
+                let folded = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
+                let folded_is = |byte: u8| _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8(byte as i8));
+                Masks {
+                    quote: is(b'"'),
+                    backslash: is(b'\\'),
+                    open: folded_is(b'{'),
+                    close: folded_is(b'}'),
+                    separator: is(b':') | is(b','),
+                    high: _mm512_movepi8_mask(bytes),
+                }
+            }
+        }
+
+        #[inline(always)]
+        fn spread(bits: u64, base: u32, out: &mut [u32], count: &mut usize) {
+            let at = *count;
+            let total = bits.count_ones() as usize;
+            *count += total;
+            let Some(slots) = out.get_mut(at..).and_then(<[u32]>::first_chunk_mut::<64>) else { return };
+            // SAFETY: the places of the set bits are gathered in a register; each of the stores writes 16 of
+            // the 64 entries of `slots`. The only callers are compiled with AVX-512F and VBMI2 enabled and run
+            // after their detection.
+            unsafe {
+                let places = _mm512_loadu_si512(PLACES.as_ptr().cast::<__m512i>());
+                let found = _mm512_maskz_compress_epi8(bits, places);
+                let base = _mm512_set1_epi32(base as i32);
+                let mut store = |quarter: usize, part: __m128i| {
+                    let positions = _mm512_add_epi32(_mm512_cvtepu8_epi32(part), base);
+                    _mm512_storeu_si512(slots.as_mut_ptr().add(16 * quarter).cast::<__m512i>(), positions);
+                };
+                store(0, _mm512_castsi512_si128(found));
+                if total > 16 {
+                    store(1, _mm512_extracti32x4_epi32::<1>(found));
+                    if total > 32 {
+                        store(2, _mm512_extracti32x4_epi32::<2>(found));
+                        store(3, _mm512_extracti32x4_epi32::<3>(found));
+                    }
+                }
+            }
         }
     }
 
@@ -175,6 +261,22 @@ mod x86 {
     pub fn skim_avx2(text: &[u8], skim: &mut super::Skim, from: usize) -> Option<usize> {
         super::skim_with::<Avx2>(text, skim, from)
     }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
+    pub fn index_avx512(
+        text: &[u8],
+        base: usize,
+        carry: &mut super::Carry,
+        out: &mut Vec<u32>,
+        escapes: &mut Vec<u64>,
+    ) -> super::Window {
+        super::index_with::<Avx512>(text, base, carry, out, escapes)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
+    pub fn skim_avx512(text: &[u8], skim: &mut super::Skim, from: usize) -> Option<usize> {
+        super::skim_with::<Avx512>(text, skim, from)
+    }
 }
 
 /// Stands behind the last position of an index.
@@ -192,6 +294,10 @@ pub fn index(
 ) -> Window {
     #[cfg(target_arch = "x86_64")]
     {
+        if has_avx512() {
+            // SAFETY: the features that the function is compiled for were just detected.
+            return unsafe { x86::index_avx512(text, base, carry, out, escapes) };
+        }
         if has_avx2() {
             // SAFETY: the features that the function is compiled for were just detected.
             return unsafe { x86::index_avx2(text, base, carry, out, escapes) };
@@ -200,6 +306,14 @@ pub fn index(
     }
     #[cfg(not(target_arch = "x86_64"))]
     index_with::<Portable>(text, base, carry, out, escapes)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi2")
+        && has_avx2()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -225,15 +339,16 @@ fn index_with<C: Classify>(
     if out.len() < text.len() + 64 {
         out.resize(text.len() + 64, 0);
     }
-    let mut indexer = Indexer { carry: *carry, base, count: 0, high: 0, backslash: 0 };
+    let mut indexer =
+        Indexer::<C> { kernel: PhantomData, carry: *carry, base, count: 0, high: 0, backslash: 0 };
     let (blocks, rest) = text.as_chunks::<64>();
     for block in blocks {
-        indexer.group(C::classify(block), out, escapes);
+        indexer.group(block, out, escapes);
     }
     if !rest.is_empty() {
         let mut block = [b' '; 64];
         block[..rest.len()].copy_from_slice(rest);
-        indexer.group(C::classify(&block), out, escapes);
+        indexer.group(&block, out, escapes);
     }
     *carry = indexer.carry;
     out[indexer.count] = END;
@@ -241,7 +356,8 @@ fn index_with<C: Classify>(
 }
 
 /// The state of [`index`] within a window.
-struct Indexer {
+struct Indexer<C> {
+    kernel: PhantomData<C>,
     carry: Carry,
     base: usize,
     count: usize,
@@ -249,35 +365,18 @@ struct Indexer {
     backslash: u64,
 }
 
-impl Indexer {
+impl<C: Classify> Indexer<C> {
     #[inline(always)]
-    fn group(&mut self, masks: Masks, out: &mut [u32], escapes: &mut Vec<u64>) {
+    fn group(&mut self, block: &[u8; 64], out: &mut [u32], escapes: &mut Vec<u64>) {
+        let masks = C::classify(block);
         let (quote, inside) = self.carry.strings(masks);
         let bits = ((masks.open | masks.close | masks.separator) & !inside) | quote;
         self.high |= masks.high;
         self.backslash |= masks.backslash;
         escapes.push(masks.backslash);
-        spread(bits, self.base as u32, out, &mut self.count);
+        C::spread(bits, self.base as u32, out, &mut self.count);
         self.base += 64;
     }
-}
-
-/// Writes the positions of the set bits of a group.
-#[inline(always)]
-fn spread(mut bits: u64, base: u32, out: &mut [u32], count: &mut usize) {
-    let total = bits.count_ones() as usize;
-    let mut at = *count;
-    let end = at + total;
-    while at < end {
-        // In eights, without looking whether bits are left: what is written too much is overwritten.
-        let Some(slot) = out[at..].first_chunk_mut::<8>() else { return };
-        for entry in slot {
-            *entry = base + bits.trailing_zeros();
-            bits &= bits.wrapping_sub(1);
-        }
-        at += 8;
-    }
-    *count = end;
 }
 
 /// Follows brackets through a text in order to find where records end.
@@ -310,6 +409,10 @@ impl Skim {
 pub fn skim(text: &[u8], skim: &mut Skim, from: usize) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     {
+        if has_avx512() {
+            // SAFETY: the features that the function is compiled for were just detected.
+            return unsafe { x86::skim_avx512(text, skim, from) };
+        }
         if has_avx2() {
             // SAFETY: the features that the function is compiled for were just detected.
             return unsafe { x86::skim_avx2(text, skim, from) };
@@ -395,23 +498,28 @@ mod tests {
         fn every_kernel_agrees_with_the_definition(
             text in proptest::collection::vec(proptest::sample::select(b"\\\"\\\"{}[]:, ax\xC3".to_vec()), 0..400),
         ) {
-            let kernels: [Kernel; 3] = [index, index_with::<Portable>, index_with::<Kernel3>];
+            let mut kernels: Vec<Kernel> = vec![index, index_with::<Portable>];
+            #[cfg(target_arch = "x86_64")]
+            {
+                kernels.push(index_with::<super::x86::Sse2>);
+                if has_avx2() {
+                    // SAFETY: the features were just detected.
+                    kernels.push(|text, base, carry, out, escapes| unsafe {
+                        super::x86::index_avx2(text, base, carry, out, escapes)
+                    });
+                }
+            }
             let expected = reference(&text);
             for kernel in kernels {
                 let (mut carry, mut out, mut escapes) = (Carry::default(), vec![], vec![]);
-                let mut all = vec![];
+                let mut all: Vec<u32> = vec![];
                 for (number, window) in text.chunks(128).enumerate() {
                     kernel(window, number * 128, &mut carry, &mut out, &mut escapes);
-                    all.extend(out.iter().take_while(|&&position| position != END));
+                    all.extend(out.iter().copied().take_while(|&position| position != END));
                 }
                 prop_assert_eq!(&all, &expected.0);
                 prop_assert_eq!(carry.in_string(), expected.1 );
             }
         }
     }
-
-    #[cfg(target_arch = "x86_64")]
-    use super::x86::Sse2 as Kernel3;
-    #[cfg(not(target_arch = "x86_64"))]
-    use Portable as Kernel3;
 }

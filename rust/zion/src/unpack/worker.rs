@@ -1,4 +1,4 @@
-//! Runs of chunks to text or Ion: the work of one thread of `unpack`.
+//! Runs of chunks to text or Ion: the work of one thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,0 +1,318 @@
+//! Binary Ion as input: each top-level struct is a row, brought into canonical form.
+//!
+//! Any Ion 1.0 binary stream without shared symbol tables is taken: values in forms that packfiles do not
+//! use are put into one that they do. Integers beyond 64 bits and decimals become the nearest number, blobs
+//! become strings in base64, clobs strings, s-expressions lists; annotations and padding are dropped.
+
+mod foreign;
+mod table;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Header, SymbolTable, is_bvm, kind, nest, timestamp, varuint};
+use crate::chunker::{Row, Stream};
+use crate::error::{Error, Result};
+use crate::json::parse::OnError;
+use crate::pack::{Constants, PartContext, PartParser, Rejected, Splitter};
+use crate::paths::NodeId;
+
+/// Nesting of structs and lists in a row; the row itself is level 1.
+const MAX_DEPTH: u32 = 63;
+/// How many names deep a timestamp may lie to be indexed.
+const INDEX_DEPTH: u8 = 1;
+
+/// What the splitter of an input tells its parsers: the symbols in force where each part starts.
+#[derive(Debug, Default)]
+pub struct IonInput {
+    tables: Mutex<HashMap<u64, Arc<SymbolTable>>>,
+}
+
+impl IonInput {
+    /// An input. Each needs its own.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Cuts the stream between values.
+    pub fn splitter(self: &Arc<Self>) -> IonSplitter {
+        IonSplitter { input: Arc::clone(self), position: 0, table: Arc::default(), parts: 0 }
+    }
+
+    /// A parser for parts of the stream; one for each worker.
+    pub fn parser(self: &Arc<Self>, constants: Arc<Constants>, on_error: OnError) -> IonParser {
+        let writer = Writer { table: Arc::default(), fields: vec![], spans: vec![], scratch: vec![] };
+        IonParser { input: Arc::clone(self), constants, on_error, writer }
+    }
+
+    /// The symbols in force at the start of a part, which is parsed only once.
+    fn take_table(&self, part: u64) -> Arc<SymbolTable> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.remove(&part).unwrap_or_default()
+    }
+}
+
+/// Cuts between top-level values.
+#[derive(Debug)]
+pub struct IonSplitter {
+    input: Arc<IonInput>,
+    position: usize,
+    table: Arc<SymbolTable>,
+    parts: u64,
+}
+
+impl Splitter for IonSplitter {
+    fn cut(&mut self, text: &[u8], min: usize) -> Result<Option<usize>> {
+        while self.position < min.max(1) {
+            let end = end_of_value(text, self.position).map_err(malformed)?;
+            let Some(end) = end else { return Ok(None) };
+            table::follow(&mut self.table, &text[..end], self.position).map_err(malformed)?;
+            self.position = end;
+        }
+        Ok(Some(self.position))
+    }
+
+    fn next_part(&mut self) -> u64 {
+        self.position = 0;
+        self.parts += 1;
+        let mut tables = self.input.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.insert(self.parts, Arc::clone(&self.table));
+        self.parts
+    }
+}
+
+/// The place behind the value or version marker at `at`; none when the text ends before.
+fn end_of_value(text: &[u8], at: usize) -> Result<Option<usize>> {
+    let rest = text.get(at..).unwrap_or_default();
+    let Some(&first) = rest.first() else { return Ok(None) };
+    let end = match (first, first & 0x0F) {
+        (0xE0, _) => at + 4,
+        (super::TRUE, _) | (_, 15) => at + 1,
+        (0xD1, _) | (_, 14) => {
+            if rest.len() < 11 && !rest[1..].iter().any(|byte| byte & 0x80 != 0) {
+                return Ok(None);
+            }
+            let (length, body) = varuint::read(text, at + 1)?;
+            usize::try_from(length).unwrap_or(usize::MAX).saturating_add(body)
+        }
+        (_, low) => at + 1 + usize::from(low),
+    };
+    Ok((end <= text.len()).then_some(end))
+}
+
+/// An error of the Ion layer as one of the input.
+fn malformed(error: Error) -> Error {
+    match error {
+        Error::Corrupt { offset, message, .. } => Error::syntax(offset as usize, message),
+        other => other,
+    }
+}
+
+/// Parses parts of a stream.
+#[derive(Debug)]
+pub struct IonParser {
+    input: Arc<IonInput>,
+    constants: Arc<Constants>,
+    on_error: OnError,
+    writer: Writer,
+}
+
+impl PartParser for IonParser {
+    fn parse(
+        &mut self,
+        text: &[u8],
+        context: PartContext,
+        stream: &mut Stream,
+        rejected: &mut Vec<Rejected>,
+    ) -> Result<()> {
+        self.writer.table = self.input.take_table(context.start);
+        if context.start == 0 && !text.is_empty() && !is_bvm(text) {
+            return Err(Error::syntax(
+                0,
+                "Ion starts with the version marker e0 01 00 ea, this input does not",
+            ));
+        }
+        let mut at = 0;
+        while at < text.len() {
+            let Some(end) = end_of_value(text, at).map_err(malformed)? else {
+                return Err(Error::syntax(at, "the input ends inside a value"));
+            };
+            if !table::follow(&mut self.writer.table, &text[..end], at).map_err(malformed)?
+                && let Err(error) = self.row(&text[..end], at, stream)
+            {
+                if self.on_error == OnError::Fail {
+                    return Err(error);
+                }
+                rejected.push(Rejected::new(error, at, &text[at..end]));
+            }
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+impl IonParser {
+    fn row(&mut self, text: &[u8], at: usize, stream: &mut Stream) -> Result<()> {
+        let value = foreign::unwrap(text, at)?;
+        if value.is_pad() {
+            return Ok(());
+        }
+        if value.kind != kind::STRUCT || value.is_null() {
+            return Err(Error::syntax(at, "a row must be a struct, this is another value"));
+        }
+        let Self { constants, writer, .. } = self;
+        writer.fields.clear();
+        let result = stream.add_row(|row| writer.put_struct(row, text, value, NodeId::ROOT, 1, constants));
+        result.map_err(|error| match error {
+            Error::TooLarge { message, .. } => Error::too_large(at, message),
+            other => malformed(other),
+        })
+    }
+}
+
+/// Writes values in canonical form.
+#[derive(Debug)]
+struct Writer {
+    table: Arc<SymbolTable>,
+    fields: Vec<(u32, usize)>,
+    spans: Vec<(u32, usize, usize)>,
+    scratch: Vec<u8>,
+}
+
+impl Writer {
+    /// The text of a symbol.
+    fn name(table: &SymbolTable, id: u64, at: usize) -> Result<&[u8]> {
+        let known = u32::try_from(id).ok().filter(|&id| id != 0).and_then(|id| table.name(id));
+        known.ok_or_else(|| Error::syntax(at, format!("symbol {id} has no text in the symbol table")))
+    }
+
+    /// The struct whose content is `value`.
+    fn put_struct(
+        &mut self,
+        row: &mut Row,
+        data: &[u8],
+        value: Header,
+        node: NodeId,
+        depth: u32,
+        constants: &Constants,
+    ) -> Result<()> {
+        check_depth(value.body, depth)?;
+        let table = Arc::clone(&self.table);
+        let data = &data[..value.end];
+        let first_field = self.fields.len();
+        let start = nest::open(row.out);
+        let mut names = row.paths.enter(node);
+        for (name, content) in &constants.fields {
+            let field = row.paths.field(&mut names, name, row.symbols);
+            self.fields.push((field.symbol, row.out.len()));
+            varuint::put(row.out, u64::from(field.symbol));
+            row.out.extend_from_slice(content);
+            row.paths.saw(field.node, content.first().map_or(kind::NULL, |first| first >> 4));
+        }
+        let mut at = value.body;
+        while at < value.end {
+            let (id, next) = varuint::read(data, at)?;
+            let content = foreign::unwrap(data, next)?;
+            if !content.is_pad() {
+                let field = row.paths.field(&mut names, Self::name(&table, id, at)?, row.symbols);
+                let node = if field.repeated { NodeId::NONE } else { field.node };
+                let begin = row.out.len();
+                varuint::put(row.out, u64::from(field.symbol));
+                self.put(row, data, content, node, depth)?;
+                if field.repeated {
+                    row.out.truncate(begin);
+                } else {
+                    self.fields.push((field.symbol, begin));
+                }
+            }
+            at = content.end;
+        }
+        self.sort(row.out, start + 1, first_field);
+        nest::close(row.out, start, kind::STRUCT);
+        Ok(())
+    }
+
+    /// Puts the fields from `first_field` on into the order of their symbols; of equal ones the first stays.
+    fn sort(&mut self, out: &mut Vec<u8>, body: usize, first_field: usize) {
+        let fields = &self.fields[first_field..];
+        if !fields.is_sorted_by(|before, after| before.0 < after.0) {
+            let ends = fields.iter().skip(1).map(|field| field.1).chain([out.len()]);
+            self.spans.clear();
+            self.spans.extend(fields.iter().zip(ends).map(|(&(symbol, start), end)| (symbol, start, end)));
+            self.spans.sort_unstable();
+            self.spans.dedup_by_key(|span| span.0);
+            self.scratch.clear();
+            self.scratch.extend_from_slice(&out[body..]);
+            out.truncate(body);
+            for &(_, start, end) in &self.spans {
+                out.extend_from_slice(&self.scratch[start - body..end - body]);
+            }
+        }
+        self.fields.truncate(first_field);
+    }
+
+    fn put_list(
+        &mut self,
+        row: &mut Row,
+        data: &[u8],
+        value: Header,
+        node: NodeId,
+        depth: u32,
+    ) -> Result<()> {
+        check_depth(value.body, depth)?;
+        let data = &data[..value.end];
+        let element = row.paths.element(node);
+        let start = nest::open(row.out);
+        let mut at = value.body;
+        while at < value.end {
+            let item = foreign::unwrap(data, at)?;
+            if !item.is_pad() {
+                self.put(row, data, item, element, depth)?;
+            }
+            at = item.end;
+        }
+        nest::close(row.out, start, kind::LIST);
+        Ok(())
+    }
+
+    /// Appends one value, which is neither padding nor annotated.
+    fn put(&mut self, row: &mut Row, data: &[u8], value: Header, node: NodeId, depth: u32) -> Result<()> {
+        let body = &data[value.body..value.end];
+        let start = row.out.len();
+        match value.kind {
+            _ if value.is_null() => row.out.push(super::NULL),
+            kind::TIMESTAMP => {
+                let us = foreign::time(body, value.body)?;
+                timestamp::put(row.out, us);
+                if row.paths.indexable(node, INDEX_DEPTH) {
+                    row.paths.time(node, us);
+                }
+            }
+            kind::SYMBOL => {
+                let id = super::magnitude(body, value.body)?;
+                let id = row.symbols.intern(Self::name(&self.table, id, value.body)?);
+                super::put_symbol(row.out, id);
+                row.paths.saw(node, kind::STRING);
+                return Ok(());
+            }
+            kind::STRUCT => {
+                row.paths.saw(node, kind::STRUCT);
+                return self.put_struct(row, data, value, node, depth + 1, &Constants::default());
+            }
+            kind::LIST | kind::SEXP => {
+                row.paths.saw(node, kind::LIST);
+                return self.put_list(row, data, value, node, depth + 1);
+            }
+            _ => foreign::put_scalar(row.out, value, body)?,
+        }
+        row.paths.saw(node, row.out[start] >> 4);
+        Ok(())
+    }
+}
+
+fn check_depth(at: usize, depth: u32) -> Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(Error::syntax(at, format!("nesting of more than {MAX_DEPTH} levels")));
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! What an input is, and who cuts and parses it.
+
+use std::sync::Arc;
+
+use super::{Constants, PartParser, Splitter};
+use crate::cloudtrail::Unwrapper;
+use crate::error::{Error, Result};
+use crate::ion::input::IonInput;
+use crate::json::hints::Hints;
+use crate::json::parse::{JsonParser, OnError};
+use crate::json::split::{JsonSplitter, LineSplitter};
+use crate::xsv::{Kind, Xsv};
+
+/// What the text of an input is. Each input needs its own.
+#[derive(Debug, Clone)]
+pub enum Format {
+    /// Records and arrays of records.
+    Json(Option<Arc<Hints>>),
+    /// The records of a `CloudTrail` file.
+    CloudTrail,
+    /// CSV or TSV.
+    Xsv(Arc<Xsv>),
+    /// Binary Ion.
+    Ion(Arc<IonInput>),
+}
+
+impl Format {
+    /// The format of a name, with its hints if it takes any.
+    pub fn new(name: &str, hints: Option<&[u8]>) -> Result<Self> {
+        match (name, hints) {
+            ("json", _) => Ok(Self::Json(hints.map(Hints::parse).transpose()?.map(Arc::new))),
+            ("csv", _) => Ok(Self::Xsv(Xsv::new(Kind::Csv, hints)?)),
+            ("tsv", _) => Ok(Self::Xsv(Xsv::new(Kind::Tsv, hints)?)),
+            ("cloudtrail", None) => Ok(Self::CloudTrail),
+            ("ion", None) => Ok(Self::Ion(IonInput::new())),
+            ("cloudtrail" | "ion", Some(_)) => {
+                Err(Error::argument(format!("hints do not apply to the format \"{name}\"")))
+            }
+            (other, _) => Err(Error::argument(format!("unknown format \"{other}\""))),
+        }
+    }
+
+    /// What takes the records out of their wrapper, where there is one.
+    pub(super) fn unwrapper(&self) -> Option<Unwrapper> {
+        matches!(self, Self::CloudTrail).then(Unwrapper::default)
+    }
+}
+
+/// One input, as the workers see it.
+pub struct Input {
+    /// Its name in messages.
+    pub name: String,
+    pub format: Format,
+    pub constants: Arc<Constants>,
+    pub on_error: OnError,
+}
+
+impl Input {
+    pub fn parser(&self) -> Box<dyn PartParser> {
+        let constants = Arc::clone(&self.constants);
+        match &self.format {
+            Format::Json(hints) => Box::new(JsonParser::new(constants, hints.clone(), self.on_error)),
+            // Its records are not on lines of their own, so that none can be passed over.
+            Format::CloudTrail => Box::new(JsonParser::new(constants, None, OnError::Fail)),
+            Format::Xsv(xsv) => Box::new(xsv.parser(constants, self.on_error)),
+            Format::Ion(ion) => Box::new(ion.parser(constants, self.on_error)),
+        }
+    }
+
+    pub fn splitter(&self) -> Box<dyn Splitter> {
+        match (&self.format, self.on_error) {
+            (Format::Json(_), OnError::Fail) | (Format::CloudTrail, _) => Box::<JsonSplitter>::default(),
+            (Format::Json(_), OnError::Skip) => Box::<LineSplitter>::default(),
+            (Format::Xsv(xsv), _) => Box::new(xsv.splitter()),
+            (Format::Ion(ion), _) => Box::new(ion.splitter()),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The packer: the same bytes whatever the threads, and the rows of the input.
+
+use proptest::prelude::*;
+use zion::block::BlockReader;
+use zion::codec::Algorithm;
+use zion::inflate::Compression;
+use zion::json::parse::OnError;
+use zion::json::print::Printer;
+use zion::json::sink::Sink;
+use zion::pack::{Constants, Format, Options, Packer, Run, Stop};
+use zion::rows::Rows;
+
+const ALIGN: usize = 4096;
+
+struct Packed {
+    data: Vec<u8>,
+    runs: Vec<Run>,
+    rejected: Vec<(u64, u64, Vec<u8>)>,
+}
+
+fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Options {
+    Options {
+        algorithm,
+        level: 3,
+        align: ALIGN,
+        block_bytes: 4 * ALIGN,
+        part_bytes,
+        threads,
+        on_error: OnError::Fail,
+    }
+}
+
+fn pack(text: &[u8], options: Options, pieces: usize, compression: Compression) -> Result<Packed, Stop> {
+    let mut packer = Packer::new(options, Constants::default())?;
+    let mut data = vec![];
+    let mut never = || false;
+    packer.begin("input", Format::Json(None), compression)?;
+    for piece in text.chunks(pieces.max(1)) {
+        packer.feed(piece, &mut never)?;
+        packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
+    }
+    packer.end(&mut never)?;
+    while !packer.is_drained() {
+        packer.wait(&mut never)?;
+        packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
+    }
+    let rejected = std::mem::take(&mut packer.rejected);
+    let rejected = rejected.into_iter().map(|(_, bad)| (bad.error.line().unwrap_or(0), bad.offset, bad.text));
+    Ok(Packed { data, rejected: rejected.collect(), runs: std::mem::take(&mut packer.runs) })
+}
+
+fn rows(packed: &Packed, algorithm: Algorithm) -> zion::Result<Vec<String>> {
+    let mut printer = Printer::default();
+    let mut all = vec![];
+    let ends = packed.runs.iter().skip(1).map(|run| run.offset).chain([packed.data.len() as u64]);
+    for (run, end) in packed.runs.iter().zip(ends) {
+        let block = &packed.data[run.offset as usize..end as usize];
+        let mut reader = BlockReader::new(block, algorithm, ALIGN)?;
+        let before = all.len();
+        while let Some(chunk) = reader.next_chunk()? {
+            printer.sync(chunk.table, true);
+            for row in Rows::new(chunk.data, chunk.rows_at) {
+                let mut line = Sink::default();
+                printer.row(chunk.data, row?.1, None, &mut line)?;
+                all.push(String::from_utf8_lossy(line.as_slice()).trim_end().to_owned());
+            }
+        }
+        assert_eq!((all.len() - before) as u64, run.rows);
+    }
+    Ok(all)
+}
+
+/// A record as it is printed again: names in the order of first use, which `i` and `s` keep.
+fn record() -> impl Strategy<Value = String> {
+    let texts = prop_oneof![
+        "[a-z]{0,12}",
+        Just(r#"\"}{,][:"#.to_owned()),
+        Just("\u{e9}\u{20ac}\\\\".to_owned()),
+        Just("x".repeat(500)),
+    ];
+    (any::<i32>(), texts, prop::collection::vec(any::<bool>(), 0..4)).prop_map(|(number, text, flags)| {
+        let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();
+        format!(r#"{{"i": {number}, "s": "{text}", "n": {{"l": [{}]}}}}"#, flags.join(", "))
+    })
+}
+
+/// Texts of records in all the ways in which they may follow each other.
+fn document() -> impl Strategy<Value = (Vec<String>, String)> {
+    let groups = prop::collection::vec((prop::collection::vec(record(), 1..12), any::<bool>()), 0..8);
+    (groups, prop::sample::select(vec!["\n", "", " \n\n ", "\r\n\t"])).prop_map(|(groups, space)| {
+        let text: Vec<String> = groups
+            .iter()
+            .map(|(records, is_array)| {
+                if *is_array {
+                    format!("[{space}{}{space}]", records.join(&format!("{space},{space}")))
+                } else {
+                    records.join(space)
+                }
+            })
+            .collect();
+        let records = groups.into_iter().flat_map(|(records, _)| records).collect();
+        (records, format!("{space}{}{space}", text.join(space)))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn rows_come_back_and_threads_change_nothing(
+        (records, text) in document(), part_bytes in 1usize..3000, pieces in 1usize..5000, threads in 1usize..5,
+    ) {
+        let algorithm = Algorithm::ZionZstd;
+        let one = pack(text.as_bytes(), options(algorithm, 1, part_bytes), usize::MAX, Compression::None)
+            .map_err(|stop| TestCaseError::fail(format!("{stop:?}")))?;
+        let many = pack(text.as_bytes(), options(algorithm, threads, part_bytes), pieces, Compression::None)
+            .map_err(|stop| TestCaseError::fail(format!("{stop:?}")))?;
+        prop_assert_eq!(&one.data, &many.data);
+        prop_assert_eq!(&one.runs, &many.runs);
+        prop_assert_eq!(rows(&one, algorithm)?, records);
+    }
+
+    #[test]
+    fn a_broken_text_never_packs_in_part(
+        (_, text) in document(), cut in any::<prop::sample::Index>(), part_bytes in 1usize..3000,
+    ) {
+        let mut bad = text.clone().into_bytes();
+        bad.insert(cut.index(bad.len() + 1), b'\x01');
+        let here = pack(&bad, options(Algorithm::ZionZstd, 3, part_bytes), 700, Compression::None);
+        let whole = pack(&bad, options(Algorithm::ZionZstd, 1, 1 << 20), usize::MAX, Compression::None);
+        // A control character is fine inside a string; where it is not, the place is found in any case.
+        prop_assert_eq!(here.is_err(), whole.is_err());
+        if let (Err(Stop::Failed(here)), Err(Stop::Failed(whole))) = (here, whole) {
+            prop_assert_eq!(here.error, whole.error);
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_gives_the_rows_back() -> Result<(), Box<dyn std::error::Error>> {
+    let records: Vec<String> = (0..2000)
+        .map(|i| format!(r#"{{"i": {i}, "v": [{}, -3, 70000], "s": "row {i}"}}"#, i % 100))
+        .collect();
+    for name in ["zstd", "zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized"] {
+        let algorithm = Algorithm::from_name(name)?;
+        let packed =
+            pack(records.join("\n").as_bytes(), options(algorithm, 2, 10_000), 1000, Compression::None)
+                .map_err(|stop| format!("{name}: {stop:?}"))?;
+        assert!(packed.runs.len() > 3);
+        assert_eq!(rows(&packed, algorithm)?, records, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn errors_tell_input_line_and_offset() {
+    let good = "{\"a\": [1, 2]}\n".repeat(1000);
+    let bad = format!("{good}{{\"a\": [1 2]}}\n{good}");
+    for part_bytes in [100, 5000, 1 << 20] {
+        match pack(bad.as_bytes(), options(Algorithm::ZionZstd, 2, part_bytes), 999, Compression::None) {
+            Err(Stop::Failed(failure)) => {
+                assert_eq!(failure.input, "input");
+                assert_eq!(failure.error.line(), Some(1001));
+                assert_eq!(
+                    failure.error.to_string(),
+                    "line 1001: '2' where a comma, a colon or a closing bracket was expected (at byte 14009)"
+                );
+            }
+            _ => panic!("accepted"),
+        }
+    }
+}
+
+#[test]
+fn bad_lines_are_passed_over() -> Result<(), Box<dyn std::error::Error>> {
+    let mut text = String::new();
+    for i in 0..500 {
+        text.push_str(&format!("{{\"i\": {i}}}\n"));
+        if i % 100 == 0 {
+            text.push_str("{\"open\": \"string\n");
+            text.push_str("{\"x\": }\n");
+        }
+    }
+    for part_bytes in [64, 1 << 20] {
+        let options = Options { on_error: OnError::Skip, ..options(Algorithm::ZionZstd, 2, part_bytes) };
+        let packed =
+            pack(text.as_bytes(), options, 100, Compression::None).map_err(|stop| format!("{stop:?}"))?;
+        assert_eq!(rows(&packed, Algorithm::ZionZstd)?.len(), 500);
+        assert_eq!(packed.rejected.len(), 10);
+        for (_, offset, bad) in &packed.rejected {
+            assert!(text[*offset as usize..].as_bytes().starts_with(bad));
+        }
+        assert_eq!(packed.rejected[1].0, 3);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_interrupt_ends_the_wait() -> Result<(), Stop> {
+    let text = "{\"a\": 1}\n".repeat(200_000);
+    let mut packer = Packer::new(options(Algorithm::ZionZstd, 1, 1000), Constants::default())?;
+    packer.begin("input", Format::Json(None), Compression::None)?;
+    assert_eq!(packer.feed(text.as_bytes(), &mut || true), Err(Stop::Interrupted));
+    Ok(())
+}

@@ -1,0 +1,1 @@
+"""The packfile: blocks of compressed rows, and a trailer that tells where and when they are."""

@@ -1,0 +1,334 @@
+"""Packfiles that are open for reading."""
+
+from __future__ import annotations
+
+import html
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from sdb import errors, instants, ion, sizes
+from sdb.packfile.selection import Selection, select, time_path
+from sdb.packfile.trailer import Block, Trailer, read_trailer
+from sdb.store import url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from types import TracebackType
+
+    import pyarrow as pa
+
+    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.timeindex import TimeIndex
+    from sdb.store.url import Location, Reader
+
+
+class Packfile:
+    """A packfile, open for reading. Use :func:`sdb.open` to get one.
+
+    Only the trailer is read when it is opened; blocks are read when they are asked for.
+
+    Examples
+    --------
+    >>> with sdb.open("events.zion") as pack:          # doctest: +SKIP
+    ...     for row in pack.rows(fields=["type"], since="2021-01-02", limit=10):
+    ...         print(row)
+    """
+
+    def __init__(self, path: str, reader: Reader, trailer: Trailer) -> None:
+        self._reader = reader
+        self._path = path
+        self._trailer = trailer
+
+    @property
+    def path(self) -> str:
+        """Path or URL as it was given."""
+        return self._path
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the file in bytes."""
+        return self._reader.size_bytes
+
+    @property
+    def etag(self) -> str:
+        """What tells one version of the file from another; empty for local files."""
+        return self._reader.etag
+
+    @property
+    def trailer(self) -> Trailer:
+        """What the file says of itself."""
+        return self._trailer
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks, in the order of the file."""
+        return self._trailer.blocks
+
+    @property
+    def time_indexes(self) -> dict[Path, TimeIndex]:
+        """The time index of each indexed path."""
+        return dict(self._trailer.sparse.indices)
+
+    @property
+    def constants(self) -> dict[str, object]:
+        """Fields that have the same value in every row."""
+        return dict(self._trailer.sparse.constants)
+
+    def time_index(self, field: str | Sequence[str] | None = None) -> TimeIndex:
+        """Give the time index of a path.
+
+        Parameters
+        ----------
+        field : str or sequence of str, optional
+            The path, as in ``"payload.pushed_at"``; without it the obvious one.
+
+        Returns
+        -------
+        TimeIndex
+            The index.
+
+        Raises
+        ------
+        NotFoundError
+            The path is not indexed.
+        UsageError
+            No path is given, and there is not one obvious path.
+        """
+        path = time_path(self._trailer, field)
+        try:
+            return self._trailer.sparse.indices[path]
+        except KeyError:
+            raise errors.NotFoundError(
+                f"{self._path} has no time index for {'.'.join(path)}", path=self._path
+            ) from None
+
+    def read_block(self, number: int) -> bytes:
+        """Read the compressed bytes of a block.
+
+        Parameters
+        ----------
+        number : int
+            The block, counted from 0.
+
+        Returns
+        -------
+        bytes
+            All its frames.
+
+        Raises
+        ------
+        NotFoundError
+            There is no such block.
+        CorruptError
+            The file became shorter since it was opened.
+        """
+        if not 0 <= number < len(self.blocks):
+            raise errors.NotFoundError(f"{self._path} has no block {number}", path=self._path)
+        return self._reader.read(*self._trailer.block_range(number))
+
+    def select(
+        self,
+        *,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        time_field: str | Sequence[str] | None = None,
+        blocks: str | Sequence[int] | None = None,
+    ) -> Selection:
+        """Choose blocks; see :func:`sdb.packfile.selection.select`."""
+        try:
+            return select(
+                self._trailer, since=since, until=until, time_field=time_field, blocks=blocks
+            )
+        except errors.SdbError as error:
+            raise error.within(self._path, path=self._path) from None
+
+    def rows(
+        self,
+        *,
+        fields: Sequence[str] | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        time_field: str | Sequence[str] | None = None,
+        blocks: str | Sequence[int] | None = None,
+        limit: int | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Go over the rows as dicts, one block at a time.
+
+        Strings and symbols come as `str`, timestamps as aware datetimes.
+
+        Parameters
+        ----------
+        fields : sequence of str, optional
+            Names of the top-level fields to decode; the others are left out.
+        since, until : str or datetime, optional
+            Only rows with a time from `since` on and before `until`.
+        time_field : str or sequence of str, optional
+            Path of that time; without it the obvious one.
+        blocks : str or sequence of int, optional
+            Only these blocks, as in ``"0,3-5"``.
+        limit : int, optional
+            At most so many rows.
+
+        Yields
+        ------
+        dict
+            A row.
+
+        Raises
+        ------
+        CorruptError
+            A block that cannot be decoded.
+        UsageError, NotFoundError
+            See :func:`sdb.packfile.selection.select`.
+        """
+        selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
+        return islice(self._rows(selection, fields), limit)
+
+    def _rows(self, selection: Selection, fields: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+        from sdb import _core
+
+        algorithm, align_bytes = self._trailer.algorithm, self._trailer.align_bytes
+        names = None if fields is None else list(fields)
+        for number in selection.blocks:
+            block = self.read_block(number)
+            try:
+                yield from _core.rows(block, algorithm, align_bytes, names, selection.time_filter)
+            except errors.CorruptError as error:
+                raise self.blame(error, number) from None
+
+    def blame(self, error: errors.CorruptError, number: int) -> errors.CorruptError:
+        """Say in which block of which file an error of the decoder happened.
+
+        Parameters
+        ----------
+        error : CorruptError
+            What the decoder says; its offset counts from the start of the block.
+        number : int
+            The block.
+
+        Returns
+        -------
+        CorruptError
+            The same, with an offset in the file.
+        """
+        offset = self.blocks[number].offset + (error.offset or 0)
+        return errors.CorruptError(
+            f"{self._path}: block {number} at byte {offset:,}: {error.message}",
+            path=self._path,
+            offset=offset,
+            hint=f"sdb validate-file {self._path}",
+        )
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Go over all rows."""
+        return self.rows()
+
+    def to_arrow(
+        self,
+        *,
+        fields: Sequence[str] | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        time_field: str | Sequence[str] | None = None,
+        blocks: str | Sequence[int] | None = None,
+        limit: int | None = None,
+    ) -> pa.Table:
+        """Read rows into an Arrow table. The arguments are those of :meth:`rows`.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
+        from sdb.packfile import arrow
+
+        selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
+        return arrow.table(self, selection, fields=fields, limit=limit)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand all rows to any library that speaks the Arrow C stream interface."""
+        from sdb.packfile import arrow
+
+        stream = arrow.stream(self, self.select())
+        return stream.__arrow_c_stream__(requested_schema)
+
+    def close(self) -> None:
+        """Close the file; a second time does nothing."""
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        """Give the packfile itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Show the path and what it holds."""
+        return f"<Packfile {self._path}: {len(self.blocks)} blocks, {self.size_bytes:,} bytes>"
+
+    def _repr_html_(self) -> str:
+        trailer = self._trailer
+        facts = [
+            ("rows", "not counted" if trailer.rows is None else f"{trailer.rows:,}"),
+            ("blocks", f"{len(trailer.blocks):,} of {trailer.chunks:,} chunks"),
+            ("size", f"{sizes.human(self.size_bytes)} ({trailer.algorithm})"),
+            ("decompressed", sizes.human(trailer.decompressed_bytes)),
+        ]
+        facts += [(name, _shown(value)) for name, value in trailer.sparse.constants.items()]
+        facts += [
+            (".".join(path), f"{instants.text(index.first_us)} to {instants.text(index.last_us)}")
+            for path, index in trailer.sparse.indices.items()
+        ]
+        rows = "".join(
+            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
+            f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+            for name, value in facts
+        )
+        return f"<table><caption>{html.escape(self._path)}</caption><tbody>{rows}</tbody></table>"
+
+
+def _shown(value: object) -> str:
+    us = ion.instant_to_us(value)
+    return instants.text(us) if us is not None else str(value)
+
+
+def open_packfile(location: Location) -> Packfile:
+    """Open a packfile. This is :func:`sdb.open`.
+
+    Parameters
+    ----------
+    location : path or str
+        A path or URL.
+
+    Returns
+    -------
+    Packfile
+        The open file; close it, or use it in a ``with`` statement.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError
+        The file cannot be opened.
+    CorruptError
+        It is no packfile, or a damaged one.
+
+    Examples
+    --------
+    >>> sdb.open("events.zion").trailer.algorithm      # doctest: +SKIP
+    'zion+zstd'
+    """
+    path = errors.text_of(location)
+    reader = url.open_read(location)
+    try:
+        return Packfile(path, reader, read_trailer(reader, path))
+    except BaseException:
+        reader.close()
+        raise

@@ -1,0 +1,195 @@
+"""Packfiles to text, Ion, Arrow or Parquet."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, BinaryIO
+
+from sdb import progress as progress_
+from sdb.errors import CorruptError, UsageError
+from sdb.packfile.reader import Packfile, open_packfile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from sdb._core import Unpacker
+    from sdb.packfile.selection import Selection
+    from sdb.progress import Progress
+    from sdb.store.url import Location
+
+FORMATS = ("json", "ion", "arrow", "parquet")
+_MOST_OPEN_FILES = 200
+
+Job = tuple[Packfile, "Selection"]
+
+
+def unpack(
+    paths: Iterable[Location],
+    output: BinaryIO,
+    *,
+    fmt: str = "json",
+    fields: Sequence[str] | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    time_field: str | Sequence[str] | None = None,
+    blocks: str | Sequence[int] | None = None,
+    limit: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write the rows of packfiles, in order.
+
+    Parameters
+    ----------
+    paths : iterable of path or str
+        The packfiles. All of them are opened before anything is written.
+    output : binary file
+        Where the rows go; it is not closed.
+    fmt : {"json", "ion", "arrow", "parquet"}
+        ``json``: one row a line. ``ion``: the decompressed chunks. ``arrow``: an Arrow IPC stream.
+        ``parquet``: a Parquet file.
+    fields : sequence of str, optional
+        Names of the top-level fields to write; the others are left out.
+    since, until : str or datetime, optional
+        Only rows with a time from `since` on and before `until`; blocks that the time index
+        rules out are not read.
+    time_field : str or sequence of str, optional
+        Path of that time; without it the obvious one of each file.
+    blocks : str or sequence of int, optional
+        Only these blocks of each file, as in ``"0,3-5"``.
+    limit : int, optional
+        At most so many rows.
+    threads : int, optional
+        How many threads decode; without it one for each processor.
+    progress : Progress, optional
+        Called with the compressed bytes that were read, and their total.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError, UnsupportedError
+        A file cannot be opened, or a choice makes no sense.
+    CorruptError
+        A packfile is damaged; the rows before the damage were written.
+
+    Examples
+    --------
+    >>> with open("rows.ndjson", "wb") as output:       # doctest: +SKIP
+    ...     sdb.unpack(["events.zion"], output, since="2021-01-02", limit=100)
+    """
+    if fmt not in FORMATS:
+        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
+    if limit is not None and limit < 0:
+        raise UsageError(f"a limit of {limit} rows")
+    with ExitStack() as stack:
+        jobs: list[Job] = []
+        for path in paths:
+            pack = stack.enter_context(open_packfile(path))
+            selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
+            jobs.append((pack, selection))
+            if len(jobs) > _MOST_OPEN_FILES:
+                raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
+        meter = _Meter(jobs, progress or progress_.silent)
+        if fmt in {"arrow", "parquet"}:
+            from sdb.packfile import arrow
+
+            arrow.write(jobs, output, fmt=fmt, fields=fields, limit=limit, meter=meter.add)
+        else:
+            _Writer(output, fmt, fields, limit, threads or 0, meter).write(jobs)
+
+
+class _Meter:
+    """Tells how many bytes were read of those that are wanted."""
+
+    def __init__(self, jobs: list[Job], progress: Progress) -> None:
+        self._progress = progress
+        self._done = 0
+        self._total = sum(
+            stop - start
+            for pack, selection in jobs
+            for start, stop in map(pack.trailer.block_range, selection.blocks)
+        )
+
+    def add(self, read_bytes: int) -> None:
+        self._done += read_bytes
+        self._progress(self._done, self._total)
+
+
+class _Writer:
+    """Feeds blocks to the decoder and writes what comes out."""
+
+    def __init__(
+        self,
+        output: BinaryIO,
+        fmt: str,
+        fields: Sequence[str] | None,
+        limit: int | None,
+        threads: int,
+        meter: _Meter,
+    ) -> None:
+        self._output = output
+        self._format = fmt
+        self._fields = None if fields is None else list(fields)
+        self._limit = limit
+        self._threads = threads
+        self._meter = meter
+
+    def write(self, jobs: list[Job]) -> None:
+        """Write the rows of all jobs."""
+        for pack, selection in jobs:
+            unpacker = self._unpacker(pack, selection, self._threads)
+            self._write_one(unpacker, pack, selection)
+            self._limit = unpacker.remaining
+            if self._limit == 0:
+                return
+
+    def _unpacker(self, pack: Packfile, selection: Selection, threads: int) -> Unpacker:
+        from sdb import _core
+
+        return _core.Unpacker(
+            pack.trailer.algorithm,
+            pack.trailer.align_bytes,
+            threads=threads,
+            format=self._format,
+            fields=self._fields,
+            time_filter=selection.time_filter,
+            limit=self._limit,
+        )
+
+    def _write_one(self, unpacker: Unpacker, pack: Packfile, selection: Selection) -> None:
+        # Blocks whose rows may not all be out yet.
+        fed: deque[int] = deque(maxlen=64)
+        try:
+            for number in selection.blocks:
+                if unpacker.done:
+                    return
+                fed.append(number)
+                block = pack.read_block(number)
+                unpacker.feed(block, pack.blocks[number].chunks)
+                self._put(unpacker.take())
+                self._meter.add(len(block))
+            while pieces := unpacker.take(wait=True):
+                self._put(pieces)
+        except CorruptError as error:
+            if error.path is not None:
+                raise
+            raise self._blamed(error, pack, selection, fed) from None
+
+    def _put(self, pieces: list[bytes]) -> None:
+        for piece in pieces:
+            self._output.write(piece)
+
+    def _blamed(
+        self, error: CorruptError, pack: Packfile, selection: Selection, fed: Iterable[int]
+    ) -> CorruptError:
+        """Find the block that an error came from: decoding runs ahead of writing."""
+        for number in fed:
+            try:
+                alone = self._unpacker(pack, selection, 1)
+                alone.feed(pack.read_block(number), pack.blocks[number].chunks)
+                while alone.take(wait=True):
+                    pass
+            except CorruptError as found:
+                return pack.blame(found, number)
+        return error.within(pack.path, path=pack.path)

@@ -1,0 +1,245 @@
+"""Packs inputs into a new packfile.
+
+The bytes are the Rust core's business: it cuts the text into parts, parses and compresses them on
+several threads and hands over frames in their order. This module feeds it, writes the frames, and in
+the end the trailer (section "Trailer" of docs/format.md).
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdb import ion
+from sdb._core import Packer
+from sdb.errors import UsageError
+from sdb.packfile.inputs import Input, recognise
+from sdb.packfile.merge import Span, merge
+from sdb.packfile.trailer import Trailer
+from sdb.progress import silent
+from sdb.store.url import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import BinaryIO
+
+    from sdb.packfile.sparseindex import Path
+    from sdb.progress import Progress
+    from sdb.store.url import Location
+
+ALIGN_BYTES = 1 << 20
+BLOCK_BYTES = 50 << 20
+DEFAULT_ALGORITHM = "zion+zstd"
+ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd")
+DEFAULT_LEVEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that was passed over.
+
+    Attributes
+    ----------
+    input : str
+        Name of the input.
+    line : int
+        Its line there, counted from 1.
+    offset : int
+        Its position in the decompressed input, in bytes.
+    message : str
+        What is wrong with it.
+    text : bytes
+        The record as it was, with its line end.
+    """
+
+    input: str
+    line: int
+    offset: int
+    message: str
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PackResult:
+    """What packing came to.
+
+    Attributes
+    ----------
+    path : str
+        The packfile.
+    inputs : int
+        Number of inputs.
+    rows : int
+        Number of rows.
+    text_bytes : int
+        Size of the inputs, decompressed.
+    output_bytes : int
+        Size of the packfile.
+    trailer : Trailer
+        Its trailer.
+    rejected : int
+        Number of records that were passed over.
+    """
+
+    path: str
+    inputs: int
+    rows: int
+    text_bytes: int
+    output_bytes: int
+    trailer: Trailer
+    rejected: int
+
+
+def pack(  # noqa: PLR0913 - the command's options, by name
+    inputs: Iterable[Location | Input],
+    output: Location,
+    *,
+    algorithm: str = DEFAULT_ALGORITHM,
+    level: int = DEFAULT_LEVEL,
+    block_bytes: int = BLOCK_BYTES,
+    align_bytes: int = ALIGN_BYTES,
+    threads: int | None = None,
+    constants: Mapping[str, object] | None = None,
+    hints: bytes | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
+    time_fields: Sequence[Path] = (),
+    on_error: Callable[[Rejected], None] | None = None,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> PackResult:
+    """Pack inputs into a packfile that appears when it is complete, or not at all.
+
+    Parameters
+    ----------
+    inputs : iterable of path, URL or Input
+        What to pack, one after the other; ``-`` is standard input.
+    output : path or URL
+        The packfile.
+    algorithm : str
+        Compression of the chunks: one of `ALGORITHMS`; ``zion`` is short for ``zion+zstd``.
+    level : int
+        Level of zstd, 1 to 22; without effect on the other compressions.
+    block_bytes : int
+        Decompressed size of a block in bytes.
+    align_bytes : int
+        Decompressed size of a chunk in bytes: a power of two from 512 bytes to 64 MiB.
+    threads : int, optional
+        Threads that parse and compress; one for each processor if not given. The packfile does not
+        depend on it.
+    constants : mapping, optional
+        Fields that every row gets first.
+    hints : bytes, optional
+        A hints file for the format of the inputs.
+    format : str, optional
+        Format of all inputs; recognised if not given.
+    time_fields : sequence of path, optional
+        Paths (tuples of names) that get a time index as soon as they hold any timestamp.
+    on_error : callable, optional
+        Takes each malformed record, which is then passed over. Without it the first one is an error.
+    overwrite : bool
+        Whether an existing `output` may be replaced.
+    progress : Progress, optional
+        Told how many bytes of the inputs were read.
+
+    Returns
+    -------
+    PackResult
+        Rows and sizes.
+
+    Raises
+    ------
+    ExistsError
+        `output` exists and `overwrite` is off.
+    InputError
+        An input is malformed.
+    NotFoundError, AccessError
+        An input is not there or may not be read.
+    UsageError, UnsupportedError
+        Options that make no sense, or that this build does not serve.
+
+    Examples
+    --------
+    >>> import pathlib, sdb
+    >>> _ = pathlib.Path("/tmp/sdb-example.json").write_text('{"a": 1}')
+    >>> sdb.pack(["/tmp/sdb-example.json"], "/tmp/sdb-example.zion", overwrite=True).rows
+    1
+    """
+    sources = [recognise(source, format, hints=hints) for source in inputs]
+    if not sources:
+        raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
+    encoded = ion.dumps(dict(constants)) if constants else None
+    packer = Packer(
+        algorithm=algorithm,
+        align=align_bytes,
+        block_bytes=block_bytes,
+        threads=threads or 0,
+        level=level,
+        constants=encoded,
+        skip_errors=on_error is not None,
+    )
+    with closing(packer), atomic_write(output, overwrite=overwrite) as file:
+        feeder = _Feeder(packer, file, on_error)
+        feeder.feed_all(sources, progress)
+        blocks, sparse = merge(
+            [Span(*run) for run in packer.runs],
+            align_bytes=align_bytes,
+            block_bytes=block_bytes,
+            types=packer.types[0],
+            types_complete=packer.types[1],
+            time_fields=time_fields,
+            constants=constants,
+        )
+        trailer = Trailer(
+            1, packer.position, packer.algorithm, align_bytes.bit_length() - 1, blocks, sparse
+        )
+        tail = trailer.encode()
+        file.write(tail)
+        return PackResult(
+            path=str(output),
+            inputs=len(sources),
+            rows=packer.rows,
+            text_bytes=packer.text_bytes,
+            output_bytes=trailer.offset + len(tail),
+            trailer=trailer,
+            rejected=feeder.rejected,
+        )
+
+
+class _Feeder:
+    """Moves bytes from the inputs to the packer, and frames from there to the file."""
+
+    def __init__(
+        self, packer: Packer, file: BinaryIO, on_error: Callable[[Rejected], None] | None
+    ) -> None:
+        self._packer = packer
+        self._file = file
+        self._on_error = on_error
+        self.rejected = 0
+
+    def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
+        sizes = [source.size_bytes for source in sources]
+        total = None if None in sizes else sum(size for size in sizes if size is not None)
+        consumed = 0
+        for source in sources:
+            self._packer.begin(source.name, source.format, source.compression, source.hints)
+            with closing(source.pieces()) as pieces:
+                for piece in pieces:
+                    self._packer.feed(piece)
+                    consumed += len(piece)
+                    self._drain()
+                    progress(consumed, total)
+            self._packer.end()
+        while self._packer.wait():
+            self._drain()
+            progress(consumed, total)
+        self._drain()
+
+    def _drain(self) -> None:
+        for frame in self._packer.take():
+            self._file.write(frame)
+        if self._on_error is None:
+            return
+        for record in self._packer.take_rejected():
+            self.rejected += 1
+            self._on_error(Rejected(*record))

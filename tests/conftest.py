@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+VECTORS = Path(os.environ.get("SDB_VECTORS") or ROOT.parent / "shared" / "vectors")
+
+
+def json_lines(name: str) -> list[dict[str, Any]]:
+    """Give the vectors of a JSON Lines file, none when the vectors are not there."""
+    path = VECTORS / name
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def golden() -> list[Path]:
+    """Give the folders of the golden packfiles, none when the vectors are not there."""
+    return sorted((VECTORS / "packfile" / "golden").glob("*"))
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Path:
+    """Give the folder of the vectors, or skip and say so."""
+    if not VECTORS.is_dir():
+        pytest.skip(f"no vectors at {VECTORS}: set SDB_VECTORS to their folder")
+    return VECTORS
