@@ -1,9 +1,47 @@
 # What the Rust module offers: bytes in, bytes out. Alphabetical.
+# ruff: noqa: A002
+
+from collections.abc import Iterator
+from typing import Any, final
 
 __version__: str
 
 def ion_dumps(value: object, /) -> bytes: ...
 def ion_loads(data: bytes, /) -> object: ...
+def rows(
+    block: bytes,
+    algorithm: str,
+    align: int,
+    fields: list[str] | None = None,
+    time_filter: tuple[list[str], int | None, int | None] | None = None,
+) -> RowIterator: ...
+def verify_block(
+    block: bytes,
+    algorithm: str,
+    align: int,
+    paths: list[list[str]],
+    constants: dict[str, object] | None = None,
+    max_findings: int = 1000,
+) -> BlockReport: ...
+
+@final
+class BlockReport:
+    @property
+    def chunk_ranges(self) -> list[dict[tuple[str, ...], tuple[int, int, int]]]: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def findings(self) -> list[tuple[int, int | None, str]]: ...
+    @property
+    def ranges(self) -> dict[tuple[str, ...], tuple[int, int, int]]: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def types(self) -> dict[tuple[str, ...], int]: ...
 
 class Packer:
     def __init__(
@@ -39,3 +77,31 @@ class Packer:
     def text_bytes(self) -> int: ...
     @property
     def types(self) -> tuple[dict[tuple[str, ...], int], bool]: ...
+
+@final
+class RowIterator:
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __next__(self) -> dict[str, Any]: ...
+
+@final
+class Unpacker:
+    def __init__(
+        self,
+        algorithm: str,
+        align: int,
+        *,
+        threads: int = 0,
+        format: str = "json",
+        fields: list[str] | None = None,
+        time_filter: tuple[list[str], int | None, int | None] | None = None,
+        limit: int | None = None,
+    ) -> None: ...
+    def feed(self, block: bytes, chunks: int | None = None) -> None: ...
+    def take(self, *, wait: bool = False) -> list[bytes]: ...
+    def finish(self) -> list[bytes]: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def queued(self) -> int: ...
+    @property
+    def remaining(self) -> int | None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -395,18 +396,15 @@ def type_names(mask: int) -> list[str]:
 def plain(value: object) -> object:
     """Give an Ion value as JSON can write it."""
     us = ion.instant_to_us(value)
+    if us is not None:
+        return instants.text(us)
     match value:
-        case _ if us is not None:
-            return instants.text(us)
-        case float() if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
-            return str(value)
+        case float():
+            return value if math.isfinite(value) else str(value)
         case bytes():
             return base64.b64encode(value).decode()
         case list():
             return [plain(item) for item in value]
         case dict():
             return {name: plain(inner) for name, inner in value.items()}
-        case str():
-            return str(value)
-        case _:
-            return value
+    return value

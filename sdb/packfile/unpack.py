@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, BinaryIO
@@ -25,7 +26,7 @@ _MOST_OPEN_FILES = 200
 Job = tuple[Packfile, "Selection"]
 
 
-def unpack(
+def unpack(  # noqa: PLR0913 - the command's options, by name
     paths: Iterable[Location],
     output: BinaryIO,
     *,
@@ -138,13 +139,15 @@ class _Writer:
     def write(self, jobs: list[Job]) -> None:
         """Write the rows of all jobs."""
         for pack, selection in jobs:
-            unpacker = self._unpacker(pack, selection, self._threads)
+            unpacker = self._unpacker(pack, selection, self._threads, self._limit)
             self._write_one(unpacker, pack, selection)
             self._limit = unpacker.remaining
             if self._limit == 0:
                 return
 
-    def _unpacker(self, pack: Packfile, selection: Selection, threads: int) -> Unpacker:
+    def _unpacker(
+        self, pack: Packfile, selection: Selection, threads: int, limit: int | None
+    ) -> Unpacker:
         from sdb import _core
 
         return _core.Unpacker(
@@ -154,12 +157,12 @@ class _Writer:
             format=self._format,
             fields=self._fields,
             time_filter=selection.time_filter,
-            limit=self._limit,
+            limit=limit,
         )
 
     def _write_one(self, unpacker: Unpacker, pack: Packfile, selection: Selection) -> None:
-        # Blocks whose rows may not all be out yet.
-        fed: deque[int] = deque(maxlen=64)
+        # Blocks whose rows may not all be out yet: those in the queue, and one for each job.
+        fed: deque[int] = deque(maxlen=2 * (self._threads or os.cpu_count() or 1) + 8)
         try:
             for number in selection.blocks:
                 if unpacker.done:
@@ -186,7 +189,7 @@ class _Writer:
         """Find the block that an error came from: decoding runs ahead of writing."""
         for number in fed:
             try:
-                alone = self._unpacker(pack, selection, 1)
+                alone = self._unpacker(pack, selection, 1, None)
                 alone.feed(pack.read_block(number), pack.blocks[number].chunks)
                 while alone.take(wait=True):
                     pass

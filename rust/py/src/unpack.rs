@@ -132,6 +132,12 @@ impl Unpacker {
         self.unpack.is_done()
     }
 
+    /// How many rows may still come out, if there is a limit.
+    #[getter]
+    fn remaining(&self) -> Option<u64> {
+        self.unpack.remaining()
+    }
+
     /// Number of blocks whose chunks were not all handed to a thread.
     #[getter]
     fn queued(&self) -> usize {
