@@ -93,11 +93,6 @@ impl Unpack {
         self.queue.len() + usize::from(self.current.is_some())
     }
 
-    /// How many rows may still come out, if there is a limit.
-    pub fn remaining(&self) -> Option<u64> {
-        self.limit
-    }
-
     /// Whether nothing more comes out, whatever is pushed: the limit is reached, or there was an error.
     pub fn is_done(&self) -> bool {
         self.limit == Some(0) || self.failure.is_some()
