@@ -120,7 +120,7 @@ def dumps(value: object) -> bytes:
     >>> dumps({"a": 1}).hex()
     'e00100eae78183d487b28161d38a2101'
     """
-    from sdb import _core  # noqa: PLC0415 - _core imports this module
+    from sdb import _core
 
     return _core.ion_dumps(value)
 
@@ -148,6 +148,6 @@ def loads(data: bytes) -> object:
     >>> loads(dumps({"a": [1, IonSymbol("b")]}))
     {'a': [1, 'b']}
     """
-    from sdb import _core  # noqa: PLC0415 - _core imports this module
+    from sdb import _core
 
     return _core.ion_loads(data)

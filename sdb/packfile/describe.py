@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -130,26 +131,16 @@ class FileDescription:
 
     def blocks(self) -> list[BlockDescription]:
         """Describe each block."""
-        trailer = self.trailer
-        summary = trailer.sparse.summary
-        described = []
-        for number, block in enumerate(trailer.blocks):
-            start, stop = trailer.block_range(number)
-            times = {
-                path: index.known_range(number) for path, index in trailer.sparse.indices.items()
-            }
-            described.append(
-                BlockDescription(
-                    number,
-                    start,
-                    stop - start,
-                    block.chunks << trailer.block_shift,
-                    block.chunks,
-                    summary.rows[number] if summary else None,
-                    times,
-                )
-            )
-        return described
+        return [self._block(number) for number in range(len(self.trailer.blocks))]
+
+    def _block(self, number: int) -> BlockDescription:
+        trailer, sparse = self.trailer, self.trailer.sparse
+        start, stop = trailer.block_range(number)
+        chunks = trailer.blocks[number].chunks
+        rows = sparse.summary.rows[number] if sparse.summary else None
+        times = {path: index.known_range(number) for path, index in sparse.indices.items()}
+        size = chunks << trailer.block_shift
+        return BlockDescription(number, start, stop - start, size, chunks, rows, times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,18 +386,15 @@ def type_names(mask: int) -> list[str]:
 def plain(value: object) -> object:
     """Give an Ion value as JSON can write it."""
     us = ion.instant_to_us(value)
+    if us is not None:
+        return instants.text(us)
     match value:
-        case _ if us is not None:
-            return instants.text(us)
-        case float() if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
-            return str(value)
+        case float():
+            return value if math.isfinite(value) else str(value)
         case bytes():
             return base64.b64encode(value).decode()
         case list():
             return [plain(item) for item in value]
         case dict():
             return {name: plain(inner) for name, inner in value.items()}
-        case str():
-            return str(value)
-        case _:
-            return value
+    return value

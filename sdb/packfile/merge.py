@@ -223,6 +223,23 @@ def build_sparse(
     return SparseIndex(len(blocks), dict(constants or {}), build_indices(ranges), summary)
 
 
+def _kind(value: object) -> int:
+    """Give the Ion type that a constant is stored as."""
+    match value:
+        case None:
+            return 0
+        case bool():
+            return 1
+        case float() if not value.is_integer():
+            return 4
+        case int() | float():
+            return 3 if value < 0 else 2
+        case str():
+            return 8
+        case _:
+            return 6
+
+
 def merge(
     parts: Iterable[Span],
     *,
@@ -244,13 +261,13 @@ def merge(
     block_bytes : int
         Decompressed size that makes a block full.
     types : mapping
-        For each path the Ion types that occur there, as a bit mask.
+        For each path the Ion types that occur there, as a bit mask; constants need not be listed.
     types_complete : bool
         Whether `types` has every path that occurs.
     time_fields : collection of path
         Paths that are indexed as soon as they have any timestamp.
     constants : mapping, optional
-        Fields that have the same value in every row.
+        Fields that have the same value in every row: null, truth values, numbers, text or times.
 
     Returns
     -------
@@ -261,6 +278,9 @@ def merge(
     paths = choose_paths(full, time_fields=time_fields, constants=constants or ())
     blocks = coalesce(full, block_bytes // (2 * align_bytes))
     rows = [block.rows for block in blocks]
-    summary = Summary.bounded(rows, types, complete=types_complete)
+    seen = dict(types)
+    for name, value in (constants or {}).items() if blocks else ():
+        seen[name,] = seen.get((name,), 0) | 1 << _kind(value)
+    summary = Summary.bounded(rows, seen, complete=types_complete)
     sparse = build_sparse(blocks, paths, constants=constants, summary=summary)
     return tuple(block.block for block in blocks), sparse

@@ -196,10 +196,11 @@ class TimeIndex:
 
         An empty index answers `UNBOUNDED`.
         """
+        if not self._max.offsets:
+            return UNBOUNDED
         at = bisect_right(self._min.times, time_us)
-        if at < len(self._min.times):
-            return self._min.offsets[at]
-        return self.blocks if self._max.offsets else UNBOUNDED
+        # An appending original may have placed entries beyond the end.
+        return min([self.blocks, *self._min.offsets[at : at + 1]])
 
     def contains(self, time_us: int) -> bool:
         """Tell whether any block can hold a time."""

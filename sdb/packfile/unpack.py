@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from contextlib import ExitStack
+from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO
 
 from sdb import progress as progress_
@@ -25,7 +27,7 @@ _MOST_OPEN_FILES = 200
 Job = tuple[Packfile, "Selection"]
 
 
-def unpack(
+def unpack(  # noqa: PLR0913 - the command's options, by name
     paths: Iterable[Location],
     output: BinaryIO,
     *,
@@ -92,8 +94,7 @@ def unpack(
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
         meter = _Meter(jobs, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
-            from sdb.packfile import arrow
-
+            arrow = import_module("sdb.packfile.arrow")
             arrow.write(jobs, output, fmt=fmt, fields=fields, limit=limit, meter=meter.add)
         else:
             _Writer(output, fmt, fields, limit, threads or 0, meter).write(jobs)
@@ -138,13 +139,15 @@ class _Writer:
     def write(self, jobs: list[Job]) -> None:
         """Write the rows of all jobs."""
         for pack, selection in jobs:
-            unpacker = self._unpacker(pack, selection, self._threads)
+            unpacker = self._unpacker(pack, selection, self._threads, self._limit)
             self._write_one(unpacker, pack, selection)
             self._limit = unpacker.remaining
             if self._limit == 0:
                 return
 
-    def _unpacker(self, pack: Packfile, selection: Selection, threads: int) -> Unpacker:
+    def _unpacker(
+        self, pack: Packfile, selection: Selection, threads: int, limit: int | None
+    ) -> Unpacker:
         from sdb import _core
 
         return _core.Unpacker(
@@ -154,12 +157,12 @@ class _Writer:
             format=self._format,
             fields=self._fields,
             time_filter=selection.time_filter,
-            limit=self._limit,
+            limit=limit,
         )
 
     def _write_one(self, unpacker: Unpacker, pack: Packfile, selection: Selection) -> None:
-        # Blocks whose rows may not all be out yet.
-        fed: deque[int] = deque(maxlen=64)
+        # Blocks whose rows may not all be out yet: those in the queue, and one for each job.
+        fed: deque[int] = deque(maxlen=2 * (self._threads or os.cpu_count() or 1) + 8)
         try:
             for number in selection.blocks:
                 if unpacker.done:
@@ -186,7 +189,7 @@ class _Writer:
         """Find the block that an error came from: decoding runs ahead of writing."""
         for number in fed:
             try:
-                alone = self._unpacker(pack, selection, 1)
+                alone = self._unpacker(pack, selection, 1, None)
                 alone.feed(pack.read_block(number), pack.blocks[number].chunks)
                 while alone.take(wait=True):
                     pass

@@ -1,0 +1,136 @@
+"""The commands, each imported only when it runs."""
+# ruff: noqa: ANN401 - the type of commands is private to typer
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from sdb.cli.main import BROKEN_PIPE
+from sdb.cli.output import complain
+from sdb.version import LINE
+
+COMMANDS = ("pack", "unpack", "head", "describe-file", "validate-file", "version")
+
+
+class _Commands(MutableMapping[str, Any]):
+    """Looks like the dictionary of commands, and imports one when it is asked for."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        if name not in self._built:
+            self._built[name] = _build(name)
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __setitem__(self, name: str, command: Any) -> NoReturn:
+        raise TypeError(f"{name} must be one of COMMANDS")
+
+    def __delitem__(self, name: str) -> NoReturn:
+        raise TypeError(f"{name} must stay")
+
+
+class _Group(TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise typer.Exit(BROKEN_PIPE) from None
+
+
+def _build(name: str) -> Any:
+    module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    epilog = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES)
+    one = typer.Typer(rich_markup_mode=None, add_completion=False)
+    one.command(
+        name,
+        epilog=epilog,
+        no_args_is_help=name != "version",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )(module.command)
+    return get_command(one)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(LINE, nl=False)
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=_Group,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes and the Python twin of each command: docs/cli.md.",
+)
+
+
+@app.callback()
+def _root(
+    context: typer.Context,
+    root: Annotated[
+        str,
+        typer.Option(
+            metavar="FOLDER",
+            envvar="SNELLER_BUCKET",
+            help="Where the paths of packfiles that are read start.",
+            show_default=False,
+        ),
+    ] = "",
+    version: Annotated[  # noqa: ARG001 - its callback does the work
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Pack event data into packfiles, and read them."""
+    context.obj = root
+
+
+def dispatch(arguments: list[str]) -> int:
+    """Run the command that the arguments name.
+
+    Parameters
+    ----------
+    arguments : list of str
+        Command and options.
+
+    Returns
+    -------
+    int
+        The exit code of a command that came to its end, or of a usage error, which is shown.
+
+    Raises
+    ------
+    Exception
+        Whatever the command raises.
+    """
+    try:
+        return get_command(app).main(arguments, prog_name="sdb", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(error.format_message(), err=True)
+        else:
+            where = context.command_path if context else "sdb"
+            complain(error.format_message(), f"{where} --help")
+        return error.exit_code

@@ -1,0 +1,69 @@
+"""`sdb describe-file`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sdb.cli import output
+from sdb.cli.options import AsJson, Force, Packfiles
+from sdb.errors import UsageError
+from sdb.packfile.describe import Description, as_dict, describe, text
+
+EXAMPLES = (
+    "sdb describe-file events.zion",
+    "sdb describe-file --timeline events.zion",
+    "sdb describe-file --html events.html events.zion",
+)
+
+
+def command(
+    context: typer.Context,
+    packfiles: Packfiles,
+    blocks: Annotated[bool, typer.Option("--blocks", help="List every block.")] = False,
+    timeline: Annotated[
+        bool, typer.Option("--timeline", help="Draw where in time each block lies.")
+    ] = False,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a page with all of it, too.")
+    ] = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Show size, blocks and time ranges of packfiles.
+
+    Only the end of each file is read.
+    """
+    if as_json and timeline:
+        raise UsageError("--json and --timeline exclude each other", hint="--json --blocks")
+    description = describe(packfiles, root=context.obj or None)
+    if html is not None:
+        _write_page(description, html, force=force)
+    if as_json:
+        output.say_json(as_dict(description, blocks=blocks))
+        return
+    output.say(output.plain(text(description).removesuffix("\n")))
+    if blocks or timeline:
+        _draw(description, blocks=blocks, timeline=timeline)
+
+
+def _draw(description: Description, *, blocks: bool, timeline: bool) -> None:
+    from sdb.view.tables import block_table
+    from sdb.view.timeline import ASCII, UNICODE, draw
+
+    glyphs = UNICODE if output.can_draw() else ASCII
+    for file in description.files:
+        parts = [block_table(file, columns=output.columns())] if blocks else []
+        if timeline:
+            parts.append(draw(file, columns=output.drawing_columns(), glyphs=glyphs))
+        head = f"\n{file.url}" if len(description.files) > 1 else ""
+        output.say(output.plain(head + "".join(f"\n{part}" for part in parts).removesuffix("\n")))
+
+
+def _write_page(description: Description, path: str, *, force: bool) -> None:
+    from sdb.store.url import atomic_write
+    from sdb.view.html import page
+
+    with atomic_write(path, overwrite=force) as file:
+        file.write(page(description).encode())

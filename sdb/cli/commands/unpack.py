@@ -1,0 +1,101 @@
+"""`sdb unpack`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sdb.cli import output
+from sdb.cli.options import (
+    Fields,
+    Force,
+    Limit,
+    Packfiles,
+    ProgressMode,
+    Since,
+    Threads,
+    Until,
+    locate,
+    names,
+)
+from sdb.cli.progress import Meter
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+EXAMPLES = (
+    "sdb unpack --fmt json events.zion",
+    "sdb unpack --fmt json --fields id,type --limit 3 events.zion",
+    "sdb unpack -o events.parquet events.zion",
+)
+
+_SUFFIXES = {
+    ".json": "json",
+    ".ndjson": "json",
+    ".jsonl": "json",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".parquet": "parquet",
+}
+
+
+def command(
+    context: typer.Context,
+    packfiles: Packfiles,
+    fmt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="json|ion|arrow|parquet",
+            help="Format; if not given, by the output's suffix or ion.",
+        ),
+    ] = None,
+    target: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
+    ] = "-",
+    fields: Fields = None,
+    since: Since = None,
+    until: Until = None,
+    time_field: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Field that --since and --until are about.")
+    ] = None,
+    blocks: Annotated[
+        str | None, typer.Option(metavar="N,N-N,...", help="Only these blocks of each file.")
+    ] = None,
+    limit: Limit = None,
+    threads: Threads = None,
+    force: Force = False,
+    progress: ProgressMode = "auto",
+) -> None:
+    """Write the rows of packfiles as JSON, Ion, Arrow or Parquet.
+
+    Blocks that the time index rules out are not read.
+    """
+    from sdb.packfile.unpack import unpack
+
+    fmt = fmt or next((f for suffix, f in _SUFFIXES.items() if target.endswith(suffix)), "ion")
+    quiet = target == "-" and sys.stdout.isatty()
+    with Meter("unpacking", progress, quiet=quiet) as meter, _open(target, fmt, force) as file:
+        unpack(
+            [locate(context, path) for path in packfiles],
+            file,
+            fmt=fmt,
+            fields=names(fields),
+            since=since,
+            until=until,
+            time_field=time_field,
+            blocks=blocks,
+            limit=limit,
+            threads=threads,
+            progress=meter,
+        )
+
+
+def _open(target: str, fmt: str, force: bool) -> AbstractContextManager[BinaryIO]:
+    if target == "-":
+        return nullcontext(output.binary(force=force or fmt == "json"))
+    from sdb.store.url import atomic_write
+
+    return atomic_write(target, overwrite=force)

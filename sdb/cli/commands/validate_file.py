@@ -1,0 +1,51 @@
+"""`sdb validate-file`."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from sdb.cli import output
+from sdb.cli.options import AsJson, Packfiles, ProgressMode, Verbose, locate
+from sdb.cli.progress import Meter
+
+EXAMPLES = ("sdb validate-file events.zion", "sdb validate-file --json events.zion")
+
+
+def command(
+    context: typer.Context,
+    packfiles: Packfiles,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+    progress: ProgressMode = "auto",
+) -> None:
+    """Read packfiles completely and report what is wrong.
+
+    Every row is checked, and the time index against the rows. Exit code 1 when anything was found.
+    """
+    from sdb.packfile.validate import validate
+
+    reports = []
+    for path in packfiles:
+        if verbose:
+            output.say(output.plain(f"checking {path}"), to=sys.stderr)
+        with Meter("checking", progress) as meter:
+            report = validate(locate(context, path), progress=meter)
+        reports.append(report)
+        for finding in report.findings:
+            output.say(output.plain(str(finding)), to=sys.stderr)
+    ok = not any(report.findings for report in reports)
+    if as_json:
+        files = [
+            {
+                "path": path,
+                "blocks": report.blocks,
+                "rows": report.rows,
+                "findings": [str(finding) for finding in report.findings],
+            }
+            for path, report in zip(packfiles, reports, strict=True)
+        ]
+        output.say_json({"ok": ok, "files": files})
+    if not ok:
+        raise typer.Exit(1)

@@ -1,0 +1,35 @@
+"""`sdb version`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sdb.cli.output import say_json
+from sdb.version import LINE, VERSION
+
+EXAMPLES = ("sdb version", "sdb version --json")
+
+
+def command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print facts as JSON.")] = False,
+) -> None:
+    """Show the version."""
+    if not as_json:
+        typer.echo(LINE, nl=False)
+        return
+    import platform
+
+    from sdb import _core
+    from sdb.packfile.writer import ALGORITHMS
+
+    say_json(
+        {
+            "version": VERSION,
+            "core": _core.__version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "algorithms": list(ALGORITHMS),
+        }
+    )

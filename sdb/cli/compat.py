@@ -1,0 +1,73 @@
+"""Command lines as people wrote them for the original `sdb`."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, takewhile
+
+LONG_FLAGS = frozenset(
+    {
+        "algorithm",
+        "block-size",
+        "blocks",
+        "constant",
+        "fields",
+        "fmt",
+        "force",
+        "format",
+        "help",
+        "hints",
+        "html",
+        "install-completion",
+        "json",
+        "limit",
+        "on-error",
+        "output",
+        "progress",
+        "quiet",
+        "root",
+        "rows",
+        "show-completion",
+        "since",
+        "threads",
+        "time-field",
+        "timeline",
+        "until",
+        "verbose",
+        "version",
+    }
+)
+"""Every flag that has two dashes here and may have one, as it had there."""
+
+_LONG = re.compile(r"-([a-z][a-z-]+)(=.*)?", re.DOTALL)
+_SHORT_WITH_VALUE = re.compile(r"(-[a-z])=(.*)", re.DOTALL)
+
+
+def rewrite(arguments: list[str]) -> list[str]:
+    """Give long flags their second dash, and let short ones have a value after ``=``.
+
+    Parameters
+    ----------
+    arguments : list of str
+        What follows the name of the program.
+
+    Returns
+    -------
+    list of str
+        The same in today's form. Nothing after ``--`` is touched.
+
+    Examples
+    --------
+    >>> rewrite(["-root=X", "unpack", "-fmt", "json", "-o=out.json", "-j4"])
+    ['--root=X', 'unpack', '--fmt', 'json', '-o', 'out.json', '-j4']
+    """
+    head = list(takewhile(lambda argument: argument != "--", arguments))
+    return [*chain.from_iterable(map(_rewrite, head)), *arguments[len(head) :]]
+
+
+def _rewrite(argument: str) -> list[str]:
+    if (long := _LONG.fullmatch(argument)) and long[1] in LONG_FLAGS:
+        return [f"-{argument}"]
+    if short := _SHORT_WITH_VALUE.fullmatch(argument):
+        return list(short.groups())
+    return [argument]

@@ -1,0 +1,96 @@
+"""The entry point: quick answers, and every way out of the program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import NoReturn
+
+BUG = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+_QUICK = (["--version"], ["-version"], ["version"])
+
+
+def main() -> NoReturn:
+    """Run the command line of this process and exit."""
+    arguments = sys.argv[1:]
+    try:
+        if arguments in _QUICK:
+            code = _version()
+        else:
+            signal.signal(signal.SIGTERM, _terminate)
+            code = run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        code = BROKEN_PIPE
+    except OSError as error:
+        code = _failed(error)
+    if code == BROKEN_PIPE:
+        # What is still buffered has no reader; the interpreter must not try again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and turn whatever happens into an exit code and at most one message.
+
+    Parameters
+    ----------
+    arguments : list of str
+        What follows the name of the program.
+
+    Returns
+    -------
+    int
+        The exit code, see docs/cli.md.
+    """
+    from sdb.cli.app import dispatch
+    from sdb.cli.compat import rewrite
+
+    try:
+        return dispatch(rewrite(arguments))
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except Exception as error:  # noqa: BLE001 - the last place that can turn it into a message
+        return _failed(error)
+
+
+def _version() -> int:
+    from sdb.version import LINE
+
+    sys.stdout.write(LINE)
+    return 0
+
+
+def _terminate(number: int, _frame: object) -> NoReturn:
+    """Leave through the exception handlers, which remove what is unfinished."""
+    sys.exit(128 + number)
+
+
+def _failed(error: Exception) -> int:
+    from sdb.cli.output import complain
+    from sdb.errors import SdbError, from_os
+
+    if os.environ.get("SDB_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, OSError) and not isinstance(error, SdbError):
+        error = from_os(error, "using", os.fsdecode(error.filename or "standard output"))
+    if isinstance(error, SdbError):
+        expected = error.expected and f"expected {error.expected}"
+        complain(error.message, error.hint or expected)
+        return error.exit_code
+    complain(
+        f"this is a bug: {type(error).__name__}: {error}",
+        "run it again with SDB_DEBUG=1 and report what it prints, with the command",
+    )
+    return BUG
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Options that several commands share, and the forms of their values."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+Packfile = Annotated[str, typer.Argument(metavar="PACKFILE", help="A packfile.")]
+Packfiles = Annotated[list[str], typer.Argument(metavar="PACKFILE...", help="One or more.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print facts as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print more of what happens.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace an existing output; binary to a terminal.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", "-j", metavar="N", min=1, help="Threads; one for each processor if not given."
+    ),
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=0, help="At most so many rows.")
+]
+Fields = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME,...", help="Only these top-level fields; may be repeated with commas."
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Only rows from this time on (2021-01-02, @1609556645)."),
+]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="Only rows before this time.")]
+ProgressMode = Annotated[
+    str,
+    typer.Option("--progress", metavar="auto|on|off|json", help="When to show progress, and how."),
+]
+
+_TYPED_NAME = re.compile(r"(.+):(str|int|float|bool|time)", re.DOTALL)
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)")
+_FLOAT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?")
+_TRUTH = {"true": True, "false": False}
+_INT64 = range(-(2**63), 2**64)
+
+
+def locate(context: typer.Context, path: str) -> str:
+    """Give the place of a packfile, which a root may be in front of.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Where ``--root`` is.
+    path : str
+        The path as given.
+
+    Returns
+    -------
+    str
+        The path to open. URLs and absolute paths stand for themselves.
+    """
+    root: str = context.obj or ""
+    return path if not root or "://" in path else os.path.join(root, path)  # noqa: PTH118
+
+
+def names(value: str | None) -> list[str] | None:
+    """Split a list of names at its commas."""
+    return None if value is None else [name for name in value.split(",") if name]
+
+
+def constants(assignments: list[str]) -> dict[str, object]:
+    """Read constants.
+
+    Parameters
+    ----------
+    assignments : list of str
+        Each ``NAME=VALUE``, whose type is that of a literal, or ``NAME:TYPE=VALUE`` with one of
+        the types ``str``, ``int``, ``float``, ``bool`` and ``time``.
+
+    Returns
+    -------
+    dict
+        The values by name.
+
+    Raises
+    ------
+    UsageError
+        Text of another form, or a name that comes twice.
+
+    Examples
+    --------
+    >>> constants(["day=3", "ratio=0.5", "id:str=007", "eu=true"])
+    {'day': 3, 'ratio': 0.5, 'id': '007', 'eu': True}
+    """
+    found: dict[str, object] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals or not name:
+            raise UsageError(
+                f"{assignment!r} is not a constant",
+                hint="constants look like region=eu or id:str=7",
+            )
+        typed = _TYPED_NAME.fullmatch(name)
+        name, kind = typed.groups() if typed else (name, _infer(text))
+        if name in found:
+            raise UsageError(f"the constant {name!r} is given twice")
+        found[name] = _convert(name, kind, text)
+    return found
+
+
+def _infer(text: str) -> str:
+    if text in _TRUTH:
+        return "bool"
+    if _INTEGER.fullmatch(text):
+        return "int" if int(text[:30]) in _INT64 else "str"
+    if _FLOAT.fullmatch(text):
+        return "float"
+    return "time" if _TIME.fullmatch(text) else "str"
+
+
+def _convert(name: str, kind: str, text: str) -> object:
+    try:
+        match kind:
+            case "bool":
+                return _TRUTH[text]
+            case "int":
+                return int(text)
+            case "float":
+                return float(text)
+            case "time":
+                return _moment(text)
+            case _:
+                return text
+    except (ValueError, KeyError, OverflowError):
+        raise UsageError(f"the constant {name!r}: {text!r} is not of type {kind}") from None
+
+
+def _moment(text: str) -> datetime:
+    from sdb import instants
+
+    return instants.from_us(instants.parse(text))

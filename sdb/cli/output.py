@@ -1,0 +1,109 @@
+"""What goes to standard output and standard error, and how."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO, TextIO
+
+_UNLIMITED = 1 << 16
+# Control characters save tab and line feed, overrides of the writing direction, lone surrogates.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """Show control characters as escapes, so that no file name or input can steer a terminal."""
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def say(text: str, *, to: TextIO | None = None) -> None:
+    """Write lines of text, replacing what the encoding of the stream cannot show.
+
+    Parameters
+    ----------
+    text : str
+        The text; a line end is added.
+    to : text file, optional
+        Standard output unless told.
+    """
+    stream = to or sys.stdout
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def complain(message: str, hint: str | None = None) -> None:
+    """Write an error and what to do about it to standard error."""
+    say(plain(f"sdb: {message}"), to=sys.stderr)
+    if hint:
+        say(plain(f"hint: {hint}"), to=sys.stderr)
+
+
+def say_json(value: object) -> None:
+    """Write facts as JSON, in the same form on a terminal and in a pipe."""
+    say(json.dumps(value, indent=2, ensure_ascii=not _is_utf8(sys.stdout)))
+
+
+def binary(*, force: bool = True) -> BinaryIO:
+    """Give standard output for bytes.
+
+    Parameters
+    ----------
+    force : bool
+        Whether a terminal may get them.
+
+    Returns
+    -------
+    BinaryIO
+        The stream.
+
+    Raises
+    ------
+    UsageError
+        It is a terminal and `force` is off.
+    """
+    if not force and sys.stdout.isatty():
+        raise UsageError(
+            "binary data would go to the terminal", hint="-o FILE, a pipe, or --force to insist"
+        )
+    sys.stdout.flush()
+    return sys.stdout.buffer
+
+
+def columns() -> int:
+    """Give the width to draw for: that of the terminal, or no limit when there is none."""
+    if not sys.stdout.isatty():
+        return _UNLIMITED
+    return max(40, shutil.get_terminal_size().columns)
+
+
+def drawing_columns() -> int:
+    """Give the width for pictures, which need one even in a pipe."""
+    return max(40, shutil.get_terminal_size((100, 24)).columns)
+
+
+def in_color() -> bool:
+    """Tell whether standard output shows colors, and the user wants them."""
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
+
+
+def can_draw() -> bool:
+    """Tell whether standard output can show the block characters of pictures."""
+    try:
+        "█▌▐░▒▓│─└┬".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_utf8(stream: TextIO) -> bool:
+    return (stream.encoding or "").lower().replace("-", "") == "utf8"

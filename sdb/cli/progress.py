@@ -1,0 +1,135 @@
+"""Shows how far work is, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Self
+
+from sdb.cli.output import say
+from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import Progress, TaskID
+
+MODES = ("auto", "on", "off", "json")
+_PATIENCE_SECONDS = 0.5
+_PERIODS = {"bar": 0.1, "json": 0.5, "lines": 2.0, "off": 0.0}
+
+
+class Meter:
+    """A context manager that can be called as the progress of a library function.
+
+    Parameters
+    ----------
+    label : str
+        What is going on, in one word.
+    mode : {"auto", "on", "off", "json"}
+        ``auto``: a bar, when standard error is a terminal. ``on``: lines, when it is not. ``json``:
+        one JSON object a line.
+    quiet : bool
+        Whether ``auto`` shall show nothing.
+
+    Raises
+    ------
+    UsageError
+        Another mode.
+    """
+
+    def __init__(self, label: str, mode: str, *, quiet: bool = False) -> None:
+        if mode not in MODES:
+            raise UsageError(f"unknown progress {mode!r}", hint=f"it is one of {', '.join(MODES)}")
+        terminal = sys.stderr.isatty()
+        self._label = label
+        self._form = "json" if mode == "json" else "bar" if terminal else "lines"
+        if mode == "off" or (mode == "auto" and (quiet or not terminal)):
+            self._form = "off"
+        self._start = time.monotonic()
+        self._next = self._start + (0.0 if mode == "json" else _PATIENCE_SECONDS)
+        self._state: tuple[int, int | None] = (0, None)
+        self._bar: tuple[Progress, TaskID] | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return time.monotonic() - self._start
+
+    def __call__(self, consumed_bytes: int, total_bytes: int | None, /) -> None:
+        """Take note, and show it when it is time."""
+        self._state = (consumed_bytes, total_bytes)
+        now = time.monotonic()
+        if self._form != "off" and now >= self._next:
+            self._next = now + _PERIODS[self._form]
+            self._show()
+
+    def _show(self) -> None:
+        if self._form == "bar":
+            self._draw()
+        elif self._form == "json":
+            self._write_json()
+        else:
+            self._write_line()
+
+    def _write_json(self) -> None:
+        import json
+
+        done, total = self._state
+        event = {"event": "progress", "consumed_bytes": done, "total_bytes": total}
+        say(json.dumps(event | {"seconds": round(self.seconds, 3)}), to=sys.stderr)
+
+    def _write_line(self) -> None:
+        done, total = self._state
+        share = f"{100 * done // total}% of {total:,}" if total else f"{done:,}"
+        rate = done / 1e6 / max(self.seconds, 1e-9)
+        say(f"{self._label}: {share} bytes, {rate:.0f} MB/s", to=sys.stderr)
+
+    def _draw(self) -> None:
+        done, total = self._state
+        if self._bar is None:
+            self._bar = _start_bar(self._label)
+        progress, task = self._bar
+        progress.update(task, completed=done, total=total, refresh=True)
+
+    def __enter__(self) -> Self:
+        """Start; nothing is shown yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Remove the bar."""
+        if self._form == "json" and kind is None:
+            self._write_json()
+        if self._bar is not None:
+            self._bar[0].stop()
+
+
+def _start_bar(label: str) -> tuple[Progress, TaskID]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(compact=True),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        transient=True,
+        expand=True,
+    )
+    progress.start()
+    return progress, progress.add_task(label, total=None)

@@ -1,0 +1,267 @@
+"""Whether a packfile is as it must be: every byte is read, every rule of the format checked.
+
+What can be told from the trailer is told when the file is opened. Then each block is decoded and
+its rows are checked, and what they hold is compared with the index: a time at an indexed path that
+the index would not find is a finding, and so are counts and types that differ from the summary.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdb import errors, instants
+from sdb import progress as progress_
+from sdb.packfile.describe import type_names
+from sdb.packfile.reader import Packfile, open_packfile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+
+    from sdb._core import BlockReport
+    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.timeindex import TimeIndex
+    from sdb.progress import Progress
+    from sdb.store.url import Location
+
+MAX_FINDINGS = 1000
+_TEXT = 1 << 8
+_SYMBOL = 1 << 7
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong.
+
+    Attributes
+    ----------
+    text : str
+        What is wrong, without the place.
+    block : int or None
+        The block, counted from 0; None: the file as a whole.
+    chunk : int or None
+        The chunk in that block, counted from 0.
+    row : int or None
+        The row in the file, counted from 0.
+    """
+
+    text: str
+    block: int | None = None
+    chunk: int | None = None
+    row: int | None = None
+
+    def __str__(self) -> str:
+        """Give the line that `validate-file` prints."""
+        if self.block is None:
+            return self.text
+        place = f"block {self.block}"
+        if self.chunk is not None:
+            place += f" chunk {self.chunk}"
+        if self.row is not None:
+            place += f" (row {self.row})"
+        separator = " " if self.text.startswith(("doesn't", "path ")) else ": "
+        return f"{place}{separator}{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of checking a packfile.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    findings : tuple of Finding
+        What is wrong, in the order of the file.
+    dropped : int
+        Number of findings beyond those that are kept.
+    blocks : int
+        Number of blocks that were read.
+    rows : int
+        Number of rows that were read.
+    """
+
+    path: str
+    findings: tuple[Finding, ...]
+    dropped: int
+    blocks: int
+    rows: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
+
+def validate(
+    path: Location,
+    *,
+    threads: int | None = None,
+    max_findings: int = MAX_FINDINGS,
+    progress: Progress | None = None,
+) -> Report:
+    """Check a packfile.
+
+    Parameters
+    ----------
+    path : path or str
+        The file.
+    threads : int, optional
+        How many threads decode; without it one for each processor.
+    max_findings : int
+        How many findings are kept; the others are counted.
+    progress : Progress, optional
+        Called with the compressed bytes that were read, and their total.
+
+    Returns
+    -------
+    Report
+        What is wrong. A damaged file is no exception.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError, UnsupportedError
+        The file cannot be opened, or this build cannot decode it.
+
+    Examples
+    --------
+    >>> sdb.validate("events.zion").ok                  # doctest: +SKIP
+    True
+    """
+    try:
+        pack = open_packfile(path)
+    except errors.CorruptError as error:
+        return Report(errors.text_of(path), (Finding(str(error)),), 0, 0, 0)
+    with pack:
+        check = _Check(pack, max_findings)
+        check.trailer()
+        done = 0
+        workers = threads or os.cpu_count() or 1
+        for number, read_bytes, report in _reports(pack, workers, max_findings):
+            check.block(number, report)
+            done += read_bytes
+            (progress or progress_.silent)(done, pack.trailer.offset)
+        check.summary()
+        return Report(pack.path, tuple(check.findings), check.dropped, len(pack.blocks), check.rows)
+
+
+def _reports(
+    pack: Packfile, workers: int, max_findings: int
+) -> Iterator[tuple[int, int, BlockReport]]:
+    """Decode the blocks on several threads and give what they hold, in order."""
+    from sdb import _core
+
+    trailer = pack.trailer
+    paths = [list(path) for path in trailer.sparse.indices | trailer.sparse.distrusted]
+    running: deque[tuple[int, int, Future[BlockReport]]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for number in range(len(pack.blocks)):
+                if len(running) > workers:
+                    at, size, future = running.popleft()
+                    yield at, size, future.result()
+                block = pack.read_block(number)
+                future = pool.submit(
+                    _core.verify_block,
+                    block,
+                    trailer.algorithm,
+                    trailer.align_bytes,
+                    paths,
+                    trailer.sparse.constants,
+                    max_findings,
+                )
+                running.append((number, len(block), future))
+            while running:
+                at, size, future = running.popleft()
+                yield at, size, future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Check:
+    """Collects what is wrong with one file."""
+
+    def __init__(self, pack: Packfile, max_findings: int) -> None:
+        self.findings: list[Finding] = []
+        self.dropped = 0
+        self.rows = 0
+        self._pack = pack
+        self._sparse = pack.trailer.sparse
+        self._max = max_findings
+        self._types: dict[Path, int] = {}
+
+    def find(self, finding: Finding) -> None:
+        if len(self.findings) < self._max:
+            self.findings.append(finding)
+        else:
+            self.dropped += 1
+
+    def trailer(self) -> None:
+        """Report what a reader forgives."""
+        for path, index in self._sparse.distrusted.items():
+            self.find(
+                Finding(
+                    f"path [{' '.join(path)}]: the index was damaged by an append and is not used: "
+                    f"its min offsets are {', '.join(str(offset) for _, offset in index.min[:8])}"
+                )
+            )
+        if list(self._sparse.indices) != sorted(self._sparse.indices):
+            self.find(Finding("trailer: the time indexes are not sorted by path"))
+
+    def block(self, number: int, report: BlockReport) -> None:
+        """Report on one block, and compare it with the index."""
+        for chunk, row, text in report.findings:
+            self.find(Finding(text, number, chunk, None if row is None else self.rows + row))
+        self.dropped += report.dropped
+        promised = self._pack.blocks[number].chunks
+        if report.chunks != promised and not report.findings:
+            text = f"has {report.chunks} chunks; trailer has {promised}"
+            self.find(Finding(text, number))
+        for path, index in (self._sparse.indices | self._sparse.distrusted).items():
+            for chunk, ranges in enumerate(report.chunk_ranges):
+                if path in ranges:
+                    lo_us, hi_us, _ = ranges[path]
+                    self._times(number, chunk, path, index, lo_us, hi_us)
+        summary = self._sparse.summary
+        if summary is not None and summary.rows[number] != report.rows and not report.findings:
+            text = f"has {report.rows} rows; the summary has {summary.rows[number]}"
+            self.find(Finding(text, number))
+        for path, mask in report.types.items():
+            self._types[path] = self._types.get(path, 0) | mask
+        self.rows += report.rows
+
+    def _times(
+        self, block: int, chunk: int, path: Path, index: TimeIndex, lo_us: int, hi_us: int
+    ) -> None:
+        """Both answers of an index grow with the time, so the ends of a range tell it all."""
+        name = f"path [{' '.join(path)}]"
+        if (start := index.start(hi_us)) > block:
+            text = f"{name} time {instants.finding_text(hi_us)}: sparse Start()={start}"
+            self.find(Finding(text, block, chunk))
+        if (end := index.end(lo_us)) <= block:
+            text = f"{name} time {instants.finding_text(lo_us)}: sparse End()={end}"
+            self.find(Finding(text, block, chunk))
+
+    def summary(self) -> None:
+        """Compare the types that occur with those that the summary lists."""
+        summary = self._sparse.summary
+        if summary is None:
+            return
+        for path, mask in sorted(self._types.items()):
+            listed = summary.types.get(path)
+            if listed is None and not summary.complete:
+                continue
+            missing = _as_text(mask) & ~_as_text(listed or 0)
+            if missing:
+                kinds = ", ".join(type_names(missing))
+                text = f"path [{' '.join(path)}]: {kinds} occurs; the summary does not list it"
+                self.find(Finding(text))
+
+
+def _as_text(mask: int) -> int:
+    """Count symbols as strings: they mean the same."""
+    return mask & ~_SYMBOL | (_TEXT if mask & _SYMBOL else 0)

@@ -1,0 +1,1 @@
+"""Pictures and tables, made from plain dataclasses; nothing here reads files or prints."""

@@ -1,0 +1,155 @@
+"""A page about packfiles that needs nothing but itself."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from sdb import sizes
+from sdb.packfile.describe import plain, type_names
+from sdb.view.style import CSS
+from sdb.view.svg import timeline
+from sdb.view.tables import block_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sdb.packfile.describe import Description, FileDescription
+
+MOST_ROWS = 500
+"""So many rows of a table are shown; of a longer one the first and the last half of them."""
+
+_NUMBER_COLUMNS = 6
+
+
+def page(description: Description) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    description : Description
+        The files to show.
+
+    Returns
+    -------
+    str
+        HTML: no scripts, nothing from elsewhere, light or dark as the reader's system is.
+    """
+    names = [file.path for file in description.files]
+    title = names[0] if len(names) == 1 else f"{len(names)} packfiles"
+    body = "".join(map(_section, description.files))
+    if len(names) != 1:
+        body = _totals(description) + body
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy"'
+        " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{_text(title)} - sdb</title>\n<style>{CSS}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}</main>\n"
+        "<footer>Written by sdb describe-file. Times are UTC.</footer>\n</body>\n</html>\n"
+    )
+
+
+def _text(value: object) -> str:
+    """Escape text, and replace what HTML does not allow in a document."""
+    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in str(value))
+    return escape(shown)
+
+
+def _section(file: FileDescription) -> str:
+    parts = [f"<h1>{_text(file.path)}</h1>\n", _facts(_file_facts(file))]
+    blocks = file.blocks()
+    indexes = [index for index in file.indexes if index.trusted]
+    if indexes:
+        parts.append("<h2>Where in time the blocks lie</h2>\n")
+    parts += [timeline(index, blocks) for index in indexes]
+    parts += [
+        f'<p class="note">The index of {_text(index.name)} was damaged by an old writer and is not '
+        "used.</p>\n"
+        for index in file.indexes
+        if not index.trusted
+    ]
+    if blocks:
+        head, rows = block_cells(file)
+        parts.append(_table("Blocks", head, rows, numbers=_NUMBER_COLUMNS))
+    constants = file.trailer.sparse.constants.items()
+    if constants:
+        cells = [[name, str(plain(value))] for name, value in constants]
+        parts.append(_table("Constants", ["field", "value"], cells))
+    if summary := file.trailer.sparse.summary:
+        cells = [
+            [".".join(path), ", ".join(type_names(mask))] for path, mask in summary.types.items()
+        ]
+        caption = "Fields" if summary.complete else "Fields (there are more)"
+        parts.append(_table(caption, ["path", "types"], cells))
+    return f"<section>\n{''.join(parts)}</section>\n"
+
+
+def _file_facts(file: FileDescription) -> list[tuple[str, str]]:
+    trailer = file.trailer
+    facts = [
+        ("size", sizes.human(file.size_bytes)),
+        ("decompressed", sizes.human(file.decompressed_bytes)),
+        ("ratio", f"{sizes.ratio(file.decompressed_bytes, file.size_bytes)}x"),
+        ("rows", "not counted" if file.rows is None else f"{file.rows:,}"),
+        ("blocks", f"{len(trailer.blocks):,}"),
+        ("chunks", f"{trailer.chunks:,} of {sizes.human(trailer.align_bytes)}"),
+        ("algorithm", trailer.algorithm),
+    ]
+    if file.etag:
+        facts.append(("etag", file.etag))
+    return facts
+
+
+def _totals(description: Description) -> str:
+    ratio = sizes.ratio(description.decompressed_bytes, description.size_bytes)
+    return "<h1>All files</h1>\n" + _facts(
+        [
+            ("files", f"{len(description.files):,}"),
+            ("size", sizes.human(description.size_bytes)),
+            ("decompressed", sizes.human(description.decompressed_bytes)),
+            ("ratio", f"{ratio}x"),
+            ("rows", "not counted" if description.rows is None else f"{description.rows:,}"),
+            ("blocks", f"{description.block_count:,}"),
+        ]
+    )
+
+
+def _facts(facts: Iterable[tuple[str, str]]) -> str:
+    items = "".join(
+        f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>\n" for name, value in facts
+    )
+    return f'<dl class="facts">\n{items}</dl>\n'
+
+
+def _table(caption: str, head: Sequence[str], rows: list[list[str]], *, numbers: int = 0) -> str:
+    """Write a table in a part of the page that folds; the first columns may hold numbers."""
+    left_out = len(rows) - MOST_ROWS
+    half = MOST_ROWS // 2
+    shown = rows if left_out <= 0 else [*rows[:half], *rows[-half:]]
+    written = [_row(cells, numbers) for cells in shown]
+    if left_out > 0:
+        gap = f'<tr><td colspan="{len(head)}" class="gap">{left_out:,} rows left out</td></tr>\n'
+        written.insert(half, gap)
+    names = "".join(
+        f'<th scope="col"{_number(at, numbers)}>{_text(name)}</th>' for at, name in enumerate(head)
+    )
+    summary = f"<summary><h2>{caption}</h2> <span>{len(rows):,}</span></summary>"
+    return (
+        f'<details open>{summary}\n<div class="wide" tabindex="0" role="region" '
+        f'aria-label="{caption}">\n<table>\n<thead><tr>{names}</tr></thead>\n'
+        f"<tbody>\n{''.join(written)}</tbody>\n</table>\n</div></details>\n"
+    )
+
+
+def _row(cells: Sequence[str], numbers: int) -> str:
+    first, *rest = cells
+    out = f'<th scope="row"{_number(0, numbers)}>{_text(first)}</th>' + "".join(
+        f"<td{_number(at, numbers)}>{_text(cell)}</td>" for at, cell in enumerate(rest, 1)
+    )
+    return f"<tr>{out}</tr>\n"
+
+
+def _number(column: int, numbers: int) -> str:
+    return ' class="n"' if column < numbers else ""
