@@ -1,10 +1,14 @@
 # What the Rust module offers: bytes in, bytes out. Alphabetical.
 # ruff: noqa: A002
 
-from collections.abc import Iterator
-from typing import Any, final
+from typing import Any, Self, TypeAlias, final
 
 __version__: str
+
+# Path of a timestamp, first microsecond, and the one after the last.
+_TimeFilter: TypeAlias = tuple[list[str], int | None, int | None]
+# First and last microsecond, and number of timestamps, for each path.
+_Ranges: TypeAlias = dict[tuple[str, ...], tuple[int, int, int]]
 
 def ion_dumps(value: object, /) -> bytes: ...
 def ion_loads(data: bytes, /) -> object: ...
@@ -13,7 +17,7 @@ def rows(
     algorithm: str,
     align: int,
     fields: list[str] | None = None,
-    time_filter: tuple[list[str], int | None, int | None] | None = None,
+    time_filter: _TimeFilter | None = None,
 ) -> RowIterator: ...
 def verify_block(
     block: bytes,
@@ -27,7 +31,7 @@ def verify_block(
 @final
 class BlockReport:
     @property
-    def chunk_ranges(self) -> list[dict[tuple[str, ...], tuple[int, int, int]]]: ...
+    def chunk_ranges(self) -> list[_Ranges]: ...
     @property
     def chunks(self) -> int: ...
     @property
@@ -37,25 +41,26 @@ class BlockReport:
     @property
     def findings(self) -> list[tuple[int, int | None, str]]: ...
     @property
-    def ranges(self) -> dict[tuple[str, ...], tuple[int, int, int]]: ...
+    def ranges(self) -> _Ranges: ...
     @property
     def rows(self) -> int: ...
     @property
     def types(self) -> dict[tuple[str, ...], int]: ...
 
+@final
 class Packer:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         algorithm: str,
-        align: int = ...,
-        block_bytes: int = ...,
+        align: int = 1048576,
+        block_bytes: int = 52428800,
         threads: int = 0,
         level: int = 3,
         constants: bytes | None = None,
         skip_errors: bool = False,
         part_bytes: int = ...,
-    ) -> None: ...
+    ) -> Self: ...
     def begin(self, name: str, format: str, compression: str, hints: bytes | None) -> None: ...
     def feed(self, data: bytes) -> None: ...
     def end(self) -> None: ...
@@ -70,9 +75,7 @@ class Packer:
     @property
     def rows(self) -> int: ...
     @property
-    def runs(
-        self,
-    ) -> list[tuple[int, int, int, dict[tuple[str, ...], tuple[int, int, int]], bool]]: ...
+    def runs(self) -> list[tuple[int, int, int, _Ranges, bool]]: ...
     @property
     def text_bytes(self) -> int: ...
     @property
@@ -80,27 +83,29 @@ class Packer:
 
 @final
 class RowIterator:
-    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+    def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...
 
 @final
 class Unpacker:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         algorithm: str,
         align: int,
         *,
         threads: int = 0,
         format: str = "json",
         fields: list[str] | None = None,
-        time_filter: tuple[list[str], int | None, int | None] | None = None,
+        time_filter: _TimeFilter | None = None,
         limit: int | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def feed(self, block: bytes, chunks: int | None = None) -> None: ...
     def take(self, *, wait: bool = False) -> list[bytes]: ...
     def finish(self) -> list[bytes]: ...
     @property
     def done(self) -> bool: ...
+    @property
+    def failed_block(self) -> int | None: ...
     @property
     def queued(self) -> int: ...
     @property

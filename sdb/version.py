@@ -3,3 +3,4 @@
 from __future__ import annotations
 
 VERSION = "0.1.0"
+LINE = f"sdb {VERSION}\n"

@@ -1,4 +1,5 @@
 """The commands, each imported only when it runs."""
+# ruff: noqa: ANN401 - the type of commands is private to typer
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from sdb.cli.main import show_version
+from sdb.cli.main import BROKEN_PIPE
 from sdb.cli.output import complain
+from sdb.version import LINE
 
 COMMANDS = ("pack", "unpack", "head", "describe-file", "validate-file", "version")
 
@@ -47,6 +49,12 @@ class _Group(TyperGroup):
         super().__init__(**settings)
         self.commands = _Commands()
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise typer.Exit(BROKEN_PIPE) from None
+
 
 def _build(name: str) -> Any:
     module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
@@ -63,7 +71,7 @@ def _build(name: str) -> Any:
 
 def _print_version(value: bool) -> None:
     if value:
-        show_version()
+        typer.echo(LINE, nl=False)
         raise typer.Exit
 
 

@@ -7,12 +7,14 @@ from itertools import chain, takewhile
 
 LONG_FLAGS = frozenset(
     {
+        "algorithm",
         "block-size",
         "blocks",
         "constant",
         "fields",
         "fmt",
         "force",
+        "format",
         "help",
         "hints",
         "html",
@@ -24,8 +26,10 @@ LONG_FLAGS = frozenset(
         "progress",
         "quiet",
         "root",
+        "rows",
         "show-completion",
         "since",
+        "threads",
         "time-field",
         "timeline",
         "until",

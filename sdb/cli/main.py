@@ -18,7 +18,7 @@ def main() -> NoReturn:
     arguments = sys.argv[1:]
     try:
         if arguments in _QUICK:
-            code = show_version()
+            code = _version()
         else:
             signal.signal(signal.SIGTERM, _terminate)
             code = run(arguments)
@@ -59,11 +59,10 @@ def run(arguments: list[str]) -> int:
         return _failed(error)
 
 
-def show_version() -> int:
-    """Print one line with the name and the version."""
-    from sdb.version import VERSION
+def _version() -> int:
+    from sdb.version import LINE
 
-    sys.stdout.write(f"sdb {VERSION}\n")
+    sys.stdout.write(LINE)
     return 0
 
 
@@ -83,7 +82,8 @@ def _failed(error: Exception) -> int:
     if isinstance(error, OSError) and not isinstance(error, SdbError):
         error = from_os(error, "using", os.fsdecode(error.filename or "standard output"))
     if isinstance(error, SdbError):
-        complain(error.message, error.hint)
+        expected = error.expected and f"expected {error.expected}"
+        complain(error.message, error.hint or expected)
         return error.exit_code
     complain(
         f"this is a bug: {type(error).__name__}: {error}",

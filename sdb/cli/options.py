@@ -23,26 +23,32 @@ Force = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("-j", metavar="N", min=1, help="Threads; one for each processor if not given."),
+    typer.Option(
+        "--threads", "-j", metavar="N", min=1, help="Threads; one for each processor if not given."
+    ),
 ]
 Limit = Annotated[
     int | None, typer.Option("--limit", metavar="N", min=0, help="At most so many rows.")
 ]
 Fields = Annotated[
     str | None,
-    typer.Option(metavar="NAME,...", help="Only these top-level fields; may be repeated with commas."),
+    typer.Option(
+        metavar="NAME,...", help="Only these top-level fields; may be repeated with commas."
+    ),
 ]
 Since = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Only rows from this time on (2021-01-02, @1609556645).")
+    str | None,
+    typer.Option(metavar="TIME", help="Only rows from this time on (2021-01-02, @1609556645)."),
 ]
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="Only rows before this time.")]
 ProgressMode = Annotated[
-    str, typer.Option("--progress", metavar="auto|on|off|json", help="When to show progress, and how.")
+    str,
+    typer.Option("--progress", metavar="auto|on|off|json", help="When to show progress, and how."),
 ]
 
 _TYPED_NAME = re.compile(r"(.+):(str|int|float|bool|time)", re.DOTALL)
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
-_FLOAT = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
+_FLOAT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?")
 _TRUTH = {"true": True, "false": False}
 _INT64 = range(-(2**63), 2**64)
@@ -101,7 +107,8 @@ def constants(assignments: list[str]) -> dict[str, object]:
         name, equals, text = assignment.partition("=")
         if not equals or not name:
             raise UsageError(
-                f"{assignment!r} is not a constant", hint="constants look like region=eu or id:str=7"
+                f"{assignment!r} is not a constant",
+                hint="constants look like region=eu or id:str=7",
             )
         typed = _TYPED_NAME.fullmatch(name)
         name, kind = typed.groups() if typed else (name, _infer(text))

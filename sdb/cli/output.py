@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
 _UNLIMITED = 1 << 16
+# Control characters save tab and line feed, overrides of the writing direction, lone surrogates.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(text: str) -> str:
     """Show control characters as escapes, so that no file name or input can steer a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def say(text: str, *, to: TextIO | None = None) -> None:

@@ -131,26 +131,16 @@ class FileDescription:
 
     def blocks(self) -> list[BlockDescription]:
         """Describe each block."""
-        trailer = self.trailer
-        summary = trailer.sparse.summary
-        described = []
-        for number, block in enumerate(trailer.blocks):
-            start, stop = trailer.block_range(number)
-            times = {
-                path: index.known_range(number) for path, index in trailer.sparse.indices.items()
-            }
-            described.append(
-                BlockDescription(
-                    number,
-                    start,
-                    stop - start,
-                    block.chunks << trailer.block_shift,
-                    block.chunks,
-                    summary.rows[number] if summary else None,
-                    times,
-                )
-            )
-        return described
+        return [self._block(number) for number in range(len(self.trailer.blocks))]
+
+    def _block(self, number: int) -> BlockDescription:
+        trailer, sparse = self.trailer, self.trailer.sparse
+        start, stop = trailer.block_range(number)
+        chunks = trailer.blocks[number].chunks
+        rows = sparse.summary.rows[number] if sparse.summary else None
+        times = {path: index.known_range(number) for path, index in sparse.indices.items()}
+        size = chunks << trailer.block_shift
+        return BlockDescription(number, start, stop - start, size, chunks, rows, times)
 
 
 @dataclass(frozen=True, slots=True)

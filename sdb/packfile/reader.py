@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -241,16 +242,13 @@ class Packfile:
         pyarrow.Table
             The rows.
         """
-        from sdb.packfile import arrow
-
+        arrow = import_module("sdb.packfile.arrow")
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
         return arrow.table(self, selection, fields=fields, limit=limit)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand all rows to any library that speaks the Arrow C stream interface."""
-        from sdb.packfile import arrow
-
-        stream = arrow.stream(self, self.select())
+        stream = import_module("sdb.packfile.arrow").stream(self, self.select())
         return stream.__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import ExitStack
+from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO
 
 from sdb import progress as progress_
@@ -93,8 +94,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
         meter = _Meter(jobs, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
-            from sdb.packfile import arrow
-
+            arrow = import_module("sdb.packfile.arrow")
             arrow.write(jobs, output, fmt=fmt, fields=fields, limit=limit, meter=meter.add)
         else:
             _Writer(output, fmt, fields, limit, threads or 0, meter).write(jobs)

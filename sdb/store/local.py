@@ -7,7 +7,6 @@ import contextlib
 import errno
 import io
 import os
-import secrets
 import stat
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -146,7 +145,7 @@ class _Draft:
     def __init__(self, path: str, target: str) -> None:
         folder, self._name = os.path.split(target)
         self._path = path
-        self._hidden = f".{self._name[:_NAME_LENGTH]}.{secrets.token_hex(6)}.tmp"
+        self._hidden = f".{self._name[:_NAME_LENGTH]}.{os.urandom(6).hex()}.tmp"
         self._folder = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
         self._is_hidden = False
         try:

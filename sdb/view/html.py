@@ -45,9 +45,9 @@ def page(description: Description) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta http-equiv="Content-Security-Policy"'
         " content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{_text(title)} – sdb</title>\n<style>{CSS}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}</main>\n<footer>Written by sdb describe-file. Times are UTC.</footer>"
-        "\n</body>\n</html>\n"
+        f"<title>{_text(title)} - sdb</title>\n<style>{CSS}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}</main>\n"
+        "<footer>Written by sdb describe-file. Times are UTC.</footer>\n</body>\n</html>\n"
     )
 
 

@@ -92,9 +92,9 @@ def _parse(tokens: list[str]) -> _Node:
 
 
 def _render(node: _Node, columns: int, depth: int, after: int, *, color: bool) -> Iterator[str]:
-    yield _paint(node.key[:-2], _KEY, color) + ": " if node.key else ""
+    yield _paint(node.key[:-2], _KEY, color=color) + ": " if node.key else ""
     if node.items is None:
-        yield _paint(node.text, _style(node.text), color)
+        yield _paint(node.text, _style(node.text), color=color)
         return
     yield node.text
     broken = bool(node.items) and len(_INDENT) * depth + node.size + after > columns
@@ -102,9 +102,7 @@ def _render(node: _Node, columns: int, depth: int, after: int, *, color: bool) -
         last = at + 1 == len(node.items)
         if broken:
             yield "\n" + _INDENT * (depth + 1)
-        yield from _render(
-            item, columns if broken else 1 << 62, depth + 1, not last, color=color
-        )
+        yield from _render(item, columns if broken else 1 << 62, depth + 1, not last, color=color)
         if not last:
             yield "," if broken else ", "
     if broken:
@@ -118,5 +116,5 @@ def _style(text: str) -> str:
     return _WORD if text in {"null", "true", "false"} else _NUMBER
 
 
-def _paint(text: str, style: str, color: bool) -> str:
+def _paint(text: str, style: str, *, color: bool) -> str:
     return f"{style}{text}{_RESET}" if color else text

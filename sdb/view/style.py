@@ -4,9 +4,11 @@ from __future__ import annotations
 
 CSS = """
 :root { color-scheme: light dark;
-  --paper: #fbfbf9; --card: #ffffff; --ink: #1d2226; --soft: #5b656d; --line: #dde1e0; --bar: #0f766e; }
+  --paper: #fbfbf9; --card: #ffffff; --ink: #1d2226; --soft: #5b656d; --line: #dde1e0;
+  --bar: #0f766e; }
 @media (prefers-color-scheme: dark) { :root {
-  --paper: #14181b; --card: #1c2226; --ink: #e6eaec; --soft: #9aa6ae; --line: #333c42; --bar: #2fb5a8; } }
+  --paper: #14181b; --card: #1c2226; --ink: #e6eaec; --soft: #9aa6ae; --line: #333c42;
+  --bar: #2fb5a8; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); line-height: 1.45;
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -19,7 +21,8 @@ h2 { font-size: 1.05rem; margin: 1.75rem 0 .6rem; }
 .facts div { background: var(--card); border: 1px solid var(--line); border-radius: .5rem;
   padding: .5rem .85rem; max-width: 100%; }
 .facts dt { color: var(--soft); font-size: .8rem; overflow-wrap: anywhere; }
-.facts dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.facts dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums;
+  overflow-wrap: anywhere; }
 figure { margin: 0 0 1.25rem; background: var(--card); border: 1px solid var(--line);
   border-radius: .5rem; padding: .8rem 1rem .4rem; }
 figcaption { font-size: .9rem; margin-bottom: .4rem; overflow-wrap: anywhere; }

@@ -78,9 +78,8 @@ def _grid(span: Span, left: int, height: int) -> str:
 def _line(row: Line, span: Span, left: int, top: int) -> str:
     bars = _merged(row.spans)
     share = max(0.15, min(1.0, len(row.spans) / (row.stop - row.start)))
-    label = (
-        f'<text x="{left - 8}" y="{top + 11}" text-anchor="end" aria-hidden="true">{row.label}</text>'
-    )
+    place = f'x="{left - 8}" y="{top + 11}"'
+    label = f'<text {place} text-anchor="end" aria-hidden="true">{row.label}</text>'
     drawn = []
     for lo, hi in bars:
         x = _place(lo, span, left)
@@ -90,9 +89,7 @@ def _line(row: Line, span: Span, left: int, top: int) -> str:
             f'height="{_BAR_HEIGHT}" rx="2" fill-opacity="{share:.2f}"/>'
         )
     what = "block" if row.stop - row.start == 1 else "blocks"
-    times = (
-        f"{instants.text(bars[0][0])} to {instants.text(bars[-1][1])}" if bars else "no times"
-    )
+    times = f"{instants.text(bars[0][0])} to {instants.text(bars[-1][1])}" if bars else "no times"
     return f"<g><title>{what} {row.label}: {times}</title>{label}{''.join(drawn)}</g>\n"
 
 

@@ -33,10 +33,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int) -
     """
     widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
     shown = 1
-    while (
-        shown < len(widths)
-        and sum(widths[: shown + 1]) + len(_GAP) * shown <= columns
-    ):
+    while shown < len(widths) and sum(widths[: shown + 1]) + len(_GAP) * shown <= columns:
         shown += 1
     out = [
         _GAP.join(cell.rjust(width) for cell, width in zip(row, widths[:shown], strict=False))

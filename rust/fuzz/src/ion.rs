@@ -3,8 +3,8 @@
 use super::rows;
 use zion::Result;
 use zion::ion::SymbolTable;
-use zion::ion::value::{dumps, loads};
 use zion::ion::timestamp::{self, Civil};
+use zion::ion::value::{dumps, loads};
 
 /// Applies the table at the start of `data`, then walks through the values after it.
 pub fn check(data: &[u8]) -> Result<()> {

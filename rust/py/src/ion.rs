@@ -24,7 +24,7 @@ pub fn ion_dumps<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>
 #[pyo3(signature = (data, /))]
 pub fn ion_loads<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let tree = py.detach(|| value::loads(data)).map_err(to_py)?;
-    Builder { types: Types::import(py)?, names: HashMap::new(), symbols: HashMap::new() }.to_python(&tree)
+    Builder { types: Types::import(py)?, names: HashMap::new(), symbols: HashMap::new() }.build(&tree)
 }
 
 /// What Python has to say about Ion values that are no builtins.
@@ -106,7 +106,7 @@ impl<'py> Builder<'py> {
         Ok(symbol)
     }
 
-    fn to_python(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    fn build(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
         let py = self.types.py;
         Ok(match value {
             Value::Null => py.None().into_bound(py),
@@ -120,14 +120,14 @@ impl<'py> Builder<'py> {
             Value::List(items) => {
                 let list = PyList::empty(py);
                 for item in items {
-                    list.append(self.to_python(item)?)?;
+                    list.append(self.build(item)?)?;
                 }
                 list.into_any()
             }
             Value::Struct(fields) => {
                 let dict = PyDict::new(py);
                 for (name, value) in fields {
-                    dict.set_item(self.name(name), self.to_python(value)?)?;
+                    dict.set_item(self.name(name), self.build(value)?)?;
                 }
                 dict.into_any()
             }

@@ -14,6 +14,8 @@ const KEY: &[u8] = b"\"Records\":";
 #[derive(Debug, Default)]
 pub struct Unwrapper {
     state: State,
+    /// Whether only white space may follow the wrapper.
+    strict: bool,
     /// Bytes seen so far.
     position: u64,
     /// Bytes before the records.
@@ -50,11 +52,16 @@ struct Nesting {
 }
 
 impl Unwrapper {
+    /// Refuses text behind the wrapper, for inputs that were only taken for such a file.
+    pub fn strict() -> Self {
+        Self { strict: true, ..Self::default() }
+    }
+
     /// Takes the next bytes of a file; gives the part of them that belongs to the records.
     pub fn feed(&mut self, data: &[u8]) -> Result<Range<usize>> {
         let mut range = 0..0;
         let mut at = 0;
-        while at < data.len() && self.state != State::Done {
+        while at < data.len() && (self.strict || self.state != State::Done) {
             if let State::Records(nesting) = &mut self.state {
                 let end = nesting.follow(data, at);
                 range = at..end.unwrap_or(data.len());
@@ -127,7 +134,8 @@ fn wanted(state: State) -> &'static str {
         State::Start => "the '{' of a CloudTrail file",
         State::Key(_) => "\"Records\": as the first field of a CloudTrail file",
         State::Value => "the list of the records",
-        State::Records(_) | State::End | State::Done => "the last '}' of a CloudTrail file",
+        State::Records(_) | State::End => "the last '}' of a CloudTrail file",
+        State::Done => "the end of the CloudTrail file",
     }
 }
 
@@ -208,6 +216,9 @@ mod tests {
         ] {
             assert!(records(text.as_bytes(), 3).is_err(), "{text}");
         }
+        let twice = br#"{"Records":[]} {"Records":[]}"#;
+        assert!(Unwrapper::default().feed(twice).is_ok());
+        assert!(Unwrapper::strict().feed(twice).is_err());
         let mut unwrapper = Unwrapper::default();
         assert_eq!(unwrapper.feed(b"\n{\n").unwrap_or_default(), 0..0);
         let error = unwrapper.feed(b" \"Other\"").err();

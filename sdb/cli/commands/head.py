@@ -17,7 +17,9 @@ EXAMPLES = ("sdb head events.zion", "sdb head -n 3 --fields id,type events.zion"
 def command(
     context: typer.Context,
     packfile: Packfile,
-    rows: Annotated[int, typer.Option("-n", metavar="N", min=0, help="How many rows.")] = 10,
+    rows: Annotated[
+        int, typer.Option("--rows", "-n", metavar="N", min=0, help="How many rows.")
+    ] = 10,
     fields: Fields = None,
     since: Since = None,
     until: Until = None,
@@ -48,5 +50,5 @@ def command(
         from sdb.view.rows import layout
 
         width, color = output.columns(), output.in_color()
-        for line in target.getvalue().decode().splitlines():
-            output.say(layout(line, columns=width, color=color))
+        for line in target.getvalue().decode().split("\n")[:-1]:
+            output.say(layout(output.plain(line), columns=width, color=color))

@@ -42,13 +42,14 @@ _SUFFIXES = {
 }
 
 
-def command(  # noqa: PLR0913 - the options of the command
+def command(
     context: typer.Context,
     packfiles: Packfiles,
     fmt: Annotated[
         str | None,
         typer.Option(
-            metavar="json|ion|arrow|parquet", help="Format; if not given, by the output's suffix or ion."
+            metavar="json|ion|arrow|parquet",
+            help="Format; if not given, by the output's suffix or ion.",
         ),
     ] = None,
     target: Annotated[

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from sdb.cli.main import show_version
 from sdb.cli.output import say_json
+from sdb.version import LINE, VERSION
 
 EXAMPLES = ("sdb version", "sdb version --json")
 
@@ -17,13 +17,12 @@ def command(
 ) -> None:
     """Show the version."""
     if not as_json:
-        show_version()
+        typer.echo(LINE, nl=False)
         return
     import platform
 
     from sdb import _core
-    from sdb.packfile.trailer import ALGORITHMS
-    from sdb.version import VERSION
+    from sdb.packfile.writer import ALGORITHMS
 
     say_json(
         {
@@ -31,6 +30,6 @@ def command(
             "core": _core.__version__,
             "python": platform.python_version(),
             "platform": platform.platform(),
-            "algorithms": sorted(ALGORITHMS),
+            "algorithms": list(ALGORITHMS),
         }
     )

@@ -17,7 +17,10 @@ pub enum Format {
     /// Records and arrays of records.
     Json(Option<Arc<Hints>>),
     /// The records of a `CloudTrail` file.
-    CloudTrail,
+    CloudTrail {
+        /// Whether the file must end behind them.
+        strict: bool,
+    },
     /// CSV or TSV.
     Xsv(Arc<Xsv>),
     /// Binary Ion.
@@ -31,9 +34,12 @@ impl Format {
             ("json", _) => Ok(Self::Json(hints.map(Hints::parse).transpose()?.map(Arc::new))),
             ("csv", _) => Ok(Self::Xsv(Xsv::new(Kind::Csv, hints)?)),
             ("tsv", _) => Ok(Self::Xsv(Xsv::new(Kind::Tsv, hints)?)),
-            ("cloudtrail", None) => Ok(Self::CloudTrail),
-            ("ion", None) => Ok(Self::Ion(IonInput::new())),
-            ("cloudtrail" | "ion", Some(_)) => {
+            ("cloudtrail", None) => Ok(Self::CloudTrail { strict: false }),
+            ("cloudtrail-strict", None) => Ok(Self::CloudTrail { strict: true }),
+            ("ion", None) => Ok(Self::Ion(IonInput::new(1))),
+            // Rows of a packfile or a Parquet file: indexed as those of JSON text.
+            ("rows", None) => Ok(Self::Ion(IonInput::new(2))),
+            ("cloudtrail" | "cloudtrail-strict" | "ion" | "rows", Some(_)) => {
                 Err(Error::argument(format!("hints do not apply to the format \"{name}\"")))
             }
             (other, _) => Err(Error::argument(format!("unknown format \"{other}\""))),
@@ -42,7 +48,11 @@ impl Format {
 
     /// What takes the records out of their wrapper, where there is one.
     pub(super) fn unwrapper(&self) -> Option<Unwrapper> {
-        matches!(self, Self::CloudTrail).then(Unwrapper::default)
+        match self {
+            Self::CloudTrail { strict: true } => Some(Unwrapper::strict()),
+            Self::CloudTrail { strict: false } => Some(Unwrapper::default()),
+            _ => None,
+        }
     }
 }
 
@@ -61,7 +71,7 @@ impl Input {
         match &self.format {
             Format::Json(hints) => Box::new(JsonParser::new(constants, hints.clone(), self.on_error)),
             // Its records are not on lines of their own, so that none can be passed over.
-            Format::CloudTrail => Box::new(JsonParser::new(constants, None, OnError::Fail)),
+            Format::CloudTrail { .. } => Box::new(JsonParser::new(constants, None, OnError::Fail)),
             Format::Xsv(xsv) => Box::new(xsv.parser(constants, self.on_error)),
             Format::Ion(ion) => Box::new(ion.parser(constants, self.on_error)),
         }
@@ -69,7 +79,9 @@ impl Input {
 
     pub fn splitter(&self) -> Box<dyn Splitter> {
         match (&self.format, self.on_error) {
-            (Format::Json(_), OnError::Fail) | (Format::CloudTrail, _) => Box::<JsonSplitter>::default(),
+            (Format::Json(_), OnError::Fail) | (Format::CloudTrail { .. }, _) => {
+                Box::<JsonSplitter>::default()
+            }
             (Format::Json(_), OnError::Skip) => Box::<LineSplitter>::default(),
             (Format::Xsv(xsv), _) => Box::new(xsv.splitter()),
             (Format::Ion(ion), _) => Box::new(ion.splitter()),

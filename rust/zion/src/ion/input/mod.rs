@@ -1,4 +1,4 @@
-//! Binary Ion as input: each top-level struct is a row, brought into canonical form.
+//! Binary Ion as input: each struct at the top or in a list at the top is a row, brought into canonical form.
 //!
 //! Any Ion 1.0 binary stream without shared symbol tables is taken: values in forms that packfiles do not
 //! use are put into one that they do. Integers beyond 64 bits and decimals become the nearest number, blobs
@@ -19,19 +19,19 @@ use crate::paths::NodeId;
 
 /// Nesting of structs and lists in a row; the row itself is level 1.
 const MAX_DEPTH: u32 = 63;
-/// How many names deep a timestamp may lie to be indexed.
-const INDEX_DEPTH: u8 = 1;
 
 /// What the splitter of an input tells its parsers: the symbols in force where each part starts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct IonInput {
+    index_depth: u8,
     tables: Mutex<HashMap<u64, Arc<SymbolTable>>>,
 }
 
 impl IonInput {
-    /// An input. Each needs its own.
-    pub fn new() -> Arc<Self> {
-        Arc::default()
+    /// An input whose timestamps are indexed when they lie at most `index_depth` names deep. Each needs its
+    /// own.
+    pub fn new(index_depth: u8) -> Arc<Self> {
+        Arc::new(Self { index_depth, tables: Mutex::default() })
     }
 
     /// Cuts the stream between values.
@@ -41,7 +41,8 @@ impl IonInput {
 
     /// A parser for parts of the stream; one for each worker.
     pub fn parser(self: &Arc<Self>, constants: Arc<Constants>, on_error: OnError) -> IonParser {
-        let writer = Writer { table: Arc::default(), fields: vec![], spans: vec![], scratch: vec![] };
+        let (table, index_depth) = (Arc::default(), self.index_depth);
+        let writer = Writer { table, index_depth, fields: vec![], spans: vec![], scratch: vec![] };
         IonParser { input: Arc::clone(self), constants, on_error, writer }
     }
 
@@ -137,13 +138,8 @@ impl PartParser for IonParser {
             let Some(end) = end_of_value(text, at).map_err(malformed)? else {
                 return Err(Error::syntax(at, "the input ends inside a value"));
             };
-            if !table::follow(&mut self.writer.table, &text[..end], at).map_err(malformed)?
-                && let Err(error) = self.row(&text[..end], at, stream)
-            {
-                if self.on_error == OnError::Fail {
-                    return Err(error);
-                }
-                rejected.push(Rejected::new(error, at, &text[at..end]));
+            if !table::follow(&mut self.writer.table, &text[..end], at).map_err(malformed)? {
+                self.rows(&text[..end], at, stream, rejected)?;
             }
             at = end;
         }
@@ -152,8 +148,31 @@ impl PartParser for IonParser {
 }
 
 impl IonParser {
-    fn row(&mut self, text: &[u8], at: usize, stream: &mut Stream) -> Result<()> {
-        let value = foreign::unwrap(text, at)?;
+    /// The row at `at`, or those in the list there, up to the end of `text`.
+    fn rows(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        stream: &mut Stream,
+        rejected: &mut Vec<Rejected>,
+    ) -> Result<()> {
+        let first = foreign::unwrap(text, at)?;
+        let is_list = matches!(first.kind, kind::LIST | kind::SEXP) && !first.is_null();
+        let mut from = if is_list { first.body } else { at };
+        while from < text.len() {
+            let value = foreign::unwrap(text, from)?;
+            if let Err(error) = self.row(text, from, value, stream) {
+                if self.on_error == OnError::Fail {
+                    return Err(error);
+                }
+                rejected.push(Rejected::new(error, from, &text[from..value.end]));
+            }
+            from = value.end;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, text: &[u8], at: usize, value: Header, stream: &mut Stream) -> Result<()> {
         if value.is_pad() {
             return Ok(());
         }
@@ -174,6 +193,7 @@ impl IonParser {
 #[derive(Debug)]
 struct Writer {
     table: Arc<SymbolTable>,
+    index_depth: u8,
     fields: Vec<(u32, usize)>,
     spans: Vec<(u32, usize, usize)>,
     scratch: Vec<u8>,
@@ -284,7 +304,7 @@ impl Writer {
             kind::TIMESTAMP => {
                 let us = foreign::time(body, value.body)?;
                 timestamp::put(row.out, us);
-                if row.paths.indexable(node, INDEX_DEPTH) {
+                if row.paths.indexable(node, self.index_depth) {
                     row.paths.time(node, us);
                 }
             }

@@ -1,0 +1,107 @@
+"""`sdb pack`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sdb import sizes
+from sdb.cli.options import AsJson, ProgressMode, Quiet, Threads, Verbose, constants
+from sdb.cli.progress import Meter
+from sdb.errors import from_os
+
+EXAMPLES = (
+    "sdb pack -o events.zion events.json.gz",
+    "zcat events.json.gz | sdb pack -o events.zion --constant region=eu --force -",
+)
+
+
+def command(
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="What to pack; - is standard input.")
+    ],
+    target: Annotated[
+        str, typer.Option("--output", "-o", metavar="PACKFILE", help="The packfile to write.")
+    ],
+    fmt: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="SUFFIX",
+            help="Format of the inputs (json, csv.gz, ...); else recognised.",
+        ),
+    ] = None,
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            "--algorithm",
+            "-c",
+            metavar="NAME",
+            help="zion+zstd, zion+iguana_v0, zion+iguana_v0/specialized or zstd.",
+        ),
+    ] = "zion+zstd",
+    threads: Threads = None,
+    block_size: Annotated[
+        str, typer.Option(metavar="SIZE", help="Decompressed size of a block.")
+    ] = "50MiB",
+    constant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A field for every row; NAME:str=VALUE for text."),
+    ] = None,
+    hints: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A hints file for the inputs.")
+    ] = None,
+    time_field: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Index this field (as in a.b) even if few rows have it."),
+    ] = None,
+    on_error: Annotated[
+        str,
+        typer.Option(
+            metavar="fail|skip|quarantine:FILE", help="What to do with malformed records."
+        ),
+    ] = "fail",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Pack JSON, CSV, CloudTrail, Ion or Parquet into a packfile.
+
+    Formats and compressions are recognised by content.
+    """
+    from sdb.cli.report import Rejects, report
+    from sdb.packfile.writer import pack
+
+    with (
+        Meter("packing", progress, quiet=quiet) as meter,
+        Rejects(on_error, overwrite=force, verbose=verbose) as rejects,
+    ):
+        result = pack(
+            inputs,
+            target,
+            algorithm=algorithm,
+            block_bytes=sizes.parse(block_size),
+            threads=threads,
+            constants=constants(constant or []),
+            hints=_read(hints),
+            format=fmt.removeprefix(".") if fmt else None,
+            time_fields=[tuple(path.split(".")) for path in time_field or []],
+            on_error=rejects.take,
+            overwrite=force,
+            progress=meter,
+        )
+    report(result, rejects, meter.seconds, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+def _read(path: str | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise from_os(error, "opening", path) from error

@@ -1,0 +1,177 @@
+"""What `sdb pack` tells when it is done, and what it does with malformed records."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
+
+from sdb import instants, sizes
+from sdb.cli import output
+from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import BinaryIO
+
+    from sdb.packfile.writer import PackResult, Rejected
+
+_QUARANTINE = "quarantine:"
+_MOST_INDEXES = 5
+
+
+class Rejects:
+    """A context manager that keeps, counts or refuses malformed records.
+
+    Parameters
+    ----------
+    mode : str
+        ``fail``, ``skip`` or ``quarantine:FILE``.
+    overwrite : bool
+        Whether that file may be replaced.
+    verbose : bool
+        Whether to tell of each record.
+
+    Raises
+    ------
+    UsageError
+        Another mode.
+    """
+
+    def __init__(self, mode: str, *, overwrite: bool, verbose: bool) -> None:
+        self._path = mode.removeprefix(_QUARANTINE) if mode.startswith(_QUARANTINE) else None
+        if self._path == "" or (self._path is None and mode not in {"fail", "skip"}):
+            raise UsageError(
+                f"unknown choice {mode!r} for --on-error",
+                hint="it is fail, skip or quarantine:FILE",
+            )
+        self._fails = mode == "fail"
+        self._overwrite = overwrite
+        self._verbose = verbose
+        self._file: BinaryIO | None = None
+        self._stack = ExitStack()
+        self._first: Rejected | None = None
+
+    @property
+    def take(self) -> Callable[[Rejected], None] | None:
+        """What takes a record; None when the first one is an error."""
+        return None if self._fails else self._take
+
+    def _take(self, record: Rejected) -> None:
+        self._first = self._first or record
+        if self._file is not None:
+            self._file.write(record.text)
+            if not record.text.endswith(b"\n"):
+                self._file.write(b"\n")
+        if self._verbose:
+            output.say(output.plain(f"skipped {_place(record)}"), to=sys.stderr)
+
+    def summary(self, count: int) -> str | None:
+        """Say in a line how many records were passed over."""
+        if self._first is None:
+            return None
+        records = "record" if count == 1 else "records"
+        where = f"; kept in {self._path}" if self._path else ""
+        return f"skipped {count:,} malformed {records}{where}; first {_place(self._first)}"
+
+    def __enter__(self) -> Self:
+        """Open the file for the records."""
+        if self._path is not None:
+            from sdb.store.url import atomic_write
+
+            opened = atomic_write(self._path, overwrite=self._overwrite)
+            self._file = self._stack.enter_context(opened)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Let the file appear, unless packing failed."""
+        self._stack.__exit__(kind, value, traceback)
+
+
+def _place(record: Rejected) -> str:
+    return f"{record.input}: line {record.line:,}: {record.message}"
+
+
+def report(
+    result: PackResult,
+    rejects: Rejects,
+    seconds: float,
+    *,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Tell what packing came to.
+
+    Parameters
+    ----------
+    result : PackResult
+        What it came to.
+    rejects : Rejects
+        What became of malformed records.
+    seconds : float
+        How long it took.
+    as_json : bool
+        Whether to print the facts as JSON on standard output.
+    quiet, verbose : bool
+        Whether to print no summary, or to print it even when nobody is watching.
+    """
+    skipped = rejects.summary(result.rejected)
+    if skipped and not quiet:
+        output.say(output.plain(f"sdb: {skipped}"), to=sys.stderr)
+    if as_json:
+        output.say_json(_facts(result, seconds))
+    elif not quiet and (verbose or sys.stderr.isatty()):
+        output.say(output.plain(_text(result, seconds)), to=sys.stderr)
+
+
+def _facts(result: PackResult, seconds: float) -> dict[str, object]:
+    return {
+        "path": result.path,
+        "algorithm": result.trailer.algorithm,
+        "inputs": result.inputs,
+        "rows": result.rows,
+        "rejected": result.rejected,
+        "blocks": len(result.trailer.blocks),
+        "text_bytes": result.text_bytes,
+        "output_bytes": result.output_bytes,
+        "seconds": round(seconds, 3),
+        "indexes": [
+            {
+                "path": list(path),
+                "first_at": instants.text(index.first_us),
+                "last_at": instants.text(index.last_us),
+            }
+            for path, index in result.trailer.sparse.indices.items()
+        ],
+    }
+
+
+def _text(result: PackResult, seconds: float) -> str:
+    blocks = len(result.trailer.blocks)
+    ratio = sizes.ratio(result.text_bytes, result.output_bytes)
+    before, after = sizes.human(result.text_bytes), sizes.human(result.output_bytes)
+    lines = [
+        f"packed   {_count(result.rows, 'row')} in {_count(blocks, 'block')}",
+        f"size     {after}, {ratio}x smaller than {before}",
+        f"speed    {result.text_bytes / 1e6 / max(seconds, 1e-3):.0f} MB/s, {seconds:.2f} s",
+    ]
+    indexes = list(result.trailer.sparse.indices.items())
+    label = "indexed"
+    for path, index in indexes[:_MOST_INDEXES]:
+        first, last = (instants.text(us, fraction=False) for us in (index.first_us, index.last_us))
+        lines += [f"{label:8} {'.'.join(path)}", f"         {first} to {last}"]
+        label = ""
+    if len(indexes) > _MOST_INDEXES:
+        lines.append(f"         and {len(indexes) - _MOST_INDEXES} more fields")
+    return "\n".join(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

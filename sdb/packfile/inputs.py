@@ -1,0 +1,349 @@
+"""What can be packed: files, pipes and standard input, recognised by their content.
+
+The content decides where it can: gzip and zstd by their first bytes, Parquet and Ion by their
+markers, a packfile by its trailer, JSON by its first bracket, a CloudTrail file by its first field.
+CSV and TSV have no such mark, so their names decide; `format` decides before everything else
+(section "Formats" of docs/format.md).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sdb.errors import CorruptError, InputError, SdbError, UsageError
+from sdb.packfile.pieces import (
+    is_stream,
+    open_stream,
+    read_some,
+    rest,
+    standard_input,
+    unpacked,
+    whole,
+)
+from sdb.store.url import local_path, open_read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from typing import BinaryIO
+
+    from sdb.packfile.trailer import Trailer
+    from sdb.store.url import Location, Reader
+
+FORMATS = ("json", "cloudtrail", "csv", "tsv", "ion", "parquet", "packfile")
+_SUFFIXES = {
+    ".json": "json",
+    ".ndjson": "json",
+    ".jsonl": "json",
+    ".cloudtrail.json": "cloudtrail",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".ion": "ion",
+    ".10n": "ion",
+    ".parquet": "parquet",
+    ".zion": "packfile",
+}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_CORE_FORMATS = {"parquet": "rows", "packfile": "rows"}
+_WITH_HINTS = {"json", "csv", "tsv"}
+_IN_PLACE = {"parquet", "packfile"}
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ION = b"\xe0\x01\x00\xea"
+_PARQUET = b"PAR1"
+_FRAME = b"\xae"
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_SPACE = b" \t\n\r\v\f"
+_CLOUDTRAIL = re.compile(rb'[\s]*\{[\s]*"Records":[\s]*[\[{]')
+
+_HEAD_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input, ready to be read.
+
+    Attributes
+    ----------
+    name : str
+        Its name in messages.
+    format : str
+        What the packer is told: ``json``, ``cloudtrail``, ``csv``, ``tsv``, ``ion`` or ``rows``.
+    compression : str
+        ``none``, ``gzip`` or ``zstd``.
+    hints : bytes or None
+        The text of the hints that apply.
+    size_bytes : int or None
+        Sum of the lengths of its pieces in bytes, if it is known before they are read.
+    source : callable
+        Begins to read, and gives the pieces.
+    """
+
+    name: str
+    format: str
+    compression: str = "none"
+    hints: bytes | None = None
+    size_bytes: int | None = None
+    source: Callable[[], Generator[bytes]] = field(kw_only=True, repr=False)
+
+    def pieces(self) -> Generator[bytes]:
+        """Give the bytes of the input, piece by piece; a pipe can be read only once.
+
+        Returns
+        -------
+        generator of bytes
+            Close it to release the file early.
+
+        Raises
+        ------
+        NotFoundError, AccessError
+            The input went away.
+        InputError, CorruptError
+            A Parquet file or packfile is malformed.
+        """
+        return self.source()
+
+
+def recognise(
+    source: Location | Input,
+    format: str | None = None,  # noqa: A002 - the word users know
+    *,
+    hints: bytes | None = None,
+) -> Input:
+    """Find out what an input is.
+
+    Parameters
+    ----------
+    source : path, URL or Input
+        The input; ``-`` is standard input. An `Input` is given back as it is.
+    format : str, optional
+        What it is, instead of finding out: one of `FORMATS`, or a suffix like ``.json.gz``.
+    hints : bytes, optional
+        A hints file; JSON, CSV and TSV take one.
+
+    Returns
+    -------
+    Input
+        What to read, and how.
+
+    Raises
+    ------
+    NotFoundError, AccessError
+        There is no such file, or it may not be read.
+    InputError
+        It is in no known format, or in an encoding other than UTF-8.
+    UsageError
+        The format is unknown, does not take hints, or cannot be read from a pipe.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> _ = pathlib.Path("/tmp/sdb-example.csv").write_text("a,b")
+    >>> recognise("/tmp/sdb-example.csv").format
+    'csv'
+    """
+    if isinstance(source, Input):
+        return source
+    forced = None if format is None else _named_format(format)
+    name = os.fspath(source)
+    if name == "-":
+        return _Found("standard input", forced, hints).stream(standard_input())
+    path = local_path(source)
+    if is_stream(path):
+        return _Found(name, forced, hints).stream(open_stream(path))
+    return _Found(name, forced, hints).file(source)
+
+
+def _named_format(text: str) -> tuple[str, str]:
+    """Give format and compression that ``-f`` names."""
+    suffix = "." + text.lower().removeprefix(".")
+    kind, compression = _of_name(suffix)
+    if suffix in {".cloudtrail", ".cloudtrail" + _suffix_of(compression)}:
+        kind = "cloudtrail"
+    elif suffix == ".packfile":
+        kind = "packfile"
+    if kind is None:
+        known = ", ".join(FORMATS)
+        raise UsageError(f"unknown format {text!r}", hint=f"known formats: {known}", expected=known)
+    return kind, compression
+
+
+def _suffix_of(compression: str) -> str:
+    return next((suffix for suffix, name in _COMPRESSIONS.items() if name == compression), "")
+
+
+def _of_name(name: str) -> tuple[str | None, str]:
+    """Give what the longest known suffix of a name says, and its compression."""
+    name = name.lower()
+    compression = "none"
+    for suffix, found in _COMPRESSIONS.items():
+        if name.endswith(suffix):
+            name, compression = name.removesuffix(suffix), found
+    known = [suffix for suffix in _SUFFIXES if name.endswith(suffix)]
+    return (_SUFFIXES[max(known, key=len)] if known else None), compression
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is known of an input by its name and options."""
+
+    name: str
+    forced: tuple[str, str] | None
+    hints: bytes | None
+
+    def file(self, location: Location) -> Input:
+        """Recognise an object that can be read at any position."""
+        reader = open_read(location)
+        try:
+            size = reader.size_bytes
+            head = reader.read(0, min(size, _HEAD_BYTES))
+            trailer = self._trailer(reader, head)
+        finally:
+            reader.close()
+        kind, compression = self._decide(head, "packfile" if trailer else None)
+        if kind == "parquet":
+            from sdb.packfile.parquet import rows
+
+            return self._input(
+                kind, compression, lambda: rows(open_read(location), self.name), None
+            )
+        if kind == "packfile":
+            found = trailer or self._read_trailer(location)
+            return self._input(
+                kind, compression, lambda: unpacked(open_read(location), found, self.name), None
+            )
+        return self._input(kind, compression, lambda: whole(open_read(location)), size)
+
+    def stream(self, file: BinaryIO) -> Input:
+        """Recognise what can be read only once."""
+        head = b""
+        while len(head) < _HEAD_BYTES and (piece := read_some(file, self.name)):
+            head += piece
+        kind, compression = self._decide(head, None)
+        if kind in _IN_PLACE:
+            what = "a Parquet file" if kind == "parquet" else "a packfile"
+            raise UsageError(
+                f"{self.name}: {what} is read at any position, so it must be a file and not a pipe"
+            )
+        return self._input(kind, compression, lambda: rest(head, file, self.name), None)
+
+    def _input(
+        self,
+        kind: str,
+        compression: str,
+        source: Callable[[], Generator[bytes]],
+        size_bytes: int | None,
+    ) -> Input:
+        if self.hints is not None and kind not in _WITH_HINTS:
+            raise UsageError(f"{self.name}: hints apply to JSON, CSV and TSV, this is {kind}")
+        core = _CORE_FORMATS.get(kind, kind)
+        return Input(self.name, core, compression, self.hints, size_bytes, source=source)
+
+    def _trailer(self, reader: Reader, head: bytes) -> Trailer | None:
+        """Read the trailer, if the object looks like a packfile from both ends."""
+        if self.forced is not None or not head.startswith((_FRAME, _ION)) or reader.size_bytes < 8:  # noqa: PLR2004 - marker and length
+            return None
+        size = reader.size_bytes
+        start = size - 4 - int.from_bytes(reader.read(size - 4, size), "little")
+        if start < 0 or (start > 0) != head.startswith(_FRAME):
+            return None
+        if reader.read(start, min(start + 4, size)) != _ION:
+            return None
+        from sdb.packfile.trailer import read_trailer
+
+        try:
+            return read_trailer(reader, self.name)
+        except CorruptError:
+            if start == 0:
+                return None
+            raise
+
+    def _read_trailer(self, location: Location) -> Trailer:
+        from sdb.packfile.trailer import read_trailer
+
+        reader = open_read(location)
+        try:
+            return read_trailer(reader, self.name)
+        finally:
+            reader.close()
+
+    def _decide(self, head: bytes, known: str | None) -> tuple[str, str]:
+        """Give format and compression."""
+        suffix, named = _of_name(self.name) if self.forced is None else self.forced
+        compression = _compression(head)
+        if compression != "none":
+            head = _inflated(head, compression)
+        elif known is None and not _is_plain(head):
+            compression = named
+        kind = (suffix if self.forced else known) or self._by_content(head, suffix)
+        if kind in {"json", "cloudtrail"} and head.startswith((_UTF8_MARK, *_UTF16_MARKS)):
+            raise self._marked(head)
+        if kind in _IN_PLACE and compression != "none":
+            raise UsageError(
+                f"{self.name}: a {kind} inside {compression} cannot be read; unpack it first"
+            )
+        return kind, compression
+
+    def _by_content(self, head: bytes, suffix: str | None) -> str:
+        for marker, kind in ((_PARQUET, "parquet"), (_ION, "ion")):
+            if head.startswith(marker):
+                return kind
+        if suffix in {"csv", "tsv", "cloudtrail"}:
+            return suffix
+        start = head.lstrip(_SPACE)[:1]
+        if start in {b"{", b"["}:
+            return "cloudtrail-strict" if _CLOUDTRAIL.match(head) else "json"
+        if suffix is not None:
+            return suffix
+        if not start:
+            return "json"
+        if head.startswith((_UTF8_MARK, *_UTF16_MARKS)):
+            raise self._marked(head)
+        raise InputError(
+            f"{self.name}: neither its content nor its name tells the format",
+            hint=f"name it with -f: {', '.join(FORMATS)}",
+            path=self.name,
+            offset=0,
+        )
+
+    def _marked(self, head: bytes) -> SdbError:
+        if head.startswith(_UTF8_MARK):
+            message = "starts with a byte order mark, which JSON must not have"
+            hint = "remove its first three bytes: tail -c +4"
+        else:
+            message = "is UTF-16 text, where UTF-8 was expected"
+            hint = "iconv -f UTF-16 -t UTF-8"
+        return InputError(f"{self.name}: {message}", hint=hint, path=self.name, offset=0, line=1)
+
+
+def _compression(head: bytes) -> str:
+    if head.startswith(_GZIP):
+        return "gzip"
+    return "zstd" if head.startswith(_ZSTD) else "none"
+
+
+def _is_plain(head: bytes) -> bool:
+    """Tell whether a text that claims to be compressed shows that it is not."""
+    return head.startswith((_ION, _PARQUET)) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
+
+
+def _inflated(head: bytes, compression: str) -> bytes:
+    """Give the first bytes of the text; none when they are malformed: the packer will tell."""
+    if compression == "gzip":
+        import zlib
+
+        try:
+            return zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
+        except zlib.error:
+            return b""
+    import zstandard
+
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(head, read_across_frames=True) as reader:
+            return reader.read(_HEAD_BYTES)
+    except zstandard.ZstdError:
+        return b""

@@ -1,0 +1,108 @@
+"""Bytes of inputs, piece by piece: from files, pipes, standard input and packfiles."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING
+
+from sdb.errors import CorruptError, InputError, from_os
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from typing import BinaryIO
+
+    from sdb.packfile.trailer import Trailer
+    from sdb.store.url import Reader
+
+_PIECE_BYTES = 1 << 20
+
+
+def is_stream(path: str) -> bool:
+    """Tell whether a path is a pipe or device, which can be read only once."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - a plain string
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def standard_input() -> BinaryIO:
+    """Give standard input as bytes.
+
+    Raises
+    ------
+    InputError
+        It is closed.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input is closed")
+    return sys.stdin.buffer
+
+
+def open_stream(path: str) -> BinaryIO:
+    """Open a pipe or device.
+
+    Raises
+    ------
+    NotFoundError, AccessError
+        It is not there, or may not be read.
+    """
+    try:
+        return open(path, "rb", buffering=0)  # noqa: PTH123 - closed by its pieces
+    except OSError as error:
+        raise from_os(error, "opening", path) from error
+
+
+def read_some(file: BinaryIO, name: str) -> bytes:
+    """Read what there is, at most a mebibyte; nothing only at the end."""
+    try:
+        piece = file.read1(_PIECE_BYTES) if hasattr(file, "read1") else file.read(_PIECE_BYTES)
+    except OSError as error:
+        raise from_os(error, "reading", name) from error
+    return piece or b""
+
+
+def rest(head: bytes, file: BinaryIO, name: str) -> Generator[bytes]:
+    """Give what was read of a stream, and then what is left of it."""
+    try:
+        if head:
+            yield head
+        while piece := read_some(file, name):
+            yield piece
+    finally:
+        if file is not getattr(sys.stdin, "buffer", None):
+            file.close()
+
+
+def whole(reader: Reader) -> Generator[bytes]:
+    """Give all of an object, and close it."""
+    try:
+        for start in range(0, reader.size_bytes, _PIECE_BYTES):
+            yield reader.read(start, min(start + _PIECE_BYTES, reader.size_bytes))
+    finally:
+        reader.close()
+
+
+def unpacked(reader: Reader, trailer: Trailer, name: str) -> Generator[bytes]:
+    """Give the rows of a packfile as an Ion stream, and close it.
+
+    Raises
+    ------
+    CorruptError
+        A block is damaged.
+    """
+    from sdb._core import Unpacker
+
+    try:
+        unpacker = Unpacker(trailer.algorithm, trailer.align_bytes, threads=1, format="ion")
+        for number, block in enumerate(trailer.blocks):
+            unpacker.feed(reader.read(*trailer.block_range(number)), block.chunks)
+            yield from unpacker.take()
+        while pieces := unpacker.take(wait=True):
+            yield from pieces
+    except CorruptError as error:
+        raise error.within(name, path=name) from error
+    finally:
+        reader.close()

@@ -1,0 +1,216 @@
+"""What all commands have in common."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from sdb import errors
+from sdb.cli import app, compat, main
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"amazon", "numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "zstandard"}
+
+
+def imported(folder: Path, *arguments: str) -> set[str]:
+    """The modules that a run of `sdb` imports, without the parts of packages."""
+    code = (
+        f"import sys; sys.argv = {['sdb', *arguments]!r}\n"
+        "from sdb.cli.main import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules, file=sys.stderr)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    return {name.split(".")[0] for name in result.stderr.split()}
+
+
+@pytest.mark.parametrize("words", [["--version"], ["-version"], ["version"]])
+def test_version_imports_next_to_nothing(tmp_path: Path, words: list[str]) -> None:
+    assert not imported(tmp_path, *words) & (HEAVY | {"typer", "json", "dataclasses"})
+
+
+def test_describe_file_imports_nothing_heavy(events: Path) -> None:
+    assert not imported(events.parent, "describe-file", events.name) & HEAVY
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_help(run: Any, name: str) -> None:
+    result = run(name, "--help")
+    assert result.returncode == 0
+    assert result.stderr == b""
+    text = result.stdout.decode()
+    assert re.match(rf"Usage: sdb {name} .*\n\n  [A-Z][^\n]*\.\n", text)
+    assert "Examples:\n  " in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> None:
+    shutil.copy(sample, tmp_path / "events.json.gz")
+    if name == "pack":
+        events.unlink()
+    script = f'sdb() {{ {sys.executable} -m sdb.cli.main "$@"; }}\nset -eo pipefail\n'
+    module = __import__(f"sdb.cli.commands.{name.replace('-', '_')}", fromlist=["EXAMPLES"])
+    assert len(module.EXAMPLES) >= 2
+    for example in module.EXAMPLES:
+        result = subprocess.run(
+            ["bash", "-c", script + example],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, (example, result.stderr)
+        assert result.stderr == ""
+
+
+def test_help_lists_the_commands(run: Any) -> None:
+    text = run("--help").stdout.decode()
+    assert re.findall(r"^  ([a-z][a-z-]+) ", text, re.MULTILINE) == list(app.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["describe-fil"], "Did you mean 'describe-file'"),
+        (["pack", "--forse"], "--force"),
+        (["head"], "Usage: sdb head"),
+        ([], "Usage: sdb"),
+        (["unpack", "-j", "many", "x"], "'many' is not a valid int"),
+        (["pack", "x"], "Missing option '--output' / '-o'"),
+    ],
+)
+def test_wrong_use(run: Any, words: list[str], message: str) -> None:
+    result = run(*words)
+    assert result.returncode == 2
+    assert message in result.stderr.decode()
+    assert result.stdout == b""
+
+
+def test_every_long_flag_may_have_one_dash() -> None:
+    group: Any = get_command(app.app)
+    known = {
+        name.removeprefix("--")
+        for command in (group, *group.commands.values())
+        for parameter in command.params
+        for name in parameter.opts
+        if name.startswith("--")
+    }
+    assert known | {"help"} == compat.LONG_FLAGS
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("-root X describe-file a", "--root X describe-file a"),
+        ("-root=s3://b validate-file -v a", "--root=s3://b validate-file -v a"),
+        ("unpack -fmt=json -o=x -j4 -q", "unpack --fmt=json -o x -j4 -q"),
+        ("pack -f .json -c zstd -- -fmt -o=x", "pack -f .json -c zstd -- -fmt -o=x"),
+        ("unpack - -unknown --fmt json", "unpack - -unknown --fmt json"),
+    ],
+)
+def test_old_flags(old: str, new: str) -> None:
+    assert compat.rewrite(old.split()) == new.split()
+
+
+def test_exit_codes(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def fail_with(error: Exception) -> tuple[int, str]:
+        def fail(_: list[str]) -> int:
+            raise error
+
+        monkeypatch.setattr(app, "dispatch", fail)
+        code = main.run([])
+        return code, capfd.readouterr().err
+
+    corrupt = errors.CorruptError("bad\x1b[2J chunk", hint="look")
+    assert fail_with(corrupt) == (6, "sdb: bad\\u001b[2J chunk\nhint: look\n")
+    limited = errors.UsageError("no", expected="yes")
+    assert fail_with(limited) == (2, "sdb: no\nhint: expected yes\n")
+    assert fail_with(OSError(28, "No space left on device")) == (
+        1,
+        "sdb: using standard output: no space left on device\n",
+    )
+    code, text = fail_with(KeyError("x"))
+    assert code == 70
+    assert text.startswith("sdb: this is a bug: KeyError: 'x'\nhint: ")
+    assert "Traceback" not in text
+    monkeypatch.setenv("SDB_DEBUG", "1")
+    assert "Traceback" in fail_with(KeyError("x"))[1]
+
+
+def test_broken_pipe_is_quiet(events: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sdb.cli.main", "unpack", "--fmt", "json", events],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 141
+    process.stderr.close()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_leave_nothing_behind(tmp_path: Path, number: int, code: int) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sdb.cli.main", "pack", "-o", "x.zion", "-f", "json", "-"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(b'{"a": 1}\n' * 100_000)
+    process.stdin.flush()
+    time.sleep(1)
+    start = time.monotonic()
+    process.send_signal(number)
+    assert process.wait(timeout=60) == code
+    assert time.monotonic() - start < 1
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.stdin.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_completion(run: Any) -> None:
+    assert b"_SDB_COMPLETE" in run("--show-completion", "bash").stdout
+    words = {"_SDB_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    assert run(COMP_WORDS="sdb des", **words).stdout.split() == [b"describe-file"]
+    words["COMP_CWORD"] = "2"
+    assert b"--fmt" in run(COMP_WORDS="sdb unpack --f", **words).stdout.split()
+
+
+def test_root(run: Any, events: Path, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    events.rename(tmp_path / "deep/events.zion")
+    shown = run("-root", "deep", "describe-file", "events.zion")
+    assert shown.stdout.startswith(b"file://events.zion  ")
+    assert run("-root=deep", "validate-file", "events.zion").returncode == 0
+    rows = run("head", "-n", "1", "events.zion", SNELLER_BUCKET="deep").stdout
+    assert json.loads(rows)["type"]
+    assert run("describe-file", "events.zion").returncode == 3

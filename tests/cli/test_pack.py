@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sdb.cli.options import constants
+from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = b'{"a": 1, "t": "2021-01-02T03:04:05Z"}\n{"a": 2, "t": "2021-01-02T03:04:06Z"}\n'
+
+
+def rows(run: Any, path: str = "x.zion") -> list[dict[str, Any]]:
+    result = run("unpack", "--fmt", "json", path)
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_pack(run: Any, sample: Path) -> None:
+    result = run("pack", "-o", "x.zion", sample)
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
+    assert len(rows(run)) == 1000
+
+
+def test_stdin_and_formats(run: Any) -> None:
+    for name in ("json", ".json"):
+        assert run("pack", "--force", "-f", name, "-o", "x.zion", "-", data=ROWS).returncode == 0
+        assert [row["a"] for row in rows(run)] == [1, 2]
+    csv = run("pack", "--force", "-f=csv", "-o=x.zion", "-", data=b"a,b\n1,x\n")
+    assert csv.returncode == 0
+    assert len(rows(run)) == 1
+    assert run("pack", "--force", "-f", "nope", "-o", "x.zion", "-", data=ROWS).returncode != 0
+
+
+def test_json(run: Any, tmp_path: Path) -> None:
+    facts = json.loads(run("pack", "--json", "-o", "x.zion", "-", data=ROWS).stdout)
+    seconds = facts.pop("seconds")
+    assert 0 <= seconds < 60
+    assert facts == {
+        "path": "x.zion",
+        "algorithm": "zion+zstd",
+        "inputs": 1,
+        "rows": 2,
+        "rejected": 0,
+        "blocks": 1,
+        "text_bytes": len(ROWS),
+        "output_bytes": (tmp_path / "x.zion").stat().st_size,
+        "indexes": [
+            {
+                "path": ["t"],
+                "first_at": "2021-01-02T03:04:05Z",
+                "last_at": "2021-01-02T03:04:06Z",
+            }
+        ],
+    }
+
+
+def test_existing_output_stays(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.zion").write_bytes(b"mine")
+    result = run("pack", "-o", "x.zion", "-", data=ROWS)
+    assert result.returncode == 4
+    assert result.stderr == b"sdb: x.zion exists already\nhint: --force replaces it\n"
+    assert (tmp_path / "x.zion").read_bytes() == b"mine"
+    assert run("pack", "--force", "-o", "x.zion", "-", data=ROWS).returncode == 0
+    assert len(rows(run)) == 2
+
+
+def test_options_reach_the_file(run: Any) -> None:
+    words = ["-c", "zstd", "-j", "1", "--block-size", "1MiB", "--constant", "day=3"]
+    assert run("pack", *words, "-o", "x.zion", "-", data=ROWS).returncode == 0
+    (file,) = json.loads(run("describe-file", "--json", "x.zion").stdout)["files"]
+    assert file["algorithm"] == "zstd"
+    assert file["constants"] == {"day": 3}
+    assert [row["day"] for row in rows(run)] == [3, 3]
+
+
+def test_time_field(run: Any) -> None:
+    text = b'{"a": 1}\n' * 50 + b'{"n": {"t": "2021-01-02T03:04:05Z"}}\n'
+    assert run("pack", "-o", "x.zion", "-", data=text).returncode == 0
+    assert b"index" not in run("describe-file", "x.zion").stdout
+    assert run("pack", "--time-field", "n.t", "-o", "y.zion", "-", data=text).returncode == 0
+    assert b"index n.t 1 left" in run("describe-file", "y.zion").stdout
+
+
+BROKEN = ROWS + b'{"a": nope}\n{"a": 3}\n'
+
+
+def test_broken_record_fails(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_bytes(BROKEN)
+    result = run("pack", "-o", "x.zion", "bad.json")
+    assert result.returncode == 6
+    assert b"bad.json" in result.stderr
+    assert b"line 3" in result.stderr
+    assert not (tmp_path / "x.zion").exists()
+
+
+def test_broken_record_skipped(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_bytes(BROKEN)
+    result = run("pack", "--on-error", "skip", "-o", "x.zion", "bad.json")
+    assert result.returncode == 0
+    assert result.stderr.startswith(b"sdb: skipped 1 malformed record; first bad.json: line 3: ")
+    assert [row["a"] for row in rows(run)] == [1, 2, 3]
+    quiet = run("pack", "-q", "--force", "--on-error", "skip", "-o", "x.zion", "bad.json")
+    assert (quiet.returncode, quiet.stderr) == (0, b"")
+
+
+def test_broken_record_kept(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_bytes(BROKEN)
+    words = ["pack", "-v", "--on-error", "quarantine:kept.json", "-o", "x.zion", "bad.json"]
+    result = run(*words)
+    assert result.returncode == 0
+    assert b"kept in kept.json" in result.stderr
+    assert b"skipped bad.json: line 3: " in result.stderr
+    assert (tmp_path / "kept.json").read_bytes() == b'{"a": nope}\n'
+    assert run(*words).returncode == 4
+    assert run("pack", "--on-error", "ignore", "-o", "y.zion", "bad.json").returncode == 2
+
+
+def test_failures(run: Any) -> None:
+    missing = run("pack", "-o", "x.zion", "nope.json")
+    assert missing.returncode == 3
+    assert b"nope.json" in missing.stderr
+    assert run("pack", "-o", "x.zion", "--hints", "nope", "-", data=ROWS).returncode == 3
+    assert run("pack", "-o", "x.zion", "--block-size", "big", "-", data=ROWS).returncode == 2
+    assert run("pack", "-o", "no/x.zion", "-", data=ROWS).returncode == 3
+    assert run("pack", "-c", "lzma", "-o", "x.zion", "-", data=ROWS).returncode in {2, 8}
+    assert run("pack", "--progress", "much", "-o", "x.zion", "-", data=ROWS).returncode == 2
+
+
+def test_summary_on_a_terminal(screen: Any, sample: Path) -> None:
+    code, text = screen("pack", "-o", "x.zion", sample, columns=60)
+    assert code == 0
+    assert text.startswith("packed   1,000 rows in 1 block\nsize     ")
+    assert "indexed  created_at\n" in text
+    assert max(map(len, text.splitlines())) <= 60
+    assert screen("pack", "-q", "--force", "-o", "x.zion", sample) == (0, "")
+
+
+def test_progress(run: Any, screen: Any, sample: Path, tmp_path: Path) -> None:
+    (tmp_path / "big.json").write_bytes(gzip.decompress(sample.read_bytes()) * 60)
+    result = run("pack", "--progress", "json", "-j1", "-o", "x.zion", "big.json")
+    events = [json.loads(line) for line in result.stderr.splitlines()]
+    size = (tmp_path / "big.json").stat().st_size
+    assert events[-1]["consumed_bytes"] == events[-1]["total_bytes"] == size
+    assert all(event["event"] == "progress" for event in events)
+    code, text = screen("pack", "-j1", "--force", "-o", "x.zion", "big.json", columns=60)
+    assert code == 0
+    assert "packing" in text
+    assert (
+        "packing"
+        not in screen("pack", "--progress", "off", "--force", "-o", "x.zion", "big.json")[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("assignment", "value"),
+    [
+        ("a=1", 1),
+        ("a=-7", -7),
+        ("a=007", "007"),
+        ("a=1e3", 1000.0),
+        ("a=0.5", 0.5),
+        ("a=true", True),
+        ("a=eu", "eu"),
+        ("a=", ""),
+        ("a=x=y", "x=y"),
+        ("a:str=1", "1"),
+        ("a:float=1", 1.0),
+        ("a=99999999999999999999999", "99999999999999999999999"),
+    ],
+)
+def test_constants(assignment: str, value: object) -> None:
+    found = constants([assignment])
+    assert found == {"a": value}
+    assert type(found["a"]) is type(value)
+
+
+def test_constant_times() -> None:
+    found = constants(["a=2021-01-02T03:04:05Z", "b:time=2021-01-02", "c=2021-01-02"])
+    assert str(found["a"]) == "2021-01-02 03:04:05+00:00"
+    assert str(found["b"]) == "2021-01-02 00:00:00+00:00"
+    assert found["c"] == "2021-01-02"
+
+
+@pytest.mark.parametrize("bad", [["a"], ["=1"], ["a:int=x"], ["a:bool=yes"], ["a=1", "a=2"]])
+def test_bad_constants(bad: list[str]) -> None:
+    with pytest.raises(UsageError):
+        constants(bad)
