@@ -63,6 +63,10 @@ def _section(file: FileDescription) -> str:
     indexes = [index for index in file.indexes if index.trusted]
     if indexes:
         parts.append("<h2>Where in time the blocks lie</h2>\n")
+        parts.append(
+            '<p class="note">A bar spans the times that the blocks of its line can hold, as far as '
+            "the time index knows; blocks outside of a query's time range are not read.</p>\n"
+        )
     parts += [timeline(index, blocks) for index in indexes]
     parts += [
         f'<p class="note">The index of {_text(index.name)} was damaged by an old writer and is not '
