@@ -41,8 +41,8 @@ lint: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/stubtest sdb._core
-	$(BIN)/lint-imports
+	$(BIN)/stubtest --mypy-config-file pyproject.toml sdb._core
+	$(BIN)/lint-imports --no-logo
 	cargo fmt $(MANIFEST) --all --check
 	$(CARGO) clippy $(MANIFEST) --workspace --all-targets --locked -- --deny warnings
 

@@ -28,6 +28,7 @@ ALGORITHMS = ["zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd
 DUCKDB = """
 import sys, time, duckdb
 connection = duckdb.connect(config={"threads": 2})
+connection.sql("SET enable_progress_bar = false")
 start = time.perf_counter()
 connection.sql(
     f"COPY (SELECT * FROM read_json('{sys.argv[1]}')) TO '{sys.argv[2]}'"

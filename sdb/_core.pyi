@@ -3,11 +3,31 @@
 
 from typing import Any, Self, final
 
+from collections.abc import Iterator
+from typing import Any, TypeAlias, final
+
 __version__: str
+
+# Path of a timestamp, first microsecond, and the one after the last.
+_TimeFilter: TypeAlias = tuple[list[str], int | None, int | None]
+# First and last microsecond, and number of timestamps, for each path.
+_Ranges: TypeAlias = dict[tuple[str, ...], tuple[int, int, int]]
 
 def ion_dumps(value: object, /) -> bytes: ...
 def ion_loads(data: bytes, /) -> object: ...
 def rows(
+    block: bytes | bytearray | memoryview,
+    algorithm: str,
+    align: int,
+    fields: list[str] | None = None,
+    time_filter: _TimeFilter | None = None,
+) -> Iterator[dict[str, Any]]: ...
+def verify_block(
+    block: bytes | bytearray | memoryview,
+    algorithm: str,
+    align: int,
+    paths: list[list[str]],
+    constants: dict[str, Any] | None = None,
     block: bytes,
     algorithm: str,
     align: int,
@@ -26,6 +46,7 @@ def verify_block(
 @final
 class BlockReport:
     @property
+    def chunk_ranges(self) -> list[_Ranges]: ...
     def chunk_ranges(self) -> list[dict[tuple[str, ...], tuple[int, int, int]]]: ...
     @property
     def chunks(self) -> int: ...
@@ -36,6 +57,7 @@ class BlockReport:
     @property
     def findings(self) -> list[tuple[int, int | None, str]]: ...
     @property
+    def ranges(self) -> _Ranges: ...
     def ranges(self) -> dict[tuple[str, ...], tuple[int, int, int]]: ...
     @property
     def rows(self) -> int: ...
@@ -55,7 +77,13 @@ class Packer:
         skip_errors: bool = False,
         part_bytes: int = ...,
     ) -> None: ...
-    def begin(self, name: str, format: str, compression: str, hints: bytes | None) -> None: ...
+    def begin(
+        self,
+        name: str,
+        format: str,  # noqa: A002
+        compression: str,
+        hints: bytes | None,
+    ) -> None: ...
     def feed(self, data: bytes) -> None: ...
     def end(self) -> None: ...
     def take(self) -> list[bytes]: ...
@@ -78,6 +106,9 @@ class Packer:
     def types(self) -> tuple[dict[tuple[str, ...], int], bool]: ...
 
 @final
+class Unpacker:
+    def __init__(
+        self,
 class RowIterator:
     def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...
@@ -90,6 +121,12 @@ class Unpacker:
         align: int,
         *,
         threads: int = 0,
+        format: str = "json",  # noqa: A002
+        fields: list[str] | None = None,
+        time_filter: _TimeFilter | None = None,
+        limit: int | None = None,
+    ) -> None: ...
+    def feed(self, block: bytes | bytearray | memoryview, chunks: int | None = None) -> None: ...
         format: str = "json",
         fields: list[str] | None = None,
         time_filter: tuple[list[str], int | None, int | None] | None = None,
@@ -100,6 +137,8 @@ class Unpacker:
     def finish(self) -> list[bytes]: ...
     @property
     def done(self) -> bool: ...
+    @property
+    def failed_block(self) -> int | None: ...
     @property
     def queued(self) -> int: ...
     @property

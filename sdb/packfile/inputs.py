@@ -213,9 +213,8 @@ class _Found:
             )
         if kind == "packfile":
             found = trailer or self._read_trailer(location)
-            size = found.offset
             return self._input(
-                kind, compression, lambda: unpacked(open_read(location), found), None
+                kind, compression, lambda: unpacked(open_read(location), found, self.name), None
             )
         return self._input(kind, compression, lambda: whole(open_read(location)), size)
 
@@ -278,8 +277,8 @@ class _Found:
         compression = _compression(head)
         if compression != "none":
             head = _inflated(head, compression)
-        elif named != "none" and head.lstrip(_SPACE)[:1] not in {b"{", b"["}:
-            compression, head = named, b""
+        elif known is None and not _is_plain(head):
+            compression = named
         kind = (suffix if self.forced else known) or self._by_content(head, suffix)
         if kind in {"json", "cloudtrail"} and head.startswith((_UTF8_MARK, *_UTF16_MARKS)):
             raise self._marked(head)
@@ -325,6 +324,11 @@ def _compression(head: bytes) -> str:
     if head.startswith(_GZIP):
         return "gzip"
     return "zstd" if head.startswith(_ZSTD) else "none"
+
+
+def _is_plain(head: bytes) -> bool:
+    """Tell whether a text that claims to be compressed shows that it is not."""
+    return head.startswith((_ION, _PARQUET)) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
 
 
 def _inflated(head: bytes, compression: str) -> bytes:

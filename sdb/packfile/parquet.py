@@ -65,9 +65,9 @@ def rows(reader: Reader, name: str) -> Generator[bytes]:
             schema = file.schema_arrow
             _check_names(schema, name)
             targets = [_stored(column.type) for column in schema]
-            foreign = any(_is_foreign(target) for target in targets)
+            foreign = [_is_foreign(target) for target in targets]
             for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
-                yield from _encoded(_cast(batch, targets), foreign=foreign)
+                yield from _encoded(_cast(batch, targets), foreign)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         if isinstance(error, SdbError):
             raise
@@ -83,11 +83,50 @@ def _check_names(schema: pa.Schema, name: str) -> None:
             raise InputError(f"{name}: {count} columns are called {column!r}", path=name)
 
 
-def _encoded(batch: pa.RecordBatch, *, foreign: bool) -> Generator[bytes]:
+def _encoded(batch: pa.RecordBatch, foreign: list[bool]) -> Generator[bytes]:
     step = max(1, batch.num_rows * _BATCH_BYTES // max(1, batch.nbytes))
     for start in range(0, batch.num_rows, step):
-        records = batch.slice(start, step).to_pylist(maps_as_pydicts="lossy")
-        yield ion.dumps([_plain(record) for record in records] if foreign else records)
+        part = batch.slice(start, step)
+        columns = [
+            [_plain(value) for value in column.to_pylist(maps_as_pydicts="lossy")]
+            if is_foreign
+            else _values(column)
+            for column, is_foreign in zip(part.columns, foreign, strict=True)
+        ]
+        yield ion.dumps(_records(part.schema.names, columns, part.num_rows))
+
+
+def _records(names: list[str], columns: list[list[Any]], count: int) -> list[dict[str, Any]]:
+    if not columns:
+        return [{} for _ in range(count)]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Give the values of a column; whole columns at a time are many times faster than values."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    values: list[Any]
+    kind, filled = column.type, column
+    if types.is_struct(kind):
+        names = [field.name for field in kind]
+        values = _records(names, [_values(part) for part in column.flatten()], len(column))
+    elif types.is_timestamp(kind):
+        numbers = column.cast(pa.int64()).fill_null(0).to_numpy().tolist()
+        values = [ion.Timestamp(us) for us in numbers]
+    elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+        if column.null_count:
+            filled = column.fill_null(pa.scalar(0, pa.int8()).cast(kind))
+        values = filled.to_numpy(zero_copy_only=False).tolist()
+    elif types.is_string(kind) or types.is_large_string(kind):
+        values = column.to_numpy(zero_copy_only=False).tolist()
+    else:
+        return list(column.to_pylist(maps_as_pydicts="lossy"))
+    if not column.null_count:
+        return values
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    return [value if there else None for value, there in zip(values, valid, strict=True)]
 
 
 def _cast(batch: pa.RecordBatch, targets: list[pa.DataType]) -> pa.RecordBatch:

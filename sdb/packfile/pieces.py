@@ -7,7 +7,7 @@ import stat
 import sys
 from typing import TYPE_CHECKING
 
-from sdb.errors import InputError, from_os
+from sdb.errors import CorruptError, InputError, from_os
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -85,7 +85,7 @@ def whole(reader: Reader) -> Generator[bytes]:
         reader.close()
 
 
-def unpacked(reader: Reader, trailer: Trailer) -> Generator[bytes]:
+def unpacked(reader: Reader, trailer: Trailer, name: str) -> Generator[bytes]:
     """Give the rows of a packfile as an Ion stream, and close it.
 
     Raises
@@ -102,5 +102,7 @@ def unpacked(reader: Reader, trailer: Trailer) -> Generator[bytes]:
             yield from unpacker.take()
         while pieces := unpacker.take(wait=True):
             yield from pieces
+    except CorruptError as error:
+        raise error.within(name, path=name) from error
     finally:
         reader.close()

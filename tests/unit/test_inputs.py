@@ -50,6 +50,7 @@ def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
         ("x.json.gz", b"", ("json", "gzip")),
         ("x.json.zst", b"", ("json", "zstd")),
         ("x.json.gz", b"garbage", ("json", "gzip")),
+        ("x.ion.zst", ion.dumps({"a": 1}), ("ion", "none")),
         ("x.ndjson", b"nonsense", ("json", "none")),
         ("x", b"", ("json", "none")),
         ("x.csv", b"{a},b\n", ("csv", "none")),
@@ -175,6 +176,16 @@ def test_ion_and_packfile(tmp_path: Path) -> None:
     assert rows(packed.rename(tmp_path / "empty.zion")) == []
 
 
+def test_plain_zstd_packfile_is_not_a_zstd_file(tmp_path: Path) -> None:
+    packed = tmp_path / "x.ion.zst"
+    sdb.pack([put(tmp_path, "x.json", RECORD)], packed, algorithm="zstd")
+    assert rows(packed) == [{"a": 1}]
+    whole = bytearray(packed.read_bytes())
+    whole[8] ^= 0xFF
+    with pytest.raises(errors.CorruptError, match=r"x\.ion\.zst"):
+        rows(put(tmp_path, "x.ion.zst", bytes(whole)))
+
+
 def test_packfile_keeps_the_time_index_of_nested_fields(tmp_path: Path) -> None:
     text = b"".join(b'{"n": {"t": "2021-01-01T00:00:%02dZ"}}\n' % second for second in range(60))
     rows(put(tmp_path, "x.json", text))
@@ -199,7 +210,8 @@ def values() -> dict[str, tuple[pa.Array, list[Any]]]:
         "int": (pa.array([1, None], pa.int8()), [1, None]),
         "uint": (pa.array([2**64 - 1, 0], pa.uint64()), [2**64 - 1, 0]),
         "float": (pa.array([0.5, 2.0], pa.float32()), [0.5, 2]),
-        "bool": (pa.array([True, False]), [True, False]),
+        "half": (pa.array([1.5, None], pa.float16()), [1.5, None]),
+        "bool": (pa.array([True, None]), [True, None]),
         "text": (pa.array(["x", "ä"], pa.large_string()), ["x", "ä"]),
         "dictionary": (pa.array(["x", "y"]).dictionary_encode(), ["x", "y"]),
         "binary": (pa.array([b"abc", b""]), ["YWJj", ""]),

@@ -4,9 +4,15 @@ use super::rows;
 use zion::Result;
 use zion::ion::SymbolTable;
 use zion::ion::timestamp::{self, Civil};
+use zion::ion::value::{dumps, loads};
 
 /// Applies the table at the start of `data`, then walks through the values after it.
 pub fn check(data: &[u8]) -> Result<()> {
+    if let Ok(value) = loads(data) {
+        let again = dumps(&value)?;
+        // Not the values are compared: NaN differs from itself.
+        assert!(dumps(&loads(&again)?)? == again, "the value came back different");
+    }
     let mut table = SymbolTable::new();
     let Ok(length) = table.apply(data) else { return Ok(()) };
     assert!(length <= data.len());

@@ -4,16 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use zion::chunker::{Chunk, Sink, Stream};
 use zion::ion::{Header, SymbolTable, kind, magnitude, timestamp};
 use zion::json::parse::{JsonParser, OnError};
 use zion::json::split::JsonSplitter;
-use zion::pack::{Constants, PartContext, PartParser, Splitter};
+use zion::pack::Constants;
 use zion::{Error, Result};
 
-use super::rows;
+use super::{ingest, rows};
 
-const ALIGN: usize = 1 << 12;
 const MAX_DEPTH: usize = 63;
 
 /// A JSON value that keeps the order and duplicates of names.
@@ -42,67 +40,16 @@ pub fn check(data: &[u8]) -> Result<()> {
         assert!(too_large || expected.is_none(), "a good text is refused: {whole:?}");
         return Ok(());
     };
-    assert!(count(&whole)? == count(&parts?)?, "parts change the number of rows");
+    ingest::assert_same_rows(&whole, &parts?)?;
     match expected {
         Some(expected) => compare(&whole, &expected),
         None => Ok(()),
     }
 }
 
-#[derive(Default)]
-struct Chunks(Vec<Vec<u8>>);
-
-impl Sink for Chunks {
-    fn chunk(&mut self, chunk: Chunk) -> Result<()> {
-        assert!(chunk.data().len() <= ALIGN, "a chunk is too long");
-        self.0.push(chunk.data().to_vec());
-        Ok(())
-    }
-
-    fn buffer(&mut self) -> Vec<u8> {
-        vec![]
-    }
-}
-
-fn parse(mut text: &[u8], part_size: usize) -> Result<Vec<Vec<u8>>> {
+fn parse(text: &[u8], part_size: usize) -> Result<Vec<Vec<u8>>> {
     let mut parser = JsonParser::new(Arc::new(Constants::default()), None, OnError::Fail);
-    let mut splitter = JsonSplitter::default();
-    let mut chunks = Chunks::default();
-    let mut start = 0;
-    loop {
-        let cut = if part_size < text.len() { splitter.cut(text, part_size)? } else { None };
-        let (part, rest) = text.split_at(cut.unwrap_or(text.len()));
-        let mut stream = Stream::new(ALIGN, 3 * ALIGN, &mut chunks);
-        let context = PartContext { start, last: cut.is_none() };
-        parser.parse(part, context, &mut stream, &mut vec![])?;
-        stream.finish()?;
-        if cut.is_none() {
-            return Ok(chunks.0);
-        }
-        start = splitter.next_part();
-        text = rest;
-    }
-}
-
-fn count(chunks: &[Vec<u8>]) -> Result<u64> {
-    let mut count = 0;
-    each_row(chunks, |_, _, _| {
-        count += 1;
-        Ok(())
-    })?;
-    Ok(count)
-}
-
-fn each_row(
-    chunks: &[Vec<u8>],
-    mut each: impl FnMut(&SymbolTable, &[u8], Header) -> Result<()>,
-) -> Result<()> {
-    let mut table = SymbolTable::new();
-    for chunk in chunks {
-        let rows = &chunk[table.apply(chunk)?..];
-        rows::values(rows, |row| each(&table, rows, row))?;
-    }
-    Ok(())
+    ingest::chunks(text, part_size, &mut JsonSplitter::default(), &mut parser)
 }
 
 /// The records of a text that standard JSON and the rules of the packer allow.
@@ -122,7 +69,7 @@ fn reference(text: &[u8]) -> Option<Vec<Tree>> {
 
 fn compare(chunks: &[Vec<u8>], expected: &[Tree]) -> Result<()> {
     let mut expected = expected.iter();
-    each_row(chunks, |table, data, row| {
+    rows::each(chunks, |table, data, row| {
         let equal = expected.next().is_some_and(|tree| tree.equals(table, data, row));
         assert!(equal, "a row differs from its text");
         Ok(())

@@ -3,9 +3,13 @@
 //! A check fails with an error or a failed assertion. `rust/zion/tests/fuzz_corpus.rs` includes this file and replays
 //! the corpus with every `cargo test`.
 
+pub mod block;
+pub mod hints;
 pub mod iguana;
+mod ingest;
 pub mod ion;
 pub mod json;
 mod rows;
 pub mod vectors;
+pub mod xsv;
 pub mod zion_chunk;

@@ -1,7 +1,7 @@
 //! Walks over Ion rows.
 
 use zion::Result;
-use zion::ion::{Header, header, kind, varuint};
+use zion::ion::{Header, SymbolTable, header, kind, varuint};
 
 /// Depth that the walk follows.
 const DEPTH: usize = 100;
@@ -15,6 +15,19 @@ pub fn values(data: &[u8], mut each: impl FnMut(Header) -> Result<()>) -> Result
             each(value)?;
         }
         at = value.end;
+    }
+    Ok(())
+}
+
+/// Calls `each` for the rows of the chunks of a stream.
+pub fn each(
+    chunks: &[Vec<u8>],
+    mut each: impl FnMut(&SymbolTable, &[u8], Header) -> Result<()>,
+) -> Result<()> {
+    let mut table = SymbolTable::new();
+    for chunk in chunks {
+        let rows = &chunk[table.apply(chunk)?..];
+        values(rows, |row| each(&table, rows, row))?;
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ pub fn check(data: &[u8]) -> Result<()> {
 }
 
 /// A chunk of what follows two bytes for selector and algorithm: for each segment two bytes of length, and so many bytes.
-fn assemble(parts: &[u8]) -> Vec<u8> {
+pub fn assemble(parts: &[u8]) -> Vec<u8> {
     let (head, mut parts) = parts.split_at(parts.len().min(1));
     let selector = head.first().copied().unwrap_or_default();
     let mut chunk = vec![0x83, b'z', b'i', b'p', 1 << 4 | selector & 15, 0, 0, 0];

@@ -132,7 +132,13 @@ impl Unpacker {
         self.unpack.is_done()
     }
 
-    /// How many rows may still come out, if there is a limit.
+    /// The block that an exception came from: blocks are counted from 0 as they were fed.
+    #[getter]
+    fn failed_block(&self) -> Option<usize> {
+        self.unpack.failure().map(|(number, _)| *number)
+    }
+
+    /// How many rows may still come out, if their number is limited.
     #[getter]
     fn remaining(&self) -> Option<u64> {
         self.unpack.remaining()
@@ -154,6 +160,6 @@ impl Unpacker {
     }
 
     fn check(&self) -> PyResult<()> {
-        self.unpack.failure().map_or(Ok(()), |error| Err(to_py(error.clone())))
+        self.unpack.failure().map_or(Ok(()), |(_, error)| Err(to_py(error.clone())))
     }
 }

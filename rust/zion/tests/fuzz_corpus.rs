@@ -44,3 +44,18 @@ fn vectors() -> Result<()> {
 fn zion_chunk() -> Result<()> {
     replay("zion_chunk", fuzz::zion_chunk::check)
 }
+
+#[test]
+fn block() -> Result<()> {
+    replay("block", fuzz::block::check)
+}
+
+#[test]
+fn hints() -> Result<()> {
+    replay("hints", fuzz::hints::check)
+}
+
+#[test]
+fn xsv() -> Result<()> {
+    replay("xsv", fuzz::xsv::check)
+}

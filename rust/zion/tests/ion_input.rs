@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use zion::chunker::{BlockInfo, Chunk, Sink, Stream};
 use zion::ion::{SymbolTable, input::IonInput, put_header, put_string};
 use zion::json::parse::OnError;
@@ -209,4 +210,23 @@ fn only_times_at_the_top_are_indexed() -> Outcome {
         assert_eq!(convert(&data, part_bytes, OnError::Fail)?.text, converted.text);
     }
     Ok(())
+}
+
+proptest! {
+    #[test]
+    fn damaged_streams_end_in_an_error_or_in_rows(
+        at in 0usize..200, byte: u8, cut in 0usize..200, part_bytes in 1usize..100,
+    ) {
+        let mut data = stream(&[
+            b"\xD3\x8A\x21\x01", b"\xDB\x8A\xD1\x83\x8B\x21\x01\x8B\xB2\x71\x0B", b"\xB4\xD3\x8A\x52\xC1",
+            b"\xDC\x8A\x6A\x80\x0F\xD0\x81\x81\x80\x80\x80\xC3\x07", b"\xE7\x81\x83\xD4\x87\xB2\x81x",
+        ]);
+        let place = at % data.len();
+        data[place] = byte;
+        data.truncate(data.len().saturating_sub(cut % 20));
+        if let Ok(converted) = convert(&data, part_bytes, OnError::Fail) {
+            prop_assert!(rows(&converted.text.replace("+Inf", "0").replace("-Inf", "0").replace("NaN", "0")).is_ok());
+        }
+        let _ = convert(&data, part_bytes, OnError::Skip);
+    }
 }

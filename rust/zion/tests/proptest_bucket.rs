@@ -1,7 +1,10 @@
 //! Random rows through the encoder and back.
 
+mod common;
+
 use std::error::Error;
 
+use common::algorithms;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use zion::block::{BlockReader, put_frame_header};
@@ -125,7 +128,11 @@ fn check(rows: &[Vec<Vec<u8>>], fields: &[u32], algorithm: Algorithm) -> Result<
     Ok(())
 }
 
-const ALGORITHMS: [Algorithm; 2] = [Algorithm::Zstd, Algorithm::ZionZstd];
+/// One of the algorithms of this build.
+fn chosen(number: usize) -> Algorithm {
+    let all = algorithms();
+    all[number.min(all.len() - 1)]
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
@@ -134,9 +141,9 @@ proptest! {
     fn rows_come_back_whole_and_in_part(
         rows in vec(vec(row(), 0..5), 1..3),
         fields in vec(4u32..300, 0..6),
-        algorithm in 0..ALGORITHMS.len(),
+        algorithm in 0usize..4,
     ) {
-        if let Err(error) = check(&rows, &fields, ALGORITHMS[algorithm]) {
+        if let Err(error) = check(&rows, &fields, chosen(algorithm)) {
             prop_assert!(false, "{}", error);
         }
     }
@@ -145,13 +152,13 @@ proptest! {
     fn damage_is_no_panic(
         rows in vec(row(), 1..4),
         damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        algorithm in 1..ALGORITHMS.len(),
+        algorithm in 1usize..4,
     ) {
         let mut chunk = vec![];
         table().put_full(&mut chunk, 300);
         chunk.extend(rows.concat());
         let mut packed = vec![];
-        prop_assert!(Encoder::new(ALGORITHMS[algorithm], 1)
+        prop_assert!(Encoder::new(chosen(algorithm), 1)
             .and_then(|mut encoder| encoder.encode(&chunk, &mut packed))
             .is_ok());
         for (place, byte) in damage {

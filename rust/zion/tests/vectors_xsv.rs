@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::Read;
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use serde_json::Value;
 use zion::chunker::{Chunk, Sink, Stream, Summary};
 use zion::json::parse::OnError;
@@ -234,4 +235,19 @@ fn names_stay_right_when_the_symbols_are_restarted() -> Outcome {
         assert!(table.starts_with("e00100eaeb8183d887b681618162"), "{}", &table[..60]);
     }
     Ok(())
+}
+
+proptest! {
+    #[test]
+    fn any_text_converts_in_any_parts(text in "[ab0-9.,;\"\t\\\\\r\né]{0,60}", part_bytes in 1usize..40, tabs: bool) {
+        let kind = if tabs { Kind::Tsv } else { Kind::Csv };
+        let hints = r#"{"skip_records": 1, "fields": [{"name": "a", "type": "number"}, {"name": "b.c"}, {"name": "b.c"}]}"#;
+        for hints in [None, Some(hints)] {
+            let rows = |part_bytes| -> zion::Result<u64> {
+                let parts = convert(kind, hints, Constants::default(), text.as_bytes(), part_bytes)?;
+                Ok(parts.iter().flat_map(|(_, summary)| &summary.blocks).map(|block| block.rows).sum())
+            };
+            prop_assert_eq!(rows(part_bytes)?, rows(1 << 30)?);
+        }
+    }
 }

@@ -14,26 +14,31 @@ use crate::ion::SymbolTable;
 use crate::pipeline::{OrderedPool, Taken};
 
 /// Bytes of chunks that one job covers.
-const RUN_BYTES: usize = 4 << 20;
+const RUN_BYTES: usize = 1 << 20;
 
 /// The bytes of a block, shared with the threads that decode it.
 pub type Block = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
+/// An error, and the number of the block that it comes from: blocks are counted as they are pushed.
+pub type Failure = (usize, Error);
+
 /// Unpacks blocks in order.
 pub struct Unpack {
     request: Arc<Request>,
-    pool: OrderedPool<Job, Result<Output>>,
+    pool: OrderedPool<Job, Result<Output, Failure>>,
     in_flight: usize,
-    queue: VecDeque<Block>,
+    queue: VecDeque<(usize, Block)>,
+    pushed: usize,
     current: Option<Current>,
     codecs: Option<Codecs>,
     ready: VecDeque<Vec<u8>>,
-    failure: Option<Error>,
+    failure: Option<Failure>,
     limit: Option<u64>,
 }
 
 /// The block whose chunks are being handed out.
 struct Current {
+    number: usize,
     block: Block,
     position: Position,
     chunks: usize,
@@ -49,13 +54,15 @@ impl Unpack {
         let request = Arc::new(request);
         let own = Arc::clone(&request);
         let make = move || Worker::new(Arc::clone(&own));
-        let pool = OrderedPool::new(threads, 2 * threads + 1, make, |worker, job: Job| worker.work(&job))
+        let work = |worker: &mut Worker, job: Job| worker.work(&job).map_err(|error| (job.number, error));
+        let pool = OrderedPool::new(threads, 2 * threads + 1, make, work)
             .map_err(|error| Error::argument(format!("no thread can be started: {error}")))?;
         Ok(Self {
             request,
             pool,
             in_flight: 0,
             queue: VecDeque::new(),
+            pushed: 0,
             current: None,
             codecs: None,
             ready: VecDeque::new(),
@@ -75,19 +82,15 @@ impl Unpack {
             }
         }
         if !self.is_done() {
-            self.queue.push_back(block);
+            self.queue.push_back((self.pushed, block));
         }
+        self.pushed += 1;
         Ok(())
     }
 
     /// Number of blocks of which not all chunks were handed to a thread.
     pub fn queued(&self) -> usize {
         self.queue.len() + usize::from(self.current.is_some())
-    }
-
-    /// How many rows may still come out, if there is a limit.
-    pub fn remaining(&self) -> Option<u64> {
-        self.limit
     }
 
     /// Whether nothing more comes out, whatever is pushed: the limit is reached, or there was an error.
@@ -108,8 +111,8 @@ impl Unpack {
             let fresh = self.ready.len() > before;
             match self.pool.take(if fresh { Duration::ZERO } else { patience }) {
                 Taken::Ready(Ok(output)) => self.accept(output),
-                Taken::Ready(Err(error)) => self.fail(error),
-                Taken::Lost => self.fail(Error::argument("a thread of the unpacker was lost")),
+                Taken::Ready(Err(failure)) => self.fail(failure),
+                Taken::Lost => self.fail((self.pushed, Error::argument("a thread of the unpacker was lost"))),
                 Taken::Pending | Taken::Idle => return,
             }
         }
@@ -120,8 +123,13 @@ impl Unpack {
         self.ready.pop_front()
     }
 
+    /// How many rows may still come out, if their number is limited.
+    pub fn remaining(&self) -> Option<u64> {
+        self.limit
+    }
+
     /// The error that ended the output, once all pieces before it were taken.
-    pub fn failure(&self) -> Option<&Error> {
+    pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref().filter(|_| self.ready.is_empty())
     }
 
@@ -146,9 +154,9 @@ impl Unpack {
         }
     }
 
-    fn fail(&mut self, error: Error) {
+    fn fail(&mut self, failure: Failure) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.failure.get_or_insert(error);
+        self.failure.get_or_insert(failure);
         self.stop();
     }
 
@@ -165,7 +173,7 @@ impl Unpack {
             let current = match self.current.take() {
                 Some(current) => current,
                 None => match self.queue.pop_front() {
-                    Some(block) => Current::new(block),
+                    Some((number, block)) => Current::new(number, block),
                     None => return,
                 },
             };
@@ -196,13 +204,14 @@ impl Unpack {
             }
         }
         self.current = next.map(|position| Current {
+            number: current.number,
             block: Arc::clone(&current.block),
             position,
             chunks: current.chunks - run,
         });
         let limit = self.limit.unwrap_or(u64::MAX);
-        let Current { block, position, .. } = current;
-        if self.pool.submit(Job { block, position, chunks: run, limit }).is_none() {
+        let Current { number, block, position, .. } = current;
+        if self.pool.submit(Job { number, block, position, chunks: run, limit }).is_none() {
             self.in_flight += 1;
         }
     }
@@ -234,9 +243,9 @@ impl Unpack {
 }
 
 impl Current {
-    fn new(block: Block) -> Self {
+    fn new(number: usize, block: Block) -> Self {
         let (chunks, _) = count_frames((*block).as_ref());
-        Self { block, position: Position::default(), chunks }
+        Self { number, block, position: Position::default(), chunks }
     }
 }
 

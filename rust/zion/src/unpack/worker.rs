@@ -86,6 +86,8 @@ impl Request {
 
 /// A run of chunks of one block.
 pub struct Job {
+    /// Number of the block, as it was queued.
+    pub number: usize,
     /// The bytes of the whole block.
     pub block: Arc<dyn AsRef<[u8]> + Send + Sync>,
     /// Where the run starts.

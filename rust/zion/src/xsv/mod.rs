@@ -122,7 +122,8 @@ impl Xsv {
 }
 
 fn likely_separator(text: &[u8]) -> u8 {
-    let text = text.trim_ascii_start();
+    let blank = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let text = &text[blank..];
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
     [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',')
 }
@@ -195,7 +196,11 @@ impl Splitter for XsvSplitter {
     fn cut(&mut self, text: &[u8], min: usize) -> Result<Option<usize>> {
         let separator = self.xsv.separator(text);
         let end = match self.xsv.kind {
-            Kind::Csv => self.ends.find(text, min, separator),
+            Kind::Csv => {
+                let Some(start) = self.start(text) else { return Ok(None) };
+                let end = self.ends.find(&text[start..], min.saturating_sub(start), separator);
+                end.map(|end| start + end)
+            }
             Kind::Tsv => {
                 let from = self.position.max(min.saturating_sub(1)).min(text.len());
                 self.position = text.len();
@@ -221,6 +226,16 @@ impl Splitter for XsvSplitter {
 }
 
 impl XsvSplitter {
+    /// Where the first field starts, if the text goes that far: a byte order mark may stand before a header.
+    fn start(&self, text: &[u8]) -> Option<usize> {
+        let has_header = self.xsv.hints.is_none() && self.next == 0;
+        match (has_header, text.starts_with(BYTE_ORDER_MARK)) {
+            (true, true) => Some(BYTE_ORDER_MARK.len()),
+            (true, false) if text.len() < BYTE_ORDER_MARK.len() => None,
+            _ => Some(0),
+        }
+    }
+
     fn skip(&mut self, text: &[u8], separator: u8) {
         let (mut record, mut at) = (Record::default(), 0);
         while self.to_skip > 0

@@ -1,0 +1,32 @@
+//! CSV and TSV, with hints (`hints NUL text`) or with a header row.
+
+use std::sync::Arc;
+
+use zion::Result;
+use zion::json::parse::OnError;
+use zion::pack::Constants;
+use zion::xsv::{Kind, Xsv};
+
+use super::ingest;
+
+/// Parses the text behind two bytes: flags, and the size of parts.
+pub fn check(data: &[u8]) -> Result<()> {
+    let [flags, part_size, rest @ ..] = data else { return Ok(()) };
+    let kind = if flags & 1 == 0 { Kind::Csv } else { Kind::Tsv };
+    let (hints, text) = match rest.iter().position(|&byte| byte == 0) {
+        Some(end) if flags & 2 != 0 => (Some(&rest[..end]), &rest[end + 1..]),
+        _ => (None, rest),
+    };
+    let parse = |part_size| {
+        let xsv = Xsv::new(kind, hints)?;
+        let mut parser = xsv.parser(Arc::new(Constants::default()), OnError::Fail);
+        ingest::chunks(text, part_size, &mut xsv.splitter(), &mut parser)
+    };
+    match (parse(usize::MAX), parse(usize::from(*part_size))) {
+        (Ok(whole), Ok(parts)) => ingest::assert_same_rows(&whole, &parts),
+        (whole, parts) => {
+            assert!(whole.is_ok() == parts.is_ok(), "parts change what is accepted: {whole:?}, {parts:?}");
+            Ok(())
+        }
+    }
+}
