@@ -3,7 +3,7 @@
 The content decides where it can: gzip and zstd by their first bytes, Parquet and Ion by their
 markers, a packfile by its trailer, JSON by its first bracket, a CloudTrail file by its first field.
 CSV and TSV have no such mark, so their names decide; `format` decides before everything else
-(section "Formats" of docs/format.md).
+(docs/inputs.md).
 """
 
 from __future__ import annotations

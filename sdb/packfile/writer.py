@@ -1,8 +1,8 @@
 """Packs inputs into a new packfile.
 
 The bytes are the Rust core's business: it cuts the text into parts, parses and compresses them on
-several threads and hands over frames in their order. This module feeds it, writes the frames, and in
-the end the trailer (section "Trailer" of docs/format.md).
+several threads and hands over frames in their order. This module feeds it, writes the frames, and
+in the end the trailer (section "Trailer" of docs/format.md).
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     time_fields : sequence of path, optional
         Paths (tuples of names) that get a time index as soon as they hold any timestamp.
     on_error : callable, optional
-        Takes each malformed record, which is then passed over. Without it the first one is an error.
+        Takes each malformed record, which is then passed over. Without it the first is an error.
     overwrite : bool
         Whether an existing `output` may be replaced.
     progress : Progress, optional

@@ -5,13 +5,14 @@ use pyo3::types::PyDict;
 use zion::Error;
 
 /// The exception for an error; its class comes from `sdb.errors`.
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 pub fn to_py(error: Error) -> PyErr {
-    to_py_in(error, "")
+    to_py_in(&error, "")
 }
 
 /// The same for an error in a named input or file.
-pub fn to_py_in(error: Error, path: &str) -> PyErr {
-    Python::attach(|py| build(py, &error, path).unwrap_or_else(|failure| failure))
+pub fn to_py_in(error: &Error, path: &str) -> PyErr {
+    Python::attach(|py| build(py, error, path).unwrap_or_else(|failure| failure))
 }
 
 fn build(py: Python<'_>, error: &Error, path: &str) -> PyResult<PyErr> {

@@ -72,6 +72,7 @@ impl Packer {
     }
 
     /// Takes bytes of the current input; waits while the threads have enough to do.
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
     fn feed(&mut self, py: Python<'_>, data: PyBackedBytes) -> PyResult<()> {
         let inner = self.inner()?;
         watched(py, |interrupt| inner.feed(&data, interrupt))
@@ -188,7 +189,7 @@ fn watched<T: Send>(
     let mut pending = None;
     let result = py.detach(|| {
         work(&mut || {
-            pending = Python::attach(|py| py.check_signals()).err();
+            pending = Python::attach(Python::check_signals).err();
             pending.is_some()
         })
     });
@@ -200,7 +201,7 @@ fn watched<T: Send>(
 
 fn stopped(stop: Stop) -> PyErr {
     match stop {
-        Stop::Failed(InputError { input, error }) => to_py_in(error, &input),
+        Stop::Failed(InputError { input, error }) => to_py_in(&error, &input),
         Stop::Interrupted => PyKeyboardInterrupt::new_err(()),
     }
 }

@@ -1,6 +1,6 @@
 //! CSV and TSV text to rows.
 //!
-//! With hints (`docs/format.md`, "CSV and TSV") each column has a name, a type and rules for missing values.
+//! With hints (`docs/inputs.md`) each column has a name, a type and rules for missing values.
 //! Without hints the first record names the columns: names are taken as they are (dots do not nest, a second
 //! `name` becomes `name_2`, a nameless column `column_3`, and so do fields beyond the header), empty fields
 //! are missing, and each value is what it looks like: a number as JSON writes it, `true` or `false`, a
