@@ -41,7 +41,7 @@ lint: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/stubtest --mypy-config-file pyproject.toml sdb._core
+	$(BIN)/stubtest --mypy-config-file pyproject.toml --allowlist .ci/stubtest-allow sdb._core
 	$(BIN)/lint-imports --no-logo
 	cargo fmt $(MANIFEST) --all --check
 	$(CARGO) clippy $(MANIFEST) --workspace --all-targets --locked -- --deny warnings
