@@ -1,0 +1,157 @@
+//! Decompression: the commands and their streams.
+
+use super::control::Control;
+use super::table::{self, Slots};
+use super::tokens::{SLACK, Tokens};
+use super::{LAYER, command, decode_ans1, decode_ans32, decode_nibbles, stream};
+use crate::error::{Error, Result};
+
+/// Tokens without effect are allowed, so streams may be longer than the content. Not by more than this.
+const MOST_PER_BYTE: usize = 4;
+const MOST_BEYOND: usize = 64;
+
+#[cold]
+fn damaged(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::corrupt(LAYER, 0, message)
+}
+
+/// Decompresses buffers one by one; its memory is kept.
+#[derive(Default)]
+pub struct Decoder {
+    slots: Slots,
+    streams: [Vec<u8>; stream::COUNT],
+}
+
+/// A stream of a structural command as it stands in the buffer.
+#[derive(Clone, Copy, Default)]
+struct Packed<'a> {
+    mode: u8,
+    length: usize,
+    data: &'a [u8],
+}
+
+impl Decoder {
+    /// Replaces `out` by the content of an iguana buffer. Content of more than `limit` bytes is an error; memory
+    /// is only taken in proportion to `limit`, whatever the buffer says.
+    pub fn decompress(&mut self, buffer: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<()> {
+        let mut control = Control::new(buffer);
+        let total = control.varuint()?;
+        if total > limit as u64 {
+            return Err(damaged(format!("content of {total} bytes, {limit} are allowed")));
+        }
+        // What was in `out` stays until it is overwritten: clearing memory costs as much as filling it.
+        out.resize(total as usize + SLACK, 0);
+        let written = self.commands(&mut control, out);
+        out.truncate(written.as_ref().map_or(0, |&count| count));
+        let count = written?;
+        if count as u64 != total {
+            return Err(damaged(format!("content of {count} bytes where {total} were announced")));
+        }
+        if total > 0 && control.data != control.end {
+            return Err(damaged(format!("{} bytes that no command uses", control.end - control.data)));
+        }
+        Ok(())
+    }
+
+    /// Executes all commands; `out` has [`SLACK`] bytes more than the content. Gives the bytes written.
+    fn commands(&mut self, control: &mut Control, out: &mut [u8]) -> Result<usize> {
+        let total = out.len() - SLACK;
+        let mut at = 0;
+        let mut structured = false;
+        let mut last = total == 0;
+        while !last {
+            let code = control.byte()?;
+            last = code & command::LAST != 0;
+            match code & !command::LAST {
+                command::STRUCTURAL if structured => {
+                    return Err(damaged("more than one structural command"));
+                }
+                command::STRUCTURAL => {
+                    structured = true;
+                    at += self.structural(control, &mut out[at..])?;
+                }
+                command::COPY => {
+                    let target = take(out, &mut at, control.varuint()?, total)?;
+                    target.copy_from_slice(control.take(target.len() as u64)?);
+                }
+                coder @ (command::ANS32 | command::ANS1 | command::NIBBLE) => {
+                    let target = take(out, &mut at, control.varuint()?, total)?;
+                    let packed = control.varuint()?;
+                    entropy(coder, control.take(packed)?, &mut self.slots, target)?;
+                }
+                other => return Err(damaged(format!("an unknown command {other:02x}"))),
+            }
+        }
+        Ok(at)
+    }
+
+    /// The six streams of a structural command, and the tokens over them.
+    fn structural(&mut self, control: &mut Control, out: &mut [u8]) -> Result<usize> {
+        let packed = read_streams(control, MOST_PER_BYTE * out.len() + MOST_BEYOND)?;
+        let mut content: [&[u8]; stream::COUNT] = [&[]; stream::COUNT];
+        for ((content, stream), packed) in content.iter_mut().zip(&mut self.streams).zip(packed) {
+            if packed.mode == 0 {
+                *content = packed.data;
+                continue;
+            }
+            if stream.len() < packed.length {
+                stream.resize(packed.length, 0);
+            }
+            let target = &mut stream[..packed.length];
+            entropy(command::OF_MODE[usize::from(packed.mode)], packed.data, &mut self.slots, target)?;
+            *content = target;
+        }
+        Tokens::new(content).run(out)
+    }
+}
+
+/// Reads the parameters of a structural command and takes its data.
+fn read_streams<'a>(control: &mut Control<'a>, most: usize) -> Result<[Packed<'a>; stream::COUNT]> {
+    let header = control.varuint()?;
+    if header >> (4 * stream::COUNT) != 0 {
+        return Err(damaged("an entropy mode for a seventh stream"));
+    }
+    let mut streams = [Packed::default(); stream::COUNT];
+    for (number, stream) in streams.iter_mut().enumerate() {
+        stream.mode = (header >> (4 * number) & 15) as u8;
+        if usize::from(stream.mode) >= command::OF_MODE.len() {
+            return Err(damaged(format!("an unknown entropy mode {}", stream.mode)));
+        }
+        let length = control.varuint()?;
+        if length > most as u64 {
+            return Err(damaged(format!("a stream of {length} bytes, {most} would be a lot")));
+        }
+        stream.length = length as usize;
+    }
+    let mut sizes = [0; stream::COUNT];
+    for (size, stream) in sizes.iter_mut().zip(&streams) {
+        *size = if stream.mode == 0 { stream.length as u64 } else { control.varuint()? };
+    }
+    for (size, stream) in sizes.into_iter().zip(&mut streams) {
+        stream.data = control.take(size)?;
+    }
+    Ok(streams)
+}
+
+/// The next `length` bytes of the content, which has `total`.
+fn take<'a>(out: &'a mut [u8], at: &mut usize, length: u64, total: usize) -> Result<&'a mut [u8]> {
+    let left = total - *at;
+    if length > left as u64 {
+        return Err(damaged(format!("a command that yields {length} bytes, {left} are left")));
+    }
+    let start = *at;
+    *at += length as usize;
+    Ok(&mut out[start..*at])
+}
+
+/// Fills `target` with the content of a coded stream.
+fn entropy(coder: u8, data: &[u8], slots: &mut Slots, target: &mut [u8]) -> Result<()> {
+    if coder == command::NIBBLE {
+        let (frequencies, data) = table::read_nibbles(data)?;
+        slots.fill(&frequencies);
+        return decode_nibbles(data, slots, target);
+    }
+    let (frequencies, data) = table::read_bytes(data)?;
+    slots.fill(&frequencies);
+    if coder == command::ANS1 { decode_ans1(data, slots, target) } else { decode_ans32(data, slots, target) }
+}
