@@ -10,11 +10,13 @@ from typing import NoReturn
 BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_STANDARD_OUTPUT = ("writing", "standard output")
 _QUICK = (["--version"], ["-version"], ["version"])
 
 
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
+    _open_what_is_closed()
     arguments = sys.argv[1:]
     try:
         if arguments in _QUICK:
@@ -59,6 +61,13 @@ def run(arguments: list[str]) -> int:
         return _failed(error)
 
 
+def _open_what_is_closed() -> None:
+    """Write to nowhere what a caller that closed standard output or error does not want."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - for good
+
+
 def _version() -> int:
     from sdb.version import LINE
 
@@ -80,7 +89,8 @@ def _failed(error: Exception) -> int:
 
         traceback.print_exception(error)
     if isinstance(error, OSError) and not isinstance(error, SdbError):
-        error = from_os(error, "using", os.fsdecode(error.filename or "standard output"))
+        what = ("using", os.fsdecode(error.filename)) if error.filename else _STANDARD_OUTPUT
+        error = from_os(error, *what)
     if isinstance(error, SdbError):
         expected = error.expected and f"expected {error.expected}"
         complain(error.message, error.hint or expected)

@@ -32,9 +32,7 @@ Limit = Annotated[
 ]
 Fields = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME,...", help="Only these top-level fields; may be repeated with commas."
-    ),
+    typer.Option(metavar="NAME,...", help="Only these top-level fields, separated by commas."),
 ]
 Since = Annotated[
     str | None,

@@ -7,7 +7,8 @@ in the end the trailer (section "Trailer" of docs/format.md).
 
 from __future__ import annotations
 
-from contextlib import closing
+import os
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from sdb.store.url import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import BinaryIO
 
     from sdb.packfile.sparseindex import Path
@@ -93,7 +95,7 @@ class PackResult:
 
 def pack(  # noqa: PLR0913 - the command's options, by name
     inputs: Iterable[Location | Input],
-    output: Location,
+    output: Location | BinaryIO,
     *,
     algorithm: str = DEFAULT_ALGORITHM,
     level: int = DEFAULT_LEVEL,
@@ -114,8 +116,8 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     ----------
     inputs : iterable of path, URL or Input
         What to pack, one after the other; ``-`` is standard input.
-    output : path or URL
-        The packfile.
+    output : path, URL or binary file
+        The packfile. A file that is open is written to as it is, and not closed.
     algorithm : str
         Compression of the chunks: one of `ALGORITHMS`; ``zion`` is short for ``zion+zstd``.
     level : int
@@ -178,7 +180,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         constants=encoded,
         skip_errors=on_error is not None,
     )
-    with closing(packer), atomic_write(output, overwrite=overwrite) as file:
+    with closing(packer), _opened(output, overwrite=overwrite) as file:
         feeder = _Feeder(packer, file, on_error)
         feeder.feed_all(sources, progress)
         blocks, sparse = merge(
@@ -196,7 +198,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         tail = trailer.encode()
         file.write(tail)
         return PackResult(
-            path=str(output),
+            path=str(output) if isinstance(output, str | os.PathLike) else "-",
             inputs=len(sources),
             rows=packer.rows,
             text_bytes=packer.text_bytes,
@@ -204,6 +206,12 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             trailer=trailer,
             rejected=feeder.rejected,
         )
+
+
+def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextManager[BinaryIO]:
+    if isinstance(output, str | os.PathLike):
+        return atomic_write(output, overwrite=overwrite)
+    return nullcontext(output)
 
 
 class _Feeder:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 500
 """So many rows of a table are shown; of a longer one the first and the last half of them."""
 
+_MOST_OPEN = 100
 _NUMBER_COLUMNS = 6
 
 
@@ -63,6 +64,10 @@ def _section(file: FileDescription) -> str:
     indexes = [index for index in file.indexes if index.trusted]
     if indexes:
         parts.append("<h2>Where in time the blocks lie</h2>\n")
+        parts.append(
+            '<p class="note">A bar spans the times that the blocks of its line can hold, as far as '
+            "the time index knows; blocks outside of a query's time range are not read.</p>\n"
+        )
     parts += [timeline(index, blocks) for index in indexes]
     parts += [
         f'<p class="note">The index of {_text(index.name)} was damaged by an old writer and is not '
@@ -104,7 +109,7 @@ def _file_facts(file: FileDescription) -> list[tuple[str, str]]:
 
 def _totals(description: Description) -> str:
     ratio = sizes.ratio(description.decompressed_bytes, description.size_bytes)
-    return "<h1>All files</h1>\n" + _facts(
+    facts = _facts(
         [
             ("files", f"{len(description.files):,}"),
             ("size", sizes.human(description.size_bytes)),
@@ -114,6 +119,7 @@ def _totals(description: Description) -> str:
             ("blocks", f"{description.block_count:,}"),
         ]
     )
+    return f"<section>\n<h1>All files</h1>\n{facts}</section>\n"
 
 
 def _facts(facts: Iterable[tuple[str, str]]) -> str:
@@ -135,9 +141,10 @@ def _table(caption: str, head: Sequence[str], rows: list[list[str]], *, numbers:
     names = "".join(
         f'<th scope="col"{_number(at, numbers)}>{_text(name)}</th>' for at, name in enumerate(head)
     )
+    state = "" if len(rows) > _MOST_OPEN else " open"
     summary = f"<summary><h2>{caption}</h2> <span>{len(rows):,}</span></summary>"
     return (
-        f'<details open>{summary}\n<div class="wide" tabindex="0" role="region" '
+        f'<details{state}>{summary}\n<div class="wide" tabindex="0" role="region" '
         f'aria-label="{caption}">\n<table>\n<thead><tr>{names}</tr></thead>\n'
         f"<tbody>\n{''.join(written)}</tbody>\n</table>\n</div></details>\n"
     )

@@ -28,6 +28,7 @@ figure { margin: 0 0 1.25rem; background: var(--card); border: 1px solid var(--l
 figcaption { font-size: .9rem; margin-bottom: .4rem; overflow-wrap: anywhere; }
 figcaption b { margin-right: .5rem; }
 figcaption span, .note { color: var(--soft); }
+.note { font-size: .9rem; margin: 0 0 .8rem; }
 .wide { overflow-x: auto; }
 svg { display: block; width: 100%; min-width: 40rem; height: auto; }
 svg text { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-nums; }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.describe import BlockDescription, IndexDescription
 
-_MOST_LINES = 60
+_MOST_LINES = 40
 _MOST_BARS = 32
 _WIDTH = 960
 _LINE_HEIGHT = 16

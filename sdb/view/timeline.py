@@ -109,10 +109,11 @@ def draw(file: FileDescription, *, columns: int, glyphs: Glyphs = UNICODE) -> st
     indexes = [index for index in file.indexes if index.trusted]
     if not indexes:
         return "no time index\n"
-    drawn = []
+    drawn: list[str] = []
     for index in indexes:
         span = (index.first_us, index.last_us)
-        drawn += [*_title(index.name, span, columns)]
+        drawn += [""] if drawn else []
+        drawn += _title(index.name, span, columns)
         drawn += _draw(lines(blocks, index.path, _MOST_LINES), span, columns, glyphs)
     return "".join(f"{line.rstrip()}\n" for line in drawn)
 

@@ -147,7 +147,7 @@ def test_exit_codes(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     assert fail_with(limited) == (2, "sdb: no\nhint: expected yes\n")
     assert fail_with(OSError(28, "No space left on device")) == (
         1,
-        "sdb: using standard output: no space left on device\n",
+        "sdb: writing standard output: no space left on device\n",
     )
     code, text = fail_with(KeyError("x"))
     assert code == 70
@@ -171,6 +171,20 @@ def test_broken_pipe_is_quiet(events: Path) -> None:
     assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 141
     process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code"), [(">&-", 0), ("2>&-", 0), ("> /dev/full", 1), ("| true", 0)]
+)
+def test_odd_outputs(events: Path, redirection: str, code: int) -> None:
+    result = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m sdb.cli.main describe-file {events} {redirection}"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+    )
+    assert result.returncode == code
+    assert result.stderr.count(b"\n") == code
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -70,6 +70,17 @@ def test_existing_output_stays(run: Any, tmp_path: Path) -> None:
     assert len(rows(run)) == 2
 
 
+def test_standard_output(run: Any, screen: Any, sample: Path, tmp_path: Path) -> None:
+    assert run("pack", "-o", "x.zion", sample).returncode == 0
+    result = run("pack", "-o", "-", sample)
+    assert result.returncode == 0
+    assert result.stdout == (tmp_path / "x.zion").read_bytes()
+    assert run("pack", "--json", "-o", "-", sample).returncode == 2
+    code, text = screen("pack", "-o", "-", sample)
+    assert code == 2
+    assert "binary data" in text
+
+
 def test_options_reach_the_file(run: Any) -> None:
     words = ["-c", "zstd", "-j", "1", "--block-size", "1MiB", "--constant", "day=3"]
     assert run("pack", *words, "-o", "x.zion", "-", data=ROWS).returncode == 0

@@ -96,5 +96,5 @@ def test_many_ranges_in_one_line_stay_bounded(make: Any) -> None:
 def test_several_files(make: Any) -> None:
     text = page(Description((make({}), make({("ts",): spans(1)}), make({("ts",): [(5, 5)]}))))
     check(text)
-    assert text.count("<section>") == 3
+    assert text.count("<section>") == 4
     assert "<h1>All files</h1>" in text

@@ -48,7 +48,13 @@ fn unpack(
     let fields = choose.then(|| vec![name()]);
     let filter = choose.then(|| TimeFilter::new(vec![name()], Some(0), None)).transpose().ok()?;
     let request = Arc::new(Request::new(algorithm, ALIGN, format, fields, filter).ok()?);
-    let job = Job { block: Arc::clone(block), position: Position::default(), chunks: 100, limit: u64::MAX };
+    let job = Job {
+        number: 0,
+        block: Arc::clone(block),
+        position: Position::default(),
+        chunks: 100,
+        limit: u64::MAX,
+    };
     let output = Worker::new(request).work(&job).ok()?;
     if format == Format::Json {
         let lines = output.data.iter().filter(|&&byte| byte == b'\n').count();

@@ -189,7 +189,8 @@ fn watched<T: Send>(
     let mut pending = None;
     let result = py.detach(|| {
         work(&mut || {
-            pending = Python::attach(Python::check_signals).err();
+            let signals = |py: Python<'_>| py.check_signals();
+            pending = Python::attach(signals).err();
             pending.is_some()
         })
     });

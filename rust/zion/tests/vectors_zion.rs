@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{Result, algorithms, bytes, hex, items, load, number, text};
+use common::{Result, bytes, hex, items, load, number, text};
 use serde_json::Value;
 use zion::bucket::{Decoder, Encoder, choose_selector, hash};
 use zion::codec::{Algorithm, zstd};
@@ -88,9 +88,7 @@ fn seeds() -> Result {
 #[test]
 fn chunks_of_the_original_decode() -> Result {
     let Some((folder, vectors)) = load()? else { return Ok(()) };
-    for stream in
-        items(&vectors["chunks"]).filter(|stream| algorithms().contains(&algorithm(number(&stream["algo"]))))
-    {
+    for stream in items(&vectors["chunks"]) {
         let name = text(&stream["name"]);
         let encoded = steps(&folder, stream, "encoded")?;
         let expected = steps(&folder, stream, "decoded")?;
@@ -114,9 +112,7 @@ fn chunks_of_the_original_decode() -> Result {
 #[test]
 fn chunks_round_trip_with_the_same_shape_and_buckets() -> Result {
     let Some((folder, vectors)) = load()? else { return Ok(()) };
-    for stream in
-        items(&vectors["chunks"]).filter(|stream| algorithms().contains(&algorithm(number(&stream["algo"]))))
-    {
+    for stream in items(&vectors["chunks"]) {
         let name = text(&stream["name"]);
         let mut encoder = Encoder::new(algorithm(number(&stream["algo"])), 3)?;
         let mut chunks = vec![];
@@ -183,7 +179,7 @@ fn encoder_rejects() -> Result {
     let Some((folder, vectors)) = load()? else { return Ok(()) };
     for entry in items(&vectors["encoder_rejects"]) {
         let input = bytes(&folder, entry, &entry["input"])?;
-        for algorithm in algorithms().into_iter().filter(|&algorithm| algorithm != Algorithm::Zstd) {
+        for algorithm in (0..3).map(algorithm) {
             let result = Encoder::new(algorithm, 3)?.encode(&input, &mut vec![]);
             assert!(result.is_err(), "{} {algorithm:?}", text(&entry["name"]));
         }

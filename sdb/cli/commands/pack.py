@@ -9,8 +9,9 @@ import typer
 
 from sdb import sizes
 from sdb.cli.options import AsJson, ProgressMode, Quiet, Threads, Verbose, constants
+from sdb.cli.output import binary
 from sdb.cli.progress import Meter
-from sdb.errors import from_os
+from sdb.errors import UsageError, from_os
 
 EXAMPLES = (
     "sdb pack -o events.zion events.json.gz",
@@ -23,7 +24,8 @@ def command(
         list[str], typer.Argument(metavar="INPUT...", help="What to pack; - is standard input.")
     ],
     target: Annotated[
-        str, typer.Option("--output", "-o", metavar="PACKFILE", help="The packfile to write.")
+        str,
+        typer.Option("--output", "-o", metavar="PACKFILE", help="Where to; - is standard output."),
     ],
     fmt: Annotated[
         str | None,
@@ -74,6 +76,8 @@ def command(
 
     Formats and compressions are recognised by content.
     """
+    if as_json and target == "-":
+        raise UsageError("--json and -o - both write to standard output")
     from sdb.cli.report import Rejects, report
     from sdb.packfile.writer import pack
 
@@ -83,7 +87,7 @@ def command(
     ):
         result = pack(
             inputs,
-            target,
+            binary(force=force) if target == "-" else target,
             algorithm=algorithm,
             block_bytes=sizes.parse(block_size),
             threads=threads,

@@ -15,11 +15,17 @@ const HEADER: usize = 4;
 
 /// Decompresses chunks; buffers are kept from one to the next.
 pub struct Decoder {
-    zstd: zstd::Decompressor,
+    codecs: Codecs,
     map: BucketMap,
     shape: Vec<u8>,
     buckets: [Bucket; BUCKETS],
     selected: Vec<bool>,
+}
+
+/// The decompressors of segments.
+struct Codecs {
+    zstd: zstd::Decompressor,
+    iguana: iguana::Decoder,
 }
 
 #[derive(Default)]
@@ -64,20 +70,14 @@ impl<'a> Parts<'a> {
     }
 
     /// Replaces `out` by the content of a segment.
-    fn decompress(
-        &self,
-        number: usize,
-        zstd: &mut zstd::Decompressor,
-        out: &mut Vec<u8>,
-        limit: usize,
-    ) -> Result<()> {
+    fn decompress(&self, number: usize, codecs: &mut Codecs, out: &mut Vec<u8>, limit: usize) -> Result<()> {
         out.clear();
         let segment = self.segments[number];
         let result = match (self.algorithm, segment) {
             (_, []) => Ok(()),
-            (0, _) => zstd.decompress(segment, out, limit),
+            (0, _) => codecs.zstd.decompress(segment, out, limit),
             (1, _) | (_, [0, ..]) => {
-                iguana::decompress(&segment[usize::from(self.algorithm > 1)..], out, limit)
+                codecs.iguana.decompress(&segment[usize::from(self.algorithm > 1)..], out, limit)
             }
             _ => special::decode(segment, out, limit),
         };
@@ -93,7 +93,7 @@ impl Decoder {
     /// A decoder without state but its buffers: any chunk may come next.
     pub fn new() -> Result<Self> {
         Ok(Self {
-            zstd: zstd::Decompressor::new(false)?,
+            codecs: Codecs { zstd: zstd::Decompressor::new(false)?, iguana: iguana::Decoder::default() },
             map: BucketMap::default(),
             shape: Vec::new(),
             buckets: Default::default(),
@@ -104,7 +104,7 @@ impl Decoder {
     /// Decompresses only the shape: replaces `shape` by it, applies the symbol table at its front to
     /// `table`, and gives the length of that table. For chunks whose rows are not needed.
     pub fn shape(&mut self, zion: &[u8], table: &mut SymbolTable, shape: &mut Vec<u8>) -> Result<usize> {
-        Parts::read(zion)?.decompress(0, &mut self.zstd, shape, MAX_CHUNK)?;
+        Parts::read(zion)?.decompress(0, &mut self.codecs, shape, MAX_CHUNK)?;
         table.apply(shape)
     }
 
@@ -129,7 +129,7 @@ impl Decoder {
         limit: usize,
     ) -> Result<usize> {
         let parts = Parts::read(zion)?;
-        parts.decompress(0, &mut self.zstd, &mut self.shape, limit)?;
+        parts.decompress(0, &mut self.codecs, &mut self.shape, limit)?;
         let prefix = table.apply(&self.shape)?;
         self.rows(&parts, prefix, table, fields, out, limit)?;
         Ok(prefix)
@@ -146,7 +146,7 @@ impl Decoder {
         limit: usize,
     ) -> Result<usize> {
         let parts = Parts::read(zion)?;
-        parts.decompress(0, &mut self.zstd, &mut self.shape, limit)?;
+        parts.decompress(0, &mut self.codecs, &mut self.shape, limit)?;
         let prefix = apply_shared(table, &self.shape)?;
         if let Some(table) = table {
             self.rows(&parts, prefix, table, fields, out, limit)?;
@@ -161,7 +161,7 @@ impl Decoder {
         table: &mut Option<Arc<SymbolTable>>,
         limit: usize,
     ) -> Result<()> {
-        Parts::read(zion)?.decompress(0, &mut self.zstd, &mut self.shape, limit)?;
+        Parts::read(zion)?.decompress(0, &mut self.codecs, &mut self.shape, limit)?;
         apply_shared(table, &self.shape)?;
         Ok(())
     }
@@ -221,7 +221,7 @@ impl Decoder {
         for (number, bucket) in self.buckets.iter_mut().enumerate() {
             (bucket.at, bucket.length) = (0, 0);
             if wanted >> number & 1 != 0 {
-                parts.decompress(number + 1, &mut self.zstd, &mut bucket.data, limit - held)?;
+                parts.decompress(number + 1, &mut self.codecs, &mut bucket.data, limit - held)?;
                 bucket.length = bucket.data.len();
                 held += bucket.length;
                 bucket.data.extend_from_slice(&[0; STRIDE]);

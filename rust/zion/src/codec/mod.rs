@@ -1,5 +1,7 @@
 //! Compressors of chunks and of the segments inside them.
 
+pub mod iguana;
+pub mod special;
 pub mod zstd;
 
 use crate::error::{Error, Result};
@@ -37,44 +39,5 @@ impl Algorithm {
             Self::ZionIguana => "zion+iguana_v0",
             Self::ZionIguanaSpecialized => "zion+iguana_v0/specialized",
         }
-    }
-}
-
-/// Stands in until the codec is there.
-pub mod iguana {
-    use super::{Error, Result};
-
-    /// Compresses.
-    #[derive(Default)]
-    pub struct Encoder;
-
-    impl Encoder {
-        /// An encoder.
-        pub fn new() -> Self {
-            Self
-        }
-
-        /// Appends compressed data.
-        pub fn compress(&mut self, _data: &[u8], _out: &mut Vec<u8>) {}
-    }
-
-    /// Appends decompressed data.
-    pub fn decompress(_data: &[u8], _out: &mut Vec<u8>, _limit: usize) -> Result<()> {
-        Err(Error::unsupported("iguana"))
-    }
-}
-
-/// Stands in until the codec is there.
-pub mod special {
-    use super::{Error, Result};
-
-    /// Appends the vector form.
-    pub fn encode(_bucket: &[u8], _out: &mut Vec<u8>) -> bool {
-        false
-    }
-
-    /// Appends the bucket.
-    pub fn decode(_data: &[u8], _out: &mut Vec<u8>, _limit: usize) -> Result<()> {
-        Err(Error::unsupported("vectors"))
     }
 }

@@ -6,7 +6,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use zion::codec::Algorithm;
 
 pub type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
@@ -29,16 +28,6 @@ pub fn load() -> Result<Option<(PathBuf, Value)>> {
     let Some(folder) = folder("zion") else { return Ok(None) };
     let vectors = serde_json::from_slice(&std::fs::read(folder.join("vectors.json"))?)?;
     Ok(Some((folder, vectors)))
-}
-
-/// The algorithms that this build has. An iguana buffer of nothing tells whether that codec is there.
-pub fn algorithms() -> Vec<Algorithm> {
-    let mut all = vec![Algorithm::Zstd, Algorithm::ZionZstd];
-    let told = zion::codec::iguana::decompress(&[0x80, 0x80], &mut vec![], 1);
-    if !matches!(told, Err(zion::Error::Unsupported { .. })) {
-        all.extend([Algorithm::ZionIguana, Algorithm::ZionIguanaSpecialized]);
-    }
-    all
 }
 
 /// The elements of an array, none for anything else.
