@@ -182,7 +182,8 @@ impl Encoder {
             if entry < self.base {
                 continue;
             }
-            let distance = at - (entry - self.base) as usize;
+            // A match that was cut after it had been found leaves positions that are still ahead.
+            let distance = at.saturating_sub((entry - self.base) as usize);
             if distance == 0 || distance >= 1 << 24 {
                 continue;
             }
