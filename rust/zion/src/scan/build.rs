@@ -223,7 +223,7 @@ impl Column {
         self.pad(row);
         self.length = row + 1;
         self.nulls.append_non_null();
-        self.data.put(context, value, at)
+        self.data.put(context, row, value, at)
     }
 
     /// The array of `length` values; the column is empty then.
@@ -264,7 +264,7 @@ impl Column {
 
 impl Data {
     /// Adds a value that is not null.
-    fn put(&mut self, context: &mut Context<'_>, value: Header, at: usize) -> Result<()> {
+    fn put(&mut self, context: &mut Context<'_>, row: usize, value: Header, at: usize) -> Result<()> {
         let unexpected = || Error::corrupt("ion", at, "a value that does not fit the type of its column");
         match (self, value.kind) {
             (Data::Text(texts), kind::STRING) | (Data::Bytes(texts), kind::BLOB | kind::CLOB) => {

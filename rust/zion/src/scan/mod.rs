@@ -41,8 +41,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// Finds out what types the values of the rows have; the results are to be merged in order.
-    pub fn observe(&self) -> Result<Runs<Seen>> {
+    /// Finds out what types the values of the rows have, and counts the rows; the results are to be
+    /// merged in order.
+    pub fn observe(&self) -> Result<Runs<(Seen, u64)>> {
         let fields = self.fields.clone();
         self.run(move || Observer::new(fields.clone()), |observer| Ok(observer.take()))
     }

@@ -176,6 +176,7 @@ impl Seen {
 #[derive(Debug, Default)]
 pub struct Observer {
     rows: Seen,
+    count: u64,
     nodes: usize,
     epoch: u64,
     only: Option<Vec<Box<str>>>,
@@ -204,6 +205,7 @@ impl Observer {
     pub fn row(&mut self, data: &[u8], row: Header, table: &SymbolTable) -> Result<()> {
         let mut view = View { data, table, epoch: self.epoch, nodes: self.nodes };
         self.rows.kinds |= bits::STRUCT;
+        self.count += 1;
         view.fields(&mut self.rows.fields, row, MAX_DEPTH, self.only.as_deref())?;
         self.nodes = view.nodes;
         if self.nodes > MAX_NODES {
@@ -212,10 +214,10 @@ impl Observer {
         Ok(())
     }
 
-    /// What was seen since the last time.
-    pub fn take(&mut self) -> Seen {
+    /// What was seen since the last time, and the number of rows.
+    pub fn take(&mut self) -> (Seen, u64) {
         self.nodes = 0;
-        std::mem::take(&mut self.rows)
+        (std::mem::take(&mut self.rows), std::mem::take(&mut self.count))
     }
 }
 
