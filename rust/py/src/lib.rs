@@ -3,6 +3,7 @@
 
 use pyo3::prelude::*;
 
+mod arrow;
 mod errors;
 mod ion;
 mod pack;
@@ -13,6 +14,10 @@ mod verify;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<arrow::ArrowBatch>()?;
+    module.add_class::<arrow::ArrowScan>()?;
+    module.add_class::<arrow::ArrowStream>()?;
+    module.add_class::<arrow::ArrowTypes>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;

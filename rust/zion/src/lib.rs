@@ -17,6 +17,8 @@ pub mod pack;
 pub mod paths;
 pub mod pipeline;
 pub mod rows;
+pub mod runs;
+pub mod scan;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod unpack;

@@ -69,10 +69,26 @@ impl Printer {
 
     /// Appends a row and a line feed. With `keep` top-level fields stay only if it is true for their id.
     pub fn row(&mut self, data: &[u8], row: Header, keep: Option<&[bool]>, out: &mut Sink) -> Result<()> {
+        self.container(data, row, keep, out)?;
+        out.byte(b'\n');
+        Ok(())
+    }
+
+    /// Appends one value, nothing after it. `at` is the place of its type byte.
+    pub fn value(&mut self, data: &[u8], value: Header, at: usize, out: &mut Sink) -> Result<()> {
+        if matches!(value.kind, kind::STRUCT | kind::LIST) && !value.is_null() {
+            self.container(data, value, None, out)
+        } else {
+            self.scalar(data, value, at, out)
+        }
+    }
+
+    fn container(&mut self, data: &[u8], value: Header, keep: Option<&[bool]>, out: &mut Sink) -> Result<()> {
         self.stack.clear();
+        let mut frame = Frame { end: value.end, is_struct: value.kind == kind::STRUCT };
         out.reserve(8);
-        out.byte(b'{');
-        let (mut at, mut frame, mut first) = (row.body, Frame { end: row.end, is_struct: true }, true);
+        out.byte(if frame.is_struct { b'{' } else { b'[' });
+        let (mut at, mut first) = (value.body, true);
         loop {
             if at == frame.end {
                 out.reserve(8);
@@ -110,7 +126,6 @@ impl Printer {
                 self.scalar(data, value, value_at, out)?;
             }
         }
-        out.byte(b'\n');
         Ok(())
     }
 

@@ -1,129 +1,386 @@
 //! The inner loop of ANS32: 32 states at a time.
 
+/// Number of states.
+pub const LANES: usize = 32;
+/// States stay at or above this between steps; it is where an encoder begins and a decoder ends.
+pub const LOW: u32 = 1 << 16;
+/// Bytes of the 16 states at either end of a stream.
+const STATES: usize = 64;
+/// Bytes of words that one round takes at most from either sequence.
+const ROUND: usize = 32;
+
+/// The slot of each value of the 12 low bits of a state: the symbol (bits 24..32), its place (bits 12..24) and
+/// its frequency (bits 0..12). 0 belongs to no symbol.
+pub type Slots = [u32; 4096];
+
 /// The states of a decoder and the places of its two sequences of words.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lanes {
     /// All states; the first 16 read forward, the others backward.
-    pub states: [u32; 32],
+    pub states: [u32; LANES],
     /// Where the next word of the forward sequence is.
     pub forward: usize,
     /// Where the words of the backward sequence that were read begin.
     pub backward: usize,
 }
 
-impl Lanes {
-    /// Decodes whole rounds into `target` as long as words are far from running out; gives the number of bytes
-    /// written. Every entry of `slots` must have a frequency (bits 0..12) above 0.
-    pub fn run(&mut self, data: &[u8], slots: &[u32; 4096], target: &mut [u8]) -> usize {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
-            // SAFETY: the features that the function is compiled for were just detected.
-            return unsafe { x86::run(self, data, slots, target) };
-        }
-        self.run_portable(data, slots, target)
-    }
+/// The ways to run the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kernel {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
 
-    fn run_portable(&mut self, data: &[u8], slots: &[u32; 4096], target: &mut [u8]) -> usize {
-        let mut done = 0;
-        let (rounds, _) = target.as_chunks_mut::<32>();
-        for round in rounds {
-            if self.backward < self.forward + 64 {
-                break;
-            }
-            for (state, symbol) in self.states.iter_mut().zip(round.iter_mut()) {
-                let slot = slots[(*state & 0xFFF) as usize];
-                *symbol = (slot >> 24) as u8;
-                *state = (slot & 0xFFF) * (*state >> 12) + (slot >> 12 & 0xFFF);
-            }
-            let (near, far) = self.states.split_at_mut(16);
-            for state in near.iter_mut().filter(|state| **state < 1 << 16) {
-                let Some(word) = data.get(self.forward..).and_then(<[u8]>::first_chunk::<2>) else { break };
-                *state = *state << 16 | u32::from(u16::from_le_bytes(*word));
-                self.forward += 2;
-            }
-            for state in far.iter_mut().filter(|state| **state < 1 << 16) {
-                self.backward -= 2;
-                let Some(word) = data.get(self.backward..).and_then(<[u8]>::first_chunk::<2>) else { break };
-                *state = *state << 16 | u32::from(u16::from_le_bytes(*word));
-            }
-            done += 32;
-        }
-        done
+impl Kernel {
+    /// The kernels that the processor can run, the fastest one first.
+    fn available() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let vector = [
+            (x86_512::detected as fn() -> bool, Self::Avx512),
+            (x86_256::detected as fn() -> bool, Self::Avx2),
+        ]
+        .into_iter()
+        .filter_map(|(detected, kernel)| detected().then_some(kernel));
+        #[cfg(not(target_arch = "x86_64"))]
+        let vector = std::iter::empty();
+        vector.chain([Self::Portable])
     }
 }
 
+impl Lanes {
+    /// The start of a stream; none if it is too short.
+    pub fn new(data: &[u8]) -> Option<Self> {
+        let (first, _) = data.split_first_chunk::<STATES>()?;
+        let (_, second) = data.get(STATES..)?.split_last_chunk::<STATES>()?;
+        let mut states = [0; LANES];
+        let bytes = first.as_chunks::<4>().0.iter().chain(second.as_chunks::<4>().0);
+        for (state, bytes) in states.iter_mut().zip(bytes) {
+            *state = u32::from_le_bytes(*bytes);
+        }
+        Some(Self { states, forward: STATES, backward: data.len() - STATES })
+    }
+
+    /// Decodes whole rounds of 32 bytes into `target` as long as words are far from running out; gives the
+    /// number of bytes written. When a state belongs to no symbol nothing is done.
+    pub fn run(&mut self, data: &[u8], slots: &Slots, target: &mut [u8]) -> usize {
+        Kernel::available().next().map_or(0, |kernel| self.run_with(kernel, data, slots, target))
+    }
+
+    fn run_with(&mut self, kernel: Kernel, data: &[u8], slots: &Slots, target: &mut [u8]) -> usize {
+        let mut lanes = self.clone();
+        let (rounds, _) = target.as_chunks_mut::<LANES>();
+        let done = match kernel {
+            Kernel::Portable => run_portable(&mut lanes, data, slots, rounds),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a kernel is only chosen when the processor has the features it is compiled for.
+            Kernel::Avx2 => unsafe { x86_256::run(&mut lanes, data, slots, rounds) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Kernel::Avx512 => unsafe { x86_512::run(&mut lanes, data, slots, rounds) },
+        };
+        let Some(done) = done else { return 0 };
+        *self = lanes;
+        LANES * done
+    }
+
+    /// Whether a round has all the words that it may need, with room for reading whole vectors.
+    #[inline]
+    fn has_round(data: &[u8], forward: usize, backward: usize) -> bool {
+        forward + 2 * ROUND <= backward && backward <= data.len()
+    }
+}
+
+/// Does as many rounds as it can; gives their number, none when a state belongs to no symbol.
+fn run_portable(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> Option<usize> {
+    let word = |at: usize| {
+        let bytes = data.get(at..).and_then(<[u8]>::first_chunk::<2>);
+        bytes.map_or(0, |bytes| u32::from(u16::from_le_bytes(*bytes)))
+    };
+    let mut done = 0;
+    let mut all = true;
+    for round in rounds {
+        if !Lanes::has_round(data, lanes.forward, lanes.backward) {
+            break;
+        }
+        for (state, symbol) in lanes.states.iter_mut().zip(round.iter_mut()) {
+            let slot = slots[(*state & 0xFFF) as usize];
+            all &= slot != 0;
+            *symbol = (slot >> 24) as u8;
+            *state = (slot & 0xFFF) * (*state >> 12) + (slot >> 12 & 0xFFF);
+        }
+        let (near, far) = lanes.states.split_at_mut(LANES / 2);
+        for state in near {
+            let short = *state < LOW;
+            *state = if short { *state << 16 | word(lanes.forward) } else { *state };
+            lanes.forward += 2 * usize::from(short);
+        }
+        for state in far {
+            let short = *state < LOW;
+            *state = if short { *state << 16 | word(lanes.backward - 2) } else { *state };
+            lanes.backward -= 2 * usize::from(short);
+        }
+        done += 1;
+    }
+    all.then_some(done)
+}
+
+/// 16 states in a vector.
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+mod x86_512 {
     use std::arch::x86_64::{
         __m128i, __m256i, __m512i, _mm_storeu_si128, _mm256_loadu_si256, _mm256_permutexvar_epi16,
         _mm256_set_epi16, _mm512_add_epi32, _mm512_and_si512, _mm512_cmplt_epu32_mask, _mm512_cvtepi32_epi8,
         _mm512_cvtepu16_epi32, _mm512_i32gather_epi32, _mm512_loadu_si512, _mm512_mask_or_epi32,
         _mm512_maskz_expand_epi32, _mm512_mullo_epi32, _mm512_set1_epi32, _mm512_slli_epi32,
-        _mm512_srli_epi32, _mm512_storeu_si512,
+        _mm512_srli_epi32, _mm512_storeu_si512, _mm512_test_epi32_mask,
     };
 
-    use super::Lanes;
+    use super::{LANES, LOW, Lanes, ROUND, Slots};
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
-    pub fn run(lanes: &mut Lanes, data: &[u8], slots: &[u32; 4096], target: &mut [u8]) -> usize {
-        let mut done = 0;
-        let (rounds, _) = target.as_chunks_mut::<32>();
-        // SAFETY: `states` has 32 entries, two vectors.
-        let (mut near, mut far) = unsafe {
-            let states = lanes.states.as_ptr();
-            (
-                _mm512_loadu_si512(states.cast::<__m512i>()),
-                _mm512_loadu_si512(states.add(16).cast::<__m512i>()),
-            )
-        };
-        let reverse = _mm256_set_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        let (mut forward, mut backward) = (lanes.forward, lanes.backward);
-        for round in rounds {
-            // A round takes at most 16 words from either side. Both vectors of words that are loaded below lie
-            // inside `data`: `forward + 32 <= backward <= data.len()`, and `backward >= 32`.
-            if backward < forward + 64 || backward > data.len() {
-                break;
-            }
-            // SAFETY: the words loaded are inside `data` as just checked; the gathers have indices below 4096
-            // into 4096 entries; the two stores fill the 32 bytes of `round`.
-            unsafe {
-                let words = _mm256_loadu_si256(data.as_ptr().add(forward).cast::<__m256i>());
-                let (state, symbols, count) = advance(near, slots, words);
-                near = state;
-                _mm_storeu_si128(round.as_mut_ptr().cast::<__m128i>(), symbols);
-                forward += 2 * count;
-                let words = _mm256_loadu_si256(data.as_ptr().add(backward - 32).cast::<__m256i>());
-                let (state, symbols, count) = advance(far, slots, _mm256_permutexvar_epi16(reverse, words));
-                far = state;
-                _mm_storeu_si128(round.as_mut_ptr().add(16).cast::<__m128i>(), symbols);
-                backward -= 2 * count;
-            }
-            done += 32;
-        }
-        // SAFETY: as the loads above.
-        unsafe {
-            let states = lanes.states.as_mut_ptr();
-            _mm512_storeu_si512(states.cast::<__m512i>(), near);
-            _mm512_storeu_si512(states.add(16).cast::<__m512i>(), far);
-        }
-        (lanes.forward, lanes.backward) = (forward, backward);
-        done
+    pub fn detected() -> bool {
+        is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("popcnt")
     }
 
-    /// One step of 16 states: the states after it, the symbols, and how many of `words` were used.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
+    /// A step of 16 states.
+    struct Step {
+        states: __m512i,
+        symbols: __m128i,
+        /// The number of words that were used.
+        words: usize,
+        /// Which states belong to a symbol.
+        known: u16,
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+    pub fn run(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> Option<usize> {
+        let reverse = _mm256_set_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let (near, far) = lanes.states.split_at_mut(LANES / 2);
+        // SAFETY: each half has 16 entries of 4 bytes, the size of the vector; alignment is not needed.
+        let (mut first, mut second) =
+            unsafe { (_mm512_loadu_si512(near.as_ptr().cast()), _mm512_loadu_si512(far.as_ptr().cast())) };
+        let (mut forward, mut backward) = (lanes.forward, lanes.backward);
+        let mut known = u16::MAX;
+        let mut done = 0;
+        for round in rounds {
+            if !Lanes::has_round(data, forward, backward) {
+                break;
+            }
+            // SAFETY: `forward + 64 <= backward <= data.len()`, so the 32 bytes from `forward` on and the 32
+            // bytes before `backward` are inside `data`.
+            let (after, before) = unsafe {
+                (
+                    _mm256_loadu_si256(data.as_ptr().add(forward).cast::<__m256i>()),
+                    _mm256_loadu_si256(data.as_ptr().add(backward - ROUND).cast::<__m256i>()),
+                )
+            };
+            let one = step(first, slots, after);
+            let two = step(second, slots, _mm256_permutexvar_epi16(reverse, before));
+            let (left, right) = round.split_at_mut(LANES / 2);
+            // SAFETY: each half of the round is 16 bytes, the size of the vector.
+            unsafe {
+                _mm_storeu_si128(left.as_mut_ptr().cast(), one.symbols);
+                _mm_storeu_si128(right.as_mut_ptr().cast(), two.symbols);
+            }
+            (first, second) = (one.states, two.states);
+            // Neither sequence moves by more than 32 bytes, so they do not cross.
+            forward += 2 * one.words;
+            backward -= 2 * two.words;
+            known &= one.known & two.known;
+            done += 1;
+        }
+        // SAFETY: as with the loads.
+        unsafe {
+            _mm512_storeu_si512(near.as_mut_ptr().cast(), first);
+            _mm512_storeu_si512(far.as_mut_ptr().cast(), second);
+        }
+        (lanes.forward, lanes.backward) = (forward, backward);
+        (known == u16::MAX).then_some(done)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
     #[inline]
-    fn advance(state: __m512i, slots: &[u32; 4096], words: __m256i) -> (__m512i, __m128i, usize) {
+    fn step(states: __m512i, slots: &Slots, words: __m256i) -> Step {
         let low = _mm512_set1_epi32(0xFFF);
-        // SAFETY: each index is below 4096, the number of entries.
+        // SAFETY: each index is at most 0xFFF, and there are 4096 slots.
         let slot =
-            unsafe { _mm512_i32gather_epi32::<4>(_mm512_and_si512(state, low), slots.as_ptr().cast()) };
-        let symbols = _mm512_cvtepi32_epi8(_mm512_srli_epi32::<24>(slot));
-        let frequency = _mm512_and_si512(slot, low);
+            unsafe { _mm512_i32gather_epi32::<4>(_mm512_and_si512(states, low), slots.as_ptr().cast()) };
         let place = _mm512_and_si512(_mm512_srli_epi32::<12>(slot), low);
-        let state = _mm512_add_epi32(_mm512_mullo_epi32(frequency, _mm512_srli_epi32::<12>(state)), place);
-        let short = _mm512_cmplt_epu32_mask(state, _mm512_set1_epi32(1 << 16));
+        let scaled = _mm512_mullo_epi32(_mm512_and_si512(slot, low), _mm512_srli_epi32::<12>(states));
+        let states = _mm512_add_epi32(scaled, place);
+        let short = _mm512_cmplt_epu32_mask(states, _mm512_set1_epi32(LOW as i32));
         let words = _mm512_maskz_expand_epi32(short, _mm512_cvtepu16_epi32(words));
-        let state = _mm512_mask_or_epi32(state, short, _mm512_slli_epi32::<16>(state), words);
-        (state, symbols, short.count_ones() as usize)
+        Step {
+            states: _mm512_mask_or_epi32(states, short, _mm512_slli_epi32::<16>(states), words),
+            symbols: _mm512_cvtepi32_epi8(_mm512_srli_epi32::<24>(slot)),
+            words: short.count_ones() as usize,
+            known: _mm512_test_epi32_mask(slot, slot),
+        }
+    }
+}
+
+/// 8 states in a vector.
+#[cfg(target_arch = "x86_64")]
+mod x86_256 {
+    use std::arch::x86_64::{
+        __m128i, __m256i, _mm_loadu_si128, _mm_set_epi8, _mm_shuffle_epi8, _mm256_add_epi32,
+        _mm256_and_si256, _mm256_blendv_epi8, _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_cvtepu16_epi32,
+        _mm256_i32gather_epi32, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_mullo_epi32, _mm256_or_si256,
+        _mm256_packus_epi16, _mm256_packus_epi32, _mm256_permutevar8x32_epi32, _mm256_set_epi32,
+        _mm256_set1_epi32, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_srli_epi32, _mm256_storeu_si256,
+        _mm256_testz_si256,
+    };
+
+    use super::{LANES, Lanes, Slots};
+
+    /// States in a vector, and the bytes of as many words.
+    const WIDTH: usize = 8;
+    const WORDS: usize = 2 * WIDTH;
+
+    /// For each set of states that need a word: which of the next words each one takes.
+    static TAKES: [[u32; WIDTH]; 256] = {
+        let mut takes = [[0; WIDTH]; 256];
+        let mut set = 0;
+        while set < 256 {
+            let mut lane = 0;
+            while lane < WIDTH {
+                takes[set][lane] = (set & ((1 << lane) - 1)).count_ones();
+                lane += 1;
+            }
+            set += 1;
+        }
+        takes
+    };
+
+    pub fn detected() -> bool {
+        is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")
+    }
+
+    #[target_feature(enable = "avx2,popcnt")]
+    pub fn run(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> Option<usize> {
+        let reverse = _mm_set_epi8(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+        let (quarters, _) = lanes.states.as_chunks_mut::<WIDTH>();
+        let mut states = [_mm256_setzero_si256(); LANES / WIDTH];
+        for (state, quarter) in states.iter_mut().zip(&*quarters) {
+            // SAFETY: a quarter has 8 entries of 4 bytes, the size of the vector.
+            *state = unsafe { _mm256_loadu_si256(quarter.as_ptr().cast()) };
+        }
+        let (mut forward, mut backward) = (lanes.forward, lanes.backward);
+        let mut unknown = _mm256_setzero_si256();
+        let mut done = 0;
+        for round in rounds {
+            if !Lanes::has_round(data, forward, backward) {
+                break;
+            }
+            let mut symbols = [_mm256_setzero_si256(); LANES / WIDTH];
+            for (quarter, (state, symbol)) in states.iter_mut().zip(&mut symbols).enumerate() {
+                let slot = lookup(*state, slots);
+                let missing = _mm256_cmpeq_epi32(slot, _mm256_setzero_si256());
+                unknown = _mm256_or_si256(unknown, missing);
+                *symbol = _mm256_srli_epi32::<24>(slot);
+                let at = if quarter < 2 { forward } else { backward - WORDS };
+                // SAFETY: `forward + 64 <= backward <= data.len()` at the start of the round, and either side
+                // has moved by at most 16 bytes since, so these 16 bytes are inside `data`.
+                let words = unsafe { _mm_loadu_si128(data.as_ptr().add(at).cast::<__m128i>()) };
+                let words = if quarter < 2 { words } else { _mm_shuffle_epi8(words, reverse) };
+                let used = advance(state, slot, words);
+                if quarter < 2 {
+                    forward += 2 * used;
+                } else {
+                    backward -= 2 * used;
+                }
+            }
+            // SAFETY: a round is 32 bytes, the size of the vector.
+            unsafe { _mm256_storeu_si256(round.as_mut_ptr().cast(), pack(symbols)) };
+            done += 1;
+        }
+        for (state, quarter) in states.iter().zip(quarters) {
+            // SAFETY: as with the load.
+            unsafe { _mm256_storeu_si256(quarter.as_mut_ptr().cast(), *state) };
+        }
+        (lanes.forward, lanes.backward) = (forward, backward);
+        (_mm256_testz_si256(unknown, unknown) == 1).then_some(done)
+    }
+
+    #[target_feature(enable = "avx2,popcnt")]
+    #[inline]
+    fn lookup(states: __m256i, slots: &Slots) -> __m256i {
+        let index = _mm256_and_si256(states, _mm256_set1_epi32(0xFFF));
+        // SAFETY: each index is at most 0xFFF, and there are 4096 slots.
+        unsafe { _mm256_i32gather_epi32::<4>(slots.as_ptr().cast(), index) }
+    }
+
+    /// Takes the states one step on; gives the number of words that were used.
+    #[target_feature(enable = "avx2,popcnt")]
+    #[inline]
+    fn advance(states: &mut __m256i, slot: __m256i, words: __m128i) -> usize {
+        let low = _mm256_set1_epi32(0xFFF);
+        let place = _mm256_and_si256(_mm256_srli_epi32::<12>(slot), low);
+        let scaled = _mm256_mullo_epi32(_mm256_and_si256(slot, low), _mm256_srli_epi32::<12>(*states));
+        let next = _mm256_add_epi32(scaled, place);
+        let short = _mm256_cmpeq_epi32(_mm256_srli_epi32::<16>(next), _mm256_setzero_si256());
+        let set = _mm256_movemask_ps(_mm256_castsi256_ps(short)) as usize & 0xFF;
+        // SAFETY: a row of the table has 8 entries of 4 bytes, the size of the vector.
+        let takes = unsafe { _mm256_loadu_si256(TAKES[set].as_ptr().cast()) };
+        let words = _mm256_permutevar8x32_epi32(_mm256_cvtepu16_epi32(words), takes);
+        let longer = _mm256_or_si256(_mm256_slli_epi32::<16>(next), words);
+        *states = _mm256_blendv_epi8(next, longer, short);
+        set.count_ones() as usize
+    }
+
+    /// The low bytes of all entries, in order.
+    #[target_feature(enable = "avx2,popcnt")]
+    #[inline]
+    fn pack([a, b, c, d]: [__m256i; 4]) -> __m256i {
+        let bytes = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
+        _mm256_permutevar8x32_epi32(bytes, _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Slots of symbols with ranges of the given widths; `missing` ones at the end have no symbol.
+    fn slots(widths: &[usize], missing: usize) -> Box<Slots> {
+        let mut slots = Box::new([0; 4096]);
+        let mut start = 0;
+        for (symbol, &width) in (0u32..256).zip(widths.iter().cycle()) {
+            let range = start..(start + width).min(4096 - missing);
+            let width = range.len() as u32;
+            for (place, slot) in (0..).zip(&mut slots[range.clone()]) {
+                *slot = symbol << 24 | place << 12 | width;
+            }
+            start = range.end;
+        }
+        slots
+    }
+
+    proptest! {
+        #[test]
+        fn all_kernels_do_the_same(
+            data in prop::collection::vec(any::<u8>(), 128..4000),
+            widths in prop::collection::vec(16usize..600, 1..200),
+            missing in prop_oneof![3 => Just(0usize), 1 => 1usize..200],
+            length in 0usize..8000,
+        ) {
+            let slots = slots(&widths, missing);
+            let start = Lanes::new(&data);
+            let results: Vec<_> = Kernel::available()
+                .map(|kernel| {
+                    let (mut lanes, mut out) = (start.clone(), vec![0; length]);
+                    let done = lanes.as_mut().map(|lanes| lanes.run_with(kernel, &data, &slots, &mut out));
+                    out.truncate(done.unwrap_or(0));
+                    (lanes, out)
+                })
+                .collect();
+            prop_assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+        }
     }
 }

@@ -1,33 +1,17 @@
 //! The coders: range ANS with states of 32 bits, words of 16 bits and frequencies of 12 bits.
 
 use super::LAYER;
-use super::table::{Frequencies, SCALE, SCALE_BITS, Slots};
+use super::table::{Frequencies, SCALE, Slots};
 use crate::error::{Error, Result};
-use crate::simd::ans::Lanes;
+use crate::simd::ans::{LANES, LOW, Lanes};
 
-/// States stay at or above this between steps; it is where an encoder begins and a decoder ends.
-const LOW: u32 = 1 << 16;
-const LANES: usize = 32;
+const NO_SYMBOL: &str = "a state that stands for no symbol";
+const TOO_EARLY: &str = "a coded stream that ends too early";
+const NO_END: &str = "a coded stream whose end does not fit its beginning";
 
 #[cold]
 fn damaged(message: &'static str) -> Error {
     Error::corrupt(LAYER, 0, message)
-}
-
-/// One step of a decoder without reading a word: the symbol, and the state after it.
-#[inline]
-fn step(state: u32, slots: &Slots) -> (u8, u32) {
-    let slot = slots.0[(state % SCALE) as usize];
-    ((slot >> 24) as u8, (slot & 0xFFF) * (state >> SCALE_BITS) + (slot >> 12 & 0xFFF))
-}
-
-fn word(data: &[u8], at: usize) -> Option<u32> {
-    let bytes = data.get(at..)?.first_chunk::<2>()?;
-    Some(u32::from(u16::from_le_bytes(*bytes)))
-}
-
-fn state_at(data: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*data.get(at..)?.first_chunk::<4>()?))
 }
 
 /// A decoder of one state, which reads its words backward.
@@ -46,13 +30,12 @@ impl<'a> Single<'a> {
 
     #[inline]
     fn next(&mut self, slots: &Slots) -> Result<u8> {
-        if slots.0[(self.state % SCALE) as usize] == 0 {
-            return Err(damaged("a state that stands for no symbol"));
-        }
-        let (symbol, mut state) = step(self.state, slots);
+        let Some((symbol, mut state)) = slots.step(self.state) else {
+            return Err(damaged(NO_SYMBOL));
+        };
         if state < LOW {
             let Some((words, word)) = self.words.split_last_chunk::<2>() else {
-                return Err(damaged("a coded stream that ends too early"));
+                return Err(damaged(TOO_EARLY));
             };
             self.words = words;
             state = state << 16 | u32::from(u16::from_le_bytes(*word));
@@ -62,96 +45,70 @@ impl<'a> Single<'a> {
     }
 
     fn finish(self) -> Result<()> {
-        if self.state == LOW && self.words.is_empty() {
-            return Ok(());
-        }
-        Err(damaged("a coded stream whose end does not fit its beginning"))
+        if self.state == LOW && self.words.is_empty() { Ok(()) } else { Err(damaged(NO_END)) }
     }
 }
 
-/// Appends the `count` bytes of an ANS1 stream, whose table was taken off.
-pub fn decode_ans1(data: &[u8], slots: &Slots, count: usize, out: &mut Vec<u8>) -> Result<()> {
-    if count == 0 {
-        return Ok(());
-    }
+/// Fills `target` from an ANS1 stream, whose table was taken off.
+pub fn decode_ans1(data: &[u8], slots: &Slots, target: &mut [u8]) -> Result<()> {
     let mut decoder = Single::new(data)?;
-    for _ in 0..count {
-        out.push(decoder.next(slots)?);
+    for byte in target.iter_mut() {
+        *byte = decoder.next(slots)?;
     }
-    decoder.finish()
+    if target.is_empty() { Ok(()) } else { decoder.finish() }
 }
 
-/// Appends the `count` bytes of a stream of nibbles, whose table was taken off.
-pub fn decode_nibbles(data: &[u8], slots: &Slots, count: usize, out: &mut Vec<u8>) -> Result<()> {
-    if count == 0 {
-        return Ok(());
-    }
+/// Fills `target` from a stream of nibbles, whose table was taken off.
+pub fn decode_nibbles(data: &[u8], slots: &Slots, target: &mut [u8]) -> Result<()> {
     let mut decoder = Single::new(data)?;
-    for _ in 0..count {
+    for byte in target.iter_mut() {
         let low = decoder.next(slots)?;
-        out.push(low | decoder.next(slots)? << 4);
+        *byte = low | decoder.next(slots)? << 4;
     }
-    decoder.finish()
+    if target.is_empty() { Ok(()) } else { decoder.finish() }
 }
 
-/// Appends the `count` bytes of an ANS32 stream, whose table was taken off.
-///
-/// `complete` tells that every slot belongs to a symbol, so that no state can miss.
-pub fn decode_ans32(
-    data: &[u8],
-    slots: &Slots,
-    complete: bool,
-    count: usize,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    if data.len() < 4 * LANES {
+/// Fills `target` from an ANS32 stream, whose table was taken off.
+pub fn decode_ans32(data: &[u8], slots: &Slots, target: &mut [u8]) -> Result<()> {
+    let Some(mut lanes) = Lanes::new(data) else {
         return Err(damaged("a coded stream of fewer than 128 bytes"));
+    };
+    if target.is_empty() {
+        return Ok(());
     }
-    let start = out.len();
-    out.resize(start + count, 0);
-    let mut lanes = Lanes { states: [0; LANES], forward: 64, backward: data.len() - 64 };
-    for lane in 0..LANES / 2 {
-        lanes.states[lane] = state_at(data, 4 * lane).unwrap_or(LOW);
-        lanes.states[lane + 16] = state_at(data, data.len() - 64 + 4 * lane).unwrap_or(LOW);
-    }
-    let target = &mut out[start..];
-    let done = if complete { lanes.run(data, &slots.0, target) } else { 0 };
+    let done = lanes.run(data, &slots.0, target);
     for group in target[done..].chunks_mut(LANES) {
-        lanes_group(&mut lanes, data, slots, group)?;
+        step_lanes(&mut lanes, data, slots, group)?;
     }
-    if lanes.forward != lanes.backward || lanes.states.iter().any(|&state| state != LOW) {
-        return Err(damaged("a coded stream whose end does not fit its beginning"));
+    if lanes.forward != lanes.backward || lanes.states != [LOW; LANES] {
+        return Err(damaged(NO_END));
     }
     Ok(())
 }
 
 /// One round of all lanes; a partial one is the last and reads no words.
-fn lanes_group(lanes: &mut Lanes, data: &[u8], slots: &Slots, group: &mut [u8]) -> Result<()> {
-    for (state, symbol) in lanes.states.iter_mut().zip(group.iter_mut()) {
-        if slots.0[(*state % SCALE) as usize] == 0 {
-            return Err(damaged("a state that stands for no symbol"));
-        }
-        (*symbol, *state) = step(*state, slots);
+fn step_lanes(lanes: &mut Lanes, data: &[u8], slots: &Slots, group: &mut [u8]) -> Result<()> {
+    for (state, byte) in lanes.states.iter_mut().zip(group.iter_mut()) {
+        (*byte, *state) = slots.step(*state).ok_or_else(|| damaged(NO_SYMBOL))?;
     }
     if group.len() < LANES {
         return Ok(());
     }
     for lane in 0..LANES {
-        let state = &mut lanes.states[lane];
-        if *state >= LOW {
+        if lanes.states[lane] >= LOW {
             continue;
         }
-        if lanes.forward + 2 > lanes.backward {
-            return Err(damaged("a coded stream that ends too early"));
-        }
-        let at = if lane < LANES / 2 {
+        let at = if lane < LANES / 2 { lanes.forward } else { lanes.backward.wrapping_sub(2) };
+        let left = lanes.forward + 2 <= lanes.backward;
+        let Some(word) = data.get(at..).filter(|_| left).and_then(<[u8]>::first_chunk::<2>) else {
+            return Err(damaged(TOO_EARLY));
+        };
+        if lane < LANES / 2 {
             lanes.forward += 2;
-            lanes.forward - 2
         } else {
             lanes.backward -= 2;
-            lanes.backward
-        };
-        *state = *state << 16 | word(data, at).unwrap_or(0);
+        }
+        lanes.states[lane] = lanes.states[lane] << 16 | u32::from(u16::from_le_bytes(*word));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Compression.
 
 use super::control::ControlWriter;
+use super::matches::{Finder, MIN_MATCH, Match, Search};
 use super::table::Frequencies;
 use super::{FAR, MAX_LENGTH, MEDIUM_LENGTH, MIN_FAR_MATCH, SHORT_LENGTH, command, encode_ans32, stream};
 
@@ -8,20 +9,16 @@ use super::{FAR, MAX_LENGTH, MEDIUM_LENGTH, MIN_FAR_MATCH, SHORT_LENGTH, command
 const MIN_INPUT: usize = 37;
 /// Decoders copy in units of this size and must not write beyond the content.
 const WIDE: usize = 32;
-const MIN_MATCH: usize = 4;
-/// A match at a new distance must beat one at the last distance by this.
-const REPEAT_BONUS: usize = 2;
 /// Lengths are cut to this, far below what the code of lengths holds.
 const LONGEST: usize = 1 << 20;
-const HASH_BITS: u32 = 15;
-const WAYS: usize = 4;
+/// After 2^SKIP bytes without a match every second position is looked at, and so on.
+const SKIP: u32 = 6;
+/// A packed stream has at least its states, the fields of its table and the final byte.
+const MIN_PACKED: usize = 128 + 96 + 1;
 
 /// Compresses buffers one by one; its memory is kept.
 pub struct Encoder {
-    /// Recent positions by the hash of what is there, counted on from buffer to buffer so that the table never
-    /// has to be cleared.
-    table: Box<[[u32; WAYS]]>,
-    base: u32,
+    finder: Finder,
     streams: [Vec<u8>; stream::COUNT],
     packed: [Vec<u8>; stream::COUNT],
     words: [Vec<u16>; 2],
@@ -34,20 +31,12 @@ impl Default for Encoder {
     }
 }
 
-/// A match: how far back, and how long.
-#[derive(Clone, Copy, Default)]
-struct Match {
-    distance: usize,
-    length: usize,
-}
-
 impl Encoder {
     /// An encoder.
     pub fn new() -> Self {
         const { assert!(LONGEST < MAX_LENGTH) };
         Self {
-            table: vec![[0; WAYS]; 1 << HASH_BITS].into_boxed_slice(),
-            base: 1,
+            finder: Finder::new(),
             streams: Default::default(),
             packed: Default::default(),
             words: Default::default(),
@@ -61,7 +50,7 @@ impl Encoder {
         self.control.varuint(data.len());
         let fits = u32::try_from(data.len()).is_ok_and(|length| length < u32::MAX / 2);
         if data.len() >= MIN_INPUT && fits {
-            self.find_matches(data);
+            self.split(data);
             self.pack();
             let size: usize = self.packed.iter().map(Vec::len).sum();
             if size + 7 < data.len() {
@@ -87,8 +76,7 @@ impl Encoder {
             packed.clear();
             let mut counts = [0; 256];
             content.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
-            // States, fields of the table and its length are 225 bytes.
-            if content.len() > 225 {
+            if content.len() > MIN_PACKED {
                 let frequencies = Frequencies::of_counts(&counts);
                 encode_ans32(content, &frequencies, &mut self.words, packed);
                 frequencies.put(packed);
@@ -111,101 +99,60 @@ impl Encoder {
         }
     }
 
-    fn find_matches(&mut self, data: &[u8]) {
-        self.streams.iter_mut().for_each(Vec::clear);
-        if self.base > u32::MAX / 2 {
-            self.table.fill([0; WAYS]);
-            self.base = 1;
-        }
+    /// Splits `data`, of at least [`MIN_INPUT`] bytes, into the six streams.
+    fn split(&mut self, data: &[u8]) {
+        let Self { finder, streams, .. } = self;
+        let mut writer = Writer { streams, last: 0 };
+        writer.streams.iter_mut().for_each(Vec::clear);
+        let mut search = finder.start(data);
         let last_start = data.len() - WIDE;
-        let mut last = 0;
+        // Everything before `literals` is written.
         let (mut at, mut literals) = (0, 0);
         while at <= last_start {
-            let mut found = self.best(data, at, last);
-            if found.length == 0 {
-                at += 1 + ((at - literals) >> 6);
+            let Some((start, found)) = find(&mut search, at, literals, writer.last) else {
+                // The longer nothing is found, the less is looked at.
+                at += 1 + ((at - literals) >> SKIP);
                 continue;
+            };
+            writer.put(&data[literals..start], found);
+            literals = start + found.length;
+            let inside = at + 2..literals.min(last_start);
+            for place in inside.step_by(2) {
+                search.enter(place);
             }
-            while at < last_start {
-                let next = self.best(data, at + 1, last);
-                if next.length <= found.length {
-                    break;
-                }
-                (found, at) = (next, at + 1);
-            }
-            let reached = at;
-            // Backward into what would be literals.
-            while at > literals && at > found.distance && data[at - 1] == data[at - 1 - found.distance] {
-                (at, found.length) = (at - 1, found.length + 1);
-            }
-            found.length = held(found, at, data.len());
-            if found.length < MIN_MATCH || (found.distance > FAR && found.length < MIN_FAR_MATCH) {
-                at = reached + 1;
-                continue;
-            }
-            self.emit(&data[literals..at], found, &mut last);
-            let end = at + found.length;
-            at += 1;
-            while at < end.min(last_start) {
-                self.enter(data, at);
-                at += 2;
-            }
-            (at, literals) = (end, end);
+            at = literals;
         }
-        self.streams[stream::LITERALS].extend_from_slice(&data[literals..]);
-        self.base += data.len() as u32;
+        writer.streams[stream::LITERALS].extend_from_slice(&data[literals..]);
     }
+}
 
-    fn slot(data: &[u8], at: usize) -> usize {
-        let word =
-            data.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        ((word << 24).wrapping_mul(0x9E37_79B1_85EB_CA87) >> (64 - HASH_BITS)) as usize
+/// The match to take at `at` or soon after it, and where it starts: not below `floor`.
+fn find(search: &mut Search, at: usize, floor: usize, last: usize) -> Option<(usize, Match)> {
+    let total = search.data.len();
+    let mut start = at;
+    let mut found = search.best(at, last)?;
+    while start < total - WIDE {
+        let Some(next) = search.best(start + 1, last).filter(|next| next.length > found.length) else {
+            break;
+        };
+        (found, start) = (next, start + 1);
     }
+    search.extend_back(&mut start, &mut found, floor);
+    found.length = held(found, start, total);
+    let far = found.distance > FAR && found.distance != last;
+    (found.length >= if far { MIN_FAR_MATCH } else { MIN_MATCH }).then_some((start, found))
+}
 
-    fn enter(&mut self, data: &[u8], at: usize) {
-        let ways = &mut self.table[Self::slot(data, at)];
-        ways.copy_within(..WAYS - 1, 1);
-        ways[0] = self.base + at as u32;
-    }
+/// Writes the streams.
+struct Writer<'a> {
+    streams: &'a mut [Vec<u8>; stream::COUNT],
+    last: usize,
+}
 
-    /// The longest match at `at`, which is entered into the table; one at the last distance is preferred.
-    fn best(&mut self, data: &[u8], at: usize, last: usize) -> Match {
-        let mut best = Match::default();
-        if last > 0 && last <= at {
-            let length = common(data, at - last, at);
-            if length >= MIN_MATCH {
-                best = Match { distance: last, length: length + REPEAT_BONUS };
-            }
-        }
-        let ways = &mut self.table[Self::slot(data, at)];
-        for &entry in &*ways {
-            if entry < self.base {
-                continue;
-            }
-            // A match that was cut after it had been found leaves positions that are still ahead.
-            let distance = at.saturating_sub((entry - self.base) as usize);
-            if distance == 0 || distance >= 1 << 24 {
-                continue;
-            }
-            let length = common(data, at - distance, at);
-            let enough = if distance > FAR { MIN_FAR_MATCH } else { MIN_MATCH };
-            if length >= enough && length > best.length {
-                best = Match { distance, length };
-            }
-        }
-        if ways[0] != self.base + at as u32 {
-            ways.copy_within(..WAYS - 1, 1);
-            ways[0] = self.base + at as u32;
-        }
-        if best.distance == last && best.length > 0 {
-            best.length = common(data, at - last, at);
-        }
-        best
-    }
-
+impl Writer<'_> {
     /// Writes the token of some literals and a match.
-    fn emit(&mut self, literals: &[u8], found: Match, last: &mut usize) {
-        let far = found.distance > FAR && found.distance != *last;
+    fn put(&mut self, literals: &[u8], found: Match) {
+        let far = found.distance > FAR && found.distance != self.last;
         let mut rest = literals;
         while rest.len() > LONGEST || (far && !rest.is_empty()) {
             let (now, later) = rest.split_at(rest.len().min(LONGEST));
@@ -222,7 +169,7 @@ impl Encoder {
             }
         } else {
             let mut token = self.put_literals(rest) | (found.length.min(15) as u8) << 3;
-            if found.distance == *last {
+            if found.distance == self.last {
                 token |= 0x80;
             } else {
                 self.streams[stream::OFFSETS_16].extend_from_slice(&found.distance.to_le_bytes()[..2]);
@@ -232,7 +179,7 @@ impl Encoder {
                 put_length(&mut self.streams[stream::MATCH_LENGTHS], found.length - 15);
             }
         }
-        *last = found.distance;
+        self.last = found.distance;
     }
 
     /// Puts literals to their stream; gives their bits of the token.
@@ -257,22 +204,6 @@ fn held(found: Match, at: usize, total: usize) -> usize {
     } else {
         length
     }
-}
-
-/// How many bytes from `from` and `to` on are equal, `from` being the lower one.
-#[inline]
-fn common(data: &[u8], from: usize, to: usize) -> usize {
-    let (a, b) = (&data[from..data.len() - (to - from)], &data[to..]);
-    let (a_words, _) = a.as_chunks::<8>();
-    let (b_words, _) = b.as_chunks::<8>();
-    for (index, (a, b)) in a_words.iter().zip(b_words).enumerate() {
-        let differ = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        if differ != 0 {
-            return 8 * index + (differ.trailing_zeros() / 8) as usize;
-        }
-    }
-    let whole = 8 * a_words.len();
-    whole + a[whole..].iter().zip(&b[whole..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Writes a length in base 254.

@@ -5,11 +5,20 @@ mod ans;
 mod control;
 mod decode;
 mod encode;
+mod matches;
 pub mod table;
+mod tokens;
 
 pub use ans::{decode_ans1, decode_ans32, decode_nibbles, encode_ans1, encode_ans32, encode_nibbles};
-pub use decode::{Decoder, decompress};
+pub use decode::Decoder;
 pub use encode::Encoder;
+
+use crate::error::Result;
+
+/// Replaces `out` by the content of an iguana buffer, at most `limit` bytes. A [`Decoder`] that is kept is faster.
+pub fn decompress(buffer: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<()> {
+    Decoder::default().decompress(buffer, out, limit)
+}
 
 /// The layer of errors.
 const LAYER: &str = "iguana";
@@ -23,6 +32,8 @@ mod command {
     pub const NIBBLE: u8 = 4;
     /// Marks the last command.
     pub const LAST: u8 = 0x80;
+    /// The commands that do what the entropy modes of streams say.
+    pub const OF_MODE: [u8; 4] = [COPY, ANS32, ANS1, NIBBLE];
 }
 
 /// The streams of a structural command.

@@ -181,8 +181,8 @@ impl<'a> Nibbles<'a> {
     }
 }
 
-/// For each of the 4096 slots of a state: the symbol (bits 24..32), the place in the symbol's range (bits
-/// 12..24) and the frequency (bits 0..12). A frequency of 0 marks a slot of no symbol.
+/// For each value of the low bits of a state: the symbol (bits 24..32), the place in the range of the symbol
+/// (bits 12..24) and its frequency (bits 0..12). A slot of 0 belongs to no symbol.
 pub struct Slots(pub Box<[u32; SCALE as usize]>);
 
 impl Default for Slots {
@@ -192,19 +192,29 @@ impl Default for Slots {
 }
 
 impl Slots {
-    /// Fills the slots; true when every one belongs to a symbol.
-    pub fn fill<const N: usize>(&mut self, frequencies: &Frequencies<N>) -> bool {
-        let mut start = 0;
-        for (symbol, &frequency) in frequencies.0.iter().enumerate() {
-            let frequency = u32::from(frequency);
-            let range = start..start + frequency as usize;
-            start = range.end;
-            let Some(slots) = self.0.get_mut(range) else { return false };
-            for (place, slot) in (0u32..).zip(slots) {
-                *slot = (symbol as u32) << 24 | place << 12 | frequency;
+    /// Fills the slots.
+    pub fn fill<const N: usize>(&mut self, frequencies: &Frequencies<N>) {
+        let mut rest = &mut self.0[..];
+        for (symbol, &frequency) in (0u32..).zip(&frequencies.0) {
+            let first = symbol << 24 | u32::from(frequency);
+            // Most ranges are short: a fixed number of slots is written faster, what is too much is overwritten.
+            if let Some(head) = rest.first_chunk_mut::<8>().filter(|_| (1..=8).contains(&frequency)) {
+                *head = std::array::from_fn(|place| first | (place as u32) << SCALE_BITS);
+            } else {
+                for (place, slot) in (0u32..u32::from(frequency)).zip(&mut *rest) {
+                    *slot = first | place << SCALE_BITS;
+                }
             }
+            rest = rest.split_at_mut_checked(usize::from(frequency)).map_or(&mut [], |(_, rest)| rest);
         }
-        self.0[start..].fill(0);
-        start == SCALE as usize
+        rest.fill(0);
+    }
+
+    /// One step of a decoder without reading a word: the symbol, and the state after it.
+    #[inline]
+    pub fn step(&self, state: u32) -> Option<(u8, u32)> {
+        let slot = self.0[(state % SCALE) as usize];
+        let next = (slot & (SCALE - 1)) * (state >> SCALE_BITS) + (slot >> SCALE_BITS & (SCALE - 1));
+        (slot != 0).then_some(((slot >> 24) as u8, next))
     }
 }

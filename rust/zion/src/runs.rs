@@ -1,0 +1,247 @@
+//! Blocks cut into runs of chunks that threads work on; the results come in the order of the rows.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::block::{BlockReader, Codecs, FRAME_HEADER, Position, frame};
+use crate::codec::Algorithm;
+use crate::error::{Error, Result};
+use crate::pipeline::{OrderedPool, Taken};
+
+/// The bytes of a block, shared with the threads that decode it.
+pub type Block = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// An error, and the number of the block that it comes from: blocks are counted as they are pushed.
+pub type Failure = (usize, Error);
+
+/// How blocks are cut.
+#[derive(Debug, Clone, Copy)]
+pub struct Cut {
+    /// How the chunks are compressed.
+    pub algorithm: Algorithm,
+    /// The size of a decompressed chunk.
+    pub align: usize,
+    /// Bytes of decompressed chunks that one job covers.
+    pub run_bytes: usize,
+}
+
+/// A run of chunks of one block.
+pub struct Job {
+    /// Number of the block.
+    pub number: usize,
+    /// The bytes of the whole block.
+    pub block: Block,
+    /// Where the run starts.
+    pub position: Position,
+    /// Number of chunks.
+    pub chunks: usize,
+    /// No more rows than this are wanted.
+    pub limit: u64,
+}
+
+/// What came out.
+#[derive(Debug)]
+pub enum Next<R> {
+    /// The result of the next run.
+    Ready(R),
+    /// The next run is not finished.
+    Pending,
+    /// Nothing is left of what was pushed.
+    Idle,
+    /// The next run failed; nothing more comes.
+    Failed(Failure),
+}
+
+/// Works on blocks in order.
+pub struct Runs<R> {
+    cut: Cut,
+    pool: OrderedPool<Job, Result<(R, u64), Failure>>,
+    in_flight: usize,
+    queue: VecDeque<(usize, Block)>,
+    pushed: usize,
+    current: Option<Current>,
+    codecs: Option<Codecs>,
+    limit: Option<u64>,
+    failed: bool,
+}
+
+/// The block whose chunks are being handed out.
+struct Current {
+    number: usize,
+    block: Block,
+    position: Position,
+    chunks: usize,
+}
+
+impl<R: Send + 'static> Runs<R> {
+    /// Starts the threads (0: one for each processor). Each makes a state with `make`; `work` gives a
+    /// result and the number of its rows. With `limit` no more runs are done than so many rows need.
+    pub fn new<S, M, W>(cut: Cut, threads: usize, limit: Option<u64>, make: M, work: W) -> Result<Self>
+    where
+        M: Fn() -> S + Send + Sync + 'static,
+        W: Fn(&mut S, &Job) -> Result<(R, u64)> + Send + Sync + 'static,
+    {
+        let Cut { align, .. } = cut;
+        if !align.is_power_of_two() || !(1 << 9..=1 << 26).contains(&align) {
+            let message = format!("a chunk size of {align}: a power of two from 2^9 to 2^26 is needed");
+            return Err(Error::argument(message));
+        }
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            given => given,
+        };
+        let work = move |state: &mut S, job: Job| work(state, &job).map_err(|error| (job.number, error));
+        let pool = OrderedPool::new(threads, 2 * threads + 1, make, work)
+            .map_err(|error| Error::argument(format!("no thread can be started: {error}")))?;
+        Ok(Self {
+            cut,
+            pool,
+            in_flight: 0,
+            queue: VecDeque::new(),
+            pushed: 0,
+            current: None,
+            codecs: None,
+            limit,
+            failed: false,
+        })
+    }
+
+    /// Queues a block, which must have so many chunks.
+    pub fn push(&mut self, block: Block, chunks: usize) -> Result<(), Failure> {
+        let (found, whole) = count_frames((*block).as_ref());
+        // What is damaged is found by the thread that decodes it, after the chunks before.
+        if found != chunks && whole {
+            let message = format!("the block has {found} chunks, the trailer says {chunks}");
+            self.stop();
+            return Err((self.pushed, Error::corrupt("frame", 0, message)));
+        }
+        if !self.is_done() {
+            self.queue.push_back((self.pushed, block));
+        }
+        self.pushed += 1;
+        Ok(())
+    }
+
+    /// Number of blocks of which not all chunks were handed to a thread.
+    pub fn queued(&self) -> usize {
+        self.queue.len() + usize::from(self.current.is_some())
+    }
+
+    /// Whether nothing more comes out, whatever is pushed: the limit is reached, or there was an error.
+    pub fn is_done(&self) -> bool {
+        self.limit == Some(0) || self.failed
+    }
+
+    /// The next result. If none is ready, waits for it at most `patience`.
+    pub fn next(&mut self, patience: Duration) -> Next<R> {
+        self.dispatch();
+        if self.is_done() {
+            return Next::Idle;
+        }
+        match self.pool.take(patience) {
+            Taken::Ready(Ok((result, rows))) => {
+                self.in_flight = self.in_flight.saturating_sub(1);
+                if let Some(left) = &mut self.limit {
+                    *left = left.saturating_sub(rows);
+                }
+                self.dispatch();
+                Next::Ready(result)
+            }
+            Taken::Ready(Err(failure)) => {
+                self.stop();
+                Next::Failed(failure)
+            }
+            Taken::Lost => {
+                self.stop();
+                Next::Failed((self.pushed, Error::argument("a thread of the scan was lost")))
+            }
+            Taken::Pending => Next::Pending,
+            Taken::Idle => Next::Idle,
+        }
+    }
+
+    fn stop(&mut self) {
+        self.failed = true;
+        self.queue.clear();
+        self.current = None;
+    }
+
+    fn dispatch(&mut self) {
+        while !self.is_done() && !self.pool.is_full() && (self.limit.is_none() || self.in_flight == 0) {
+            let current = match self.current.take() {
+                Some(current) => current,
+                None => match self.queue.pop_front() {
+                    Some((number, block)) => Current::new(number, block),
+                    None => return,
+                },
+            };
+            if current.chunks > 0 {
+                self.hand_out(current);
+            }
+        }
+    }
+
+    /// Hands out the next run of a block.
+    fn hand_out(&mut self, current: Current) {
+        let run = match self.limit {
+            Some(_) => 1,
+            None => (self.cut.run_bytes / self.cut.align).max(1),
+        };
+        let mut run = run.min(current.chunks);
+        let mut next = None;
+        if run < current.chunks {
+            // What cannot be passed over cannot be decoded: the thread finds the error in its place.
+            match self.pass(&current, run) {
+                Ok(position) => next = Some(position),
+                Err(_) => run = current.chunks,
+            }
+        }
+        let Current { number, block, position, chunks } = current;
+        self.current = next.map(|position| Current {
+            number,
+            block: Arc::clone(&block),
+            position,
+            chunks: chunks - run,
+        });
+        let limit = self.limit.unwrap_or(u64::MAX);
+        if self.pool.submit(Job { number, block, position, chunks: run, limit }).is_none() {
+            self.in_flight += 1;
+        }
+    }
+
+    /// The position behind a run.
+    fn pass(&mut self, current: &Current, run: usize) -> Result<Position> {
+        let codecs = match self.codecs.take() {
+            Some(codecs) => codecs,
+            None => Codecs::new()?,
+        };
+        let Cut { algorithm, align, .. } = self.cut;
+        let block = (*current.block).as_ref();
+        let mut reader = BlockReader::resume(block, algorithm, align, current.position.clone(), codecs);
+        let passed = (0..run).try_for_each(|_| reader.skip_chunk().map(drop));
+        let position = reader.position().clone();
+        self.codecs = Some(reader.into_codecs());
+        passed.map(|()| position)
+    }
+}
+
+impl Current {
+    fn new(number: usize, block: Block) -> Self {
+        let (chunks, _) = count_frames((*block).as_ref());
+        Self { number, block, position: Position::default(), chunks }
+    }
+}
+
+/// Number of frames in a block, and whether all are whole: one that is damaged counts, and is the last.
+fn count_frames(block: &[u8]) -> (usize, bool) {
+    let (mut at, mut count) = (0, 0);
+    while at < block.len() {
+        count += 1;
+        match frame(block, at) {
+            Ok(length) => at += FRAME_HEADER + length,
+            Err(_) => return (count, false),
+        }
+    }
+    (count, true)
+}

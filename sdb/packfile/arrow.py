@@ -1,0 +1,373 @@
+"""Rows of packfiles as Arrow data: tables, streams, IPC streams and Parquet files.
+
+Packfiles have no schema, so rows are read twice: once to find out what types occur at each path,
+once to make the columns. Memory holds a block or two at a time, and what was made of them.
+
+=============================================  ==================================================
+values at a path (nulls aside)                 column
+=============================================  ==================================================
+bool; text; timestamps; bytes                  bool; utf8; timestamp(us, UTC); binary
+integers                                       int64; uint64 when some are above 2^63-1, and
+                                               decimal128(20, 0) when others are negative then
+integers and other numbers                     float64
+lists; structs                                 list; struct with all fields that occur
+nothing                                        null
+values of kinds that do not go together,       utf8 with the JSON text of each value; the field's
+structs without any field, structs of more     metadata have ``sdb.encoding = json``
+than 1000 fields, what is deeper than 48
+levels, or beyond 16384 paths
+=============================================  ==================================================
+
+A field that a row lacks is null. Columns come in the order in which they first occur, or in that
+of `fields`, where a name that does not occur gives a column of nulls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from sdb._core import ArrowScan, ArrowStream, ArrowTypes
+    from sdb.errors import CorruptError
+    from sdb.packfile.reader import Packfile
+    from sdb.packfile.selection import Selection
+
+_ROW_GROUP_BYTES = 128 << 20
+_ROW_GROUP_ROWS = 1 << 20
+
+Meter = "Callable[[int], None]"
+Job = "tuple[Packfile, Selection]"
+
+
+class _Source:
+    """The selected blocks of a packfile, numbered from 0, for `_core`."""
+
+    def __init__(self, pack: Packfile, selection: Selection, meter: Meter | None = None) -> None:
+        self._pack = pack
+        self._selection = selection
+        self._meter = meter
+
+    def read(self, number: int) -> bytes:
+        block = self._pack.read_block(self._selection.blocks[number])
+        if self._meter is not None:
+            self._meter(len(block))
+        return block
+
+    def blame(self, error: CorruptError, number: int) -> CorruptError:
+        return self._pack.blame(error, self._selection.blocks[number])
+
+    def scan(
+        self, fields: Sequence[str] | None, limit: int | None, threads: int | None
+    ) -> ArrowScan:
+        from sdb import _core
+
+        trailer = self._pack.trailer
+        return _core.ArrowScan(
+            self.read,
+            [trailer.blocks[number].chunks for number in self._selection.blocks],
+            trailer.algorithm,
+            trailer.align_bytes,
+            threads=threads or 0,
+            fields=None if fields is None else list(fields),
+            time_filter=self._selection.time_filter,
+            limit=limit,
+            blame=self.blame,
+        )
+
+
+class Scan:
+    """Rows of packfiles that are wanted as Arrow data, with one schema over all of them.
+
+    Parameters
+    ----------
+    jobs : iterable of (Packfile, Selection)
+        Which blocks of which open files.
+    fields : sequence of str, optional
+        Names of the top-level fields; the others are left out.
+    limit : int, optional
+        At most so many rows.
+    threads : int, optional
+        How many threads decode; without it one for each processor.
+    meter : callable, optional
+        Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
+
+    Raises
+    ------
+    CorruptError
+        A block that cannot be decoded.
+    UnsupportedError
+        Rows with too many different fields to make columns of them.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[Job],
+        *,
+        fields: Sequence[str] | None = None,
+        limit: int | None = None,
+        threads: int | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        self._jobs = list(jobs)
+        self._fields = fields
+        self._limit = limit
+        self._threads = threads
+        self._meter = meter
+        self._types = self._observe()
+
+    def _observe(self) -> ArrowTypes:
+        from sdb import _core
+
+        types = _core.ArrowTypes(None if self._fields is None else list(self._fields))
+        for pack, selection in self._jobs:
+            left = None if self._limit is None else self._limit - types.rows
+            if left == 0:
+                break
+            source = _Source(pack, selection, self._half(0))
+            types.merge(source.scan(self._fields, left, self._threads).types())
+        return types
+
+    def _half(self, odd: int) -> Meter | None:
+        """Count half of the bytes in each of the two passes."""
+        meter = self._meter
+        return None if meter is None else lambda read_bytes: meter((read_bytes + odd) // 2)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all batches."""
+        import pyarrow as pa
+
+        return pa.schema(self._types)
+
+    def streams(self) -> Iterator[ArrowStream]:
+        """Go over the rows of each packfile.
+
+        Yields
+        ------
+        ArrowStream
+            Record batches, for any consumer of the Arrow PyCapsule interface.
+        """
+        left = self._types.rows
+        for pack, selection in self._jobs:
+            if left == 0:
+                return
+            source = _Source(pack, selection, self._half(1))
+            limit = None if self._limit is None else left
+            scan = source.scan(self._fields, limit, self._threads)
+            stream = scan.stream(self._types)
+            yield stream
+            left -= stream.rows
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Go over the rows of all packfiles.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            The next rows.
+
+        Raises
+        ------
+        CorruptError
+            A block that cannot be decoded.
+        """
+        import pyarrow as pa
+
+        for stream in self.streams():
+            for batch in stream:
+                yield pa.record_batch(batch)
+
+
+def table(
+    pack: Packfile,
+    selection: Selection,
+    *,
+    fields: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> pa.Table:
+    """Read rows into a table.
+
+    Parameters
+    ----------
+    pack : Packfile
+        An open packfile.
+    selection : Selection
+        Which blocks and times, see :meth:`sdb.packfile.reader.Packfile.select`.
+    fields : sequence of str, optional
+        Names of the top-level fields; the others are left out.
+    limit : int, optional
+        At most so many rows.
+
+    Returns
+    -------
+    pyarrow.Table
+        The rows.
+
+    Raises
+    ------
+    CorruptError
+        A block that cannot be decoded.
+    UnsupportedError
+        Rows with too many different fields to make columns of them.
+
+    Examples
+    --------
+    >>> with sdb.open("events.zion") as pack:          # doctest: +SKIP
+    ...     pack.to_arrow(fields=["type"], since="2021-01-02").num_rows
+    """
+    import pyarrow as pa
+
+    scan = Scan([(pack, selection)], fields=fields, limit=limit)
+    return pa.Table.from_batches(list(scan.batches()), scan.schema)
+
+
+def stream(
+    pack: Packfile,
+    selection: Selection,
+    *,
+    fields: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> ArrowStream:
+    """Hand rows to any consumer of Arrow streams: polars, duckdb, pyarrow, pandas and others.
+
+    Blocks are read as the consumer asks for rows, so the packfile must stay open until then.
+
+    Parameters
+    ----------
+    pack : Packfile
+        An open packfile.
+    selection : Selection
+        Which blocks and times, see :meth:`sdb.packfile.reader.Packfile.select`.
+    fields : sequence of str, optional
+        Names of the top-level fields; the others are left out.
+    limit : int, optional
+        At most so many rows.
+
+    Returns
+    -------
+    ArrowStream
+        An object with the method ``__arrow_c_stream__``, which can be called once.
+
+    Raises
+    ------
+    CorruptError
+        A block that cannot be decoded. When the consumer finds it, the error is of a kind of its
+        own, with the text of this one.
+
+    Examples
+    --------
+    >>> with sdb.open("events.zion") as pack:          # doctest: +SKIP
+    ...     polars.DataFrame(stream(pack, pack.select()))
+    """
+    source = _Source(pack, selection)
+    types = source.scan(fields, limit, None).types()
+    return source.scan(fields, limit, None).stream(types)
+
+
+def write(
+    jobs: Iterable[Job],
+    output: BinaryIO,
+    *,
+    fmt: str,
+    fields: Sequence[str] | None = None,
+    limit: int | None = None,
+    threads: int | None = None,
+    meter: Meter | None = None,
+) -> None:
+    """Write rows as an Arrow IPC stream or a Parquet file.
+
+    Parameters
+    ----------
+    jobs : iterable of (Packfile, Selection)
+        Which blocks of which open files.
+    output : binary file
+        Where the bytes go; it is not closed.
+    fmt : {"arrow", "parquet"}
+        What is written.
+    fields : sequence of str, optional
+        Names of the top-level fields; the others are left out.
+    limit : int, optional
+        At most so many rows.
+    threads : int, optional
+        How many threads decode; without it one for each processor.
+    meter : callable, optional
+        Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
+
+    Raises
+    ------
+    UsageError
+        Another format, or a Parquet file without a column.
+    CorruptError
+        A block that cannot be decoded.
+    UnsupportedError
+        Rows with too many different fields to make columns of them.
+    """
+    writers = {"arrow": write_arrow, "parquet": write_parquet}
+    if fmt not in writers:
+        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(writers))
+    scan = Scan(jobs, fields=fields, limit=limit, threads=threads, meter=meter)
+    writers[fmt](scan, output)
+
+
+def write_arrow(scan: Scan, output: BinaryIO) -> None:
+    """Write an Arrow IPC stream.
+
+    Parameters
+    ----------
+    scan : Scan
+        The rows.
+    output : binary file
+        Where the bytes go; it is not closed.
+    """
+    import pyarrow as pa
+
+    with pa.ipc.new_stream(output, scan.schema) as writer:
+        for batch in scan.batches():
+            writer.write_batch(batch)
+
+
+def write_parquet(scan: Scan, output: BinaryIO) -> None:
+    """Write a Parquet file, compressed with zstd, a row group at a time.
+
+    Parameters
+    ----------
+    scan : Scan
+        The rows.
+    output : binary file
+        Where the bytes go; it is not closed.
+
+    Raises
+    ------
+    UsageError
+        There is no column: Parquet can't count rows then.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = scan.schema
+    if not len(schema):
+        raise UsageError("a Parquet file needs at least one column, and the rows have no field")
+    with parquet.ParquetWriter(output, schema, compression="zstd") as writer:
+        for group in _grouped(scan.batches()):
+            writer.write_table(pa.Table.from_batches(group, schema), row_group_size=None)
+
+
+def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Collect batches until they are large enough for a row group."""
+    group: list[pa.RecordBatch] = []
+    rows = size_bytes = 0
+    for batch in batches:
+        group.append(batch)
+        rows += batch.num_rows
+        size_bytes += batch.nbytes
+        if rows >= _ROW_GROUP_ROWS or size_bytes >= _ROW_GROUP_BYTES:
+            yield group
+            group, rows, size_bytes = [], 0, 0
+    if group:
+        yield group
