@@ -121,9 +121,10 @@ impl Xsv {
     }
 }
 
-fn likely_separator(text: &[u8]) -> u8 {
-    let blank = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-    let text = &text[blank..];
+fn likely_separator(mut text: &[u8]) -> u8 {
+    while let [b'\n', rest @ ..] | [b'\r', b'\n', rest @ ..] = text {
+        text = rest;
+    }
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
     [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',')
 }
