@@ -1,0 +1,162 @@
+//! Positions of the index one after the other, and the text between them.
+
+use std::ops::Range;
+
+use super::{Descent, JsonParser};
+use crate::error::{Error, Result};
+use crate::ion::timestamp;
+use crate::json::text;
+use crate::simd::json::{Carry, END, Window, index};
+
+/// Text that is indexed at once; the index of it stays in the first-level cache.
+const WINDOW: usize = 32 << 10;
+
+/// A string of the text.
+pub(super) struct Text {
+    pub(super) raw: Range<usize>,
+    pub(super) escaped: bool,
+    pub(super) after: usize,
+}
+
+impl<'p, 't> Descent<'p, 't> {
+    pub(super) fn new(parser: &'p mut JsonParser, text: &'t [u8], from: usize) -> Self {
+        parser.index.clear();
+        parser.index.push(END);
+        parser.fields.clear();
+        Self {
+            parser,
+            text,
+            carry: Carry::default(),
+            window: Window::default(),
+            indexed: from..from,
+            cursor: 0,
+            record_start: from,
+        }
+    }
+
+    /// The next position of the index; the length of the text when there is none.
+    #[inline]
+    pub(super) fn next(&mut self) -> usize {
+        match self.parser.index.get(self.cursor) {
+            Some(&position) if position != END => {
+                self.cursor += 1;
+                position as usize
+            }
+            _ => self.refill(),
+        }
+    }
+
+    #[cold]
+    fn refill(&mut self) -> usize {
+        while self.indexed.end < self.text.len() {
+            let start = self.indexed.end;
+            let end = (start + WINDOW).min(self.text.len());
+            self.indexed = start..end;
+            self.window = index(
+                &self.text[start..end],
+                start,
+                &mut self.carry,
+                &mut self.parser.index,
+                &mut self.parser.escapes,
+            );
+            self.cursor = 0;
+            if let Some(&first) = self.parser.index.first().filter(|&&first| first != END) {
+                self.cursor = 1;
+                return first as usize;
+            }
+        }
+        self.text.len()
+    }
+
+    #[inline]
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.text.get(at).copied().unwrap_or(0)
+    }
+
+    /// Checks that there is nothing but white space between two places.
+    #[inline]
+    pub(super) fn gap(&self, from: usize, to: usize) -> Result<()> {
+        if from == to { Ok(()) } else { self.long_gap(from, to) }
+    }
+
+    fn long_gap(&self, from: usize, to: usize) -> Result<()> {
+        let between = self.text.get(from..to).unwrap_or_default();
+        match between.iter().position(|&byte| !timestamp::is_space(byte)) {
+            Some(at) => Err(self.unexpected(from + at, "a comma, a colon or a closing bracket")),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn skip_space(&self, mut at: usize) -> usize {
+        while timestamp::is_space(self.byte(at)) {
+            at += 1;
+        }
+        at
+    }
+
+    #[cold]
+    pub(super) fn unexpected(&self, at: usize, wanted: &str) -> Error {
+        match self.text.get(at) {
+            None => Error::syntax(self.text.len(), format!("the text ends where {wanted} was expected")),
+            Some(&byte) if byte.is_ascii_graphic() => {
+                Error::syntax(at, format!("'{}' where {wanted} was expected", byte as char))
+            }
+            Some(byte) => Error::syntax(at, format!("byte {byte:02x} where {wanted} was expected")),
+        }
+    }
+
+    /// The string whose first quote is at `quote`, the last position that was taken from the index.
+    #[inline]
+    pub(super) fn string(&mut self, quote: usize, wanted: &str) -> Result<Text> {
+        if self.byte(quote) != b'"' {
+            return Err(self.unexpected(quote, wanted));
+        }
+        let end = self.next();
+        if end == self.text.len() {
+            return Err(Error::syntax(quote, "a string without an end"));
+        }
+        let raw = quote + 1..end;
+        let whole = quote >= self.indexed.start;
+        if (self.window.high || !whole)
+            && let Err(error) = simdutf8::compat::from_utf8(&self.text[raw.clone()])
+        {
+            return Err(Error::syntax(raw.start + error.valid_up_to(), "a string that is not UTF-8"));
+        }
+        let escaped = (self.window.backslash || !whole) && self.has_escape(&raw, whole);
+        if escaped {
+            self.parser.name.clear();
+            text::unescape(&self.text[raw.clone()], raw.start, &mut self.parser.name)?;
+        }
+        Ok(Text { raw, escaped, after: end + 1 })
+    }
+
+    fn has_escape(&self, raw: &Range<usize>, whole: bool) -> bool {
+        let (from, to) = (raw.start.wrapping_sub(self.indexed.start), raw.end - self.indexed.start);
+        if !whole || to - from > 512 {
+            return memchr::memchr(b'\\', &self.text[raw.clone()]).is_some();
+        }
+        if from == to {
+            return false;
+        }
+        let (first, last) = (from / 64, (to - 1) / 64);
+        (first..=last).any(|word| {
+            let mut bits = self.parser.escapes[word];
+            if word == first {
+                bits &= u64::MAX << (from % 64);
+            }
+            if word == last {
+                bits &= u64::MAX >> (63 - (to - 1) % 64);
+            }
+            bits != 0
+        })
+    }
+
+    #[inline]
+    pub(super) fn resolved<'a>(&'a self, string: &Text) -> &'a [u8]
+    where
+        't: 'a,
+    {
+        if string.escaped { &self.parser.name } else { &self.text[string.raw.clone()] }
+    }
+}

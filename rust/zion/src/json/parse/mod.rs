@@ -1,0 +1,305 @@
+//! JSON text to rows.
+//!
+//! Two stages: an index of the quotes, brackets and separators of a window of text (`simd::json`), then a
+//! descent over that index which writes Ion as it goes. Lengths of structs and lists are guessed from the
+//! last ones at the same path and put right when they turn out otherwise; fields are sorted by symbol when
+//! a struct is closed and they did not come in order.
+
+mod container;
+mod cursor;
+mod value;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use self::container::Container;
+use super::hints::{HintId, Hints, Step};
+use super::split::Start;
+use crate::chunker::{Row, Stream};
+use crate::error::{Error, Result};
+use crate::ion::{kind, varuint};
+use crate::pack::{Constants, PartContext, PartParser, Rejected};
+use crate::paths::NodeId;
+use crate::simd::json::{Carry, Window};
+
+/// Nesting of records and lists in a row; the row itself is level 1.
+const MAX_DEPTH: u32 = 63;
+
+/// What to do with a record that is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    /// The whole input fails.
+    Fail,
+    /// Its line is passed over and reported.
+    Skip,
+}
+
+/// Parses parts of JSON text.
+pub struct JsonParser {
+    constants: Arc<Constants>,
+    hints: Option<Arc<Hints>>,
+    on_error: OnError,
+    index: Vec<u32>,
+    escapes: Vec<u64>,
+    fields: Vec<(u32, u32)>,
+    spans: Vec<(u32, u32, u32)>,
+    scratch: Vec<u8>,
+    name: Vec<u8>,
+}
+
+impl JsonParser {
+    /// A parser that puts `constants` first in every row and follows `hints`.
+    pub fn new(constants: Arc<Constants>, hints: Option<Arc<Hints>>, on_error: OnError) -> Self {
+        Self {
+            constants,
+            hints,
+            on_error,
+            index: vec![],
+            escapes: vec![],
+            fields: vec![],
+            spans: vec![],
+            scratch: vec![],
+            name: vec![],
+        }
+    }
+}
+
+impl PartParser for JsonParser {
+    fn parse(
+        &mut self,
+        text: &[u8],
+        context: PartContext,
+        stream: &mut Stream,
+        rejected: &mut Vec<Rejected>,
+    ) -> Result<()> {
+        let mut from = 0;
+        let mut state = Start::from_context(context.start);
+        loop {
+            let mut descent = Descent::new(self, text, from);
+            let Err(error) = descent.top(stream, state, context.last) else { return Ok(()) };
+            let record = descent.record_start;
+            let line = memchr::memchr_iter(b'\n', &text[..error_offset(&error, record)]).count() as u64 + 1;
+            let error = error.at_line(line);
+            if self.on_error == OnError::Fail {
+                return Err(error);
+            }
+            let end = memchr::memchr(b'\n', &text[record..]).map_or(text.len(), |at| record + at + 1);
+            rejected.push(Rejected::new(error, record, &text[record..end]));
+            from = end;
+            state = Start::Top;
+        }
+    }
+}
+
+fn error_offset(error: &Error, otherwise: usize) -> usize {
+    match error {
+        Error::Syntax { offset, .. } => *offset as usize,
+        _ => otherwise,
+    }
+}
+
+/// One way through a text.
+struct Descent<'p, 't> {
+    parser: &'p mut JsonParser,
+    text: &'t [u8],
+    carry: Carry,
+    window: Window,
+    /// The text that the index is of.
+    indexed: Range<usize>,
+    cursor: usize,
+    record_start: usize,
+}
+
+impl Descent<'_, '_> {
+    /// All records of the part.
+    fn top(&mut self, stream: &mut Stream, mut state: Start, last: bool) -> Result<()> {
+        let mut after = self.indexed.end;
+        loop {
+            self.record_start = self.skip_space(after);
+            let at = self.next();
+            if self.record_start != at {
+                return Err(self.unexpected(self.record_start, top_wanted(state)));
+            }
+            state = match (state, self.byte(at)) {
+                _ if at == self.text.len() => break,
+                (Start::Top, b'[') => Start::ArrayOpen,
+                (Start::ArrayOpen | Start::AfterElement, b']') => Start::Top,
+                (Start::AfterElement, b',') => Start::AfterComma,
+                (Start::Top | Start::ArrayOpen | Start::AfterComma, b'{') => {
+                    after = self.row(stream, at)?;
+                    if state == Start::Top { Start::Top } else { Start::AfterElement }
+                }
+                _ => return Err(self.unexpected(at, top_wanted(state))),
+            };
+            after = after.max(at + 1);
+        }
+        if last && state != Start::Top {
+            return Err(self.unexpected(self.text.len(), top_wanted(state)));
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, stream: &mut Stream, open: usize) -> Result<usize> {
+        let mut end = 0;
+        let result = stream.add_row(|row| {
+            let hint = self.parser.hints.as_ref().and_then(|hints| hints.root());
+            end = self.record(row, open, Place { node: NodeId::ROOT, hint }, 1)?;
+            Ok(())
+        });
+        match result {
+            Err(Error::TooLarge { offset: 0, message, .. }) => Err(Error::too_large(open, message)),
+            other => other.map(|()| end),
+        }
+    }
+
+    /// The record whose bracket is at `open`; gives the place after it.
+    fn record(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Result<usize> {
+        self.check_size(row, open, depth)?;
+        let container = Container::open(row, place.node);
+        let first_field = self.parser.fields.len();
+        let mut names = row.paths.enter(place.node);
+        let mut sorted = true;
+        let mut last = -1;
+        if depth == 1 {
+            let constants = Arc::clone(&self.parser.constants);
+            for (name, value) in &constants.fields {
+                let field = row.paths.field(&mut names, name, row.symbols);
+                self.parser.fields.push((field.symbol, row.out.len() as u32));
+                varuint::put(row.out, u64::from(field.symbol));
+                row.out.extend_from_slice(value);
+                sorted &= i64::from(field.symbol) > last;
+                last = i64::from(field.symbol);
+            }
+        }
+        let mut at = self.next();
+        self.gap(open + 1, at)?;
+        if self.byte(at) == b'}' {
+            self.close(row, container, first_field, sorted);
+            return Ok(at + 1);
+        }
+        loop {
+            let name = self.string(at, "a field name in quotes")?;
+            let colon = self.next();
+            self.gap(name.after, colon)?;
+            if self.byte(colon) != b':' {
+                return Err(self.unexpected(colon, "a colon"));
+            }
+            let (hint, ignored) = self.hint_of(place.hint, Step::Name(self.resolved(&name)));
+            let after = if ignored {
+                self.ignore(row, colon + 1, hint, depth)?
+            } else {
+                let start = row.out.len();
+                let field = row.paths.field(&mut names, self.resolved(&name), row.symbols);
+                varuint::put(row.out, u64::from(field.symbol));
+                let node = if field.repeated { NodeId::NONE } else { field.node };
+                let after = self.value(row, colon + 1, Place { node, hint }, depth)?;
+                if field.repeated {
+                    row.out.truncate(start);
+                } else {
+                    sorted &= i64::from(field.symbol) > last;
+                    last = i64::from(field.symbol);
+                    self.parser.fields.push((field.symbol, start as u32));
+                }
+                after
+            };
+            let separator = self.next();
+            self.gap(after, separator)?;
+            match self.byte(separator) {
+                b',' => {
+                    at = self.next();
+                    self.gap(separator + 1, at)?;
+                }
+                b'}' => {
+                    self.close(row, container, first_field, sorted);
+                    return Ok(separator + 1);
+                }
+                _ => return Err(self.unexpected(separator, "a comma or '}'")),
+            }
+        }
+    }
+
+    /// Ends a struct: fields in order of their symbols, the first of equal ones, and the length.
+    fn close(&mut self, row: &mut Row, container: Container, first_field: usize, sorted: bool) {
+        if !sorted {
+            let JsonParser { fields, spans, scratch, .. } = &mut *self.parser;
+            let fields = &fields[first_field..];
+            let ends = fields.iter().skip(1).map(|field| field.1).chain([row.out.len() as u32]);
+            scratch.clear();
+            scratch.extend_from_slice(&row.out[container.body..]);
+            spans.clear();
+            spans.extend(fields.iter().zip(ends).map(|(&(symbol, start), end)| (symbol, start, end)));
+            spans.sort_unstable();
+            spans.dedup_by_key(|span| span.0);
+            row.out.truncate(container.body);
+            for &(_, start, end) in &*spans {
+                let span = start as usize - container.body..end as usize - container.body;
+                row.out.extend_from_slice(&scratch[span]);
+            }
+        }
+        self.parser.fields.truncate(first_field);
+        container.close(row, kind::STRUCT);
+    }
+
+    fn list(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Result<usize> {
+        self.check_size(row, open, depth)?;
+        let node = row.paths.element(place.node);
+        let (hint, ignored) = self.hint_of(place.hint, Step::Element);
+        let container = Container::open(row, node);
+        let mut after = open + 1;
+        let mut only_scalars = true;
+        loop {
+            let first = self.skip_space(after);
+            let byte = self.byte(first);
+            if byte == b']' && (after == open + 1 || only_scalars) {
+                let end = self.next();
+                container.close(row, kind::LIST);
+                return Ok(end + 1);
+            }
+            only_scalars &= byte != b'{' && byte != b'[';
+            let end = if ignored {
+                self.ignore(row, after, hint, depth)?
+            } else {
+                self.value(row, after, Place { node, hint }, depth)?
+            };
+            let separator = self.next();
+            self.gap(end, separator)?;
+            match self.byte(separator) {
+                b',' => after = separator + 1,
+                b']' => {
+                    container.close(row, kind::LIST);
+                    return Ok(separator + 1);
+                }
+                _ => return Err(self.unexpected(separator, "a comma or ']'")),
+            }
+        }
+    }
+
+    fn check_size(&self, row: &Row, at: usize, depth: u32) -> Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(Error::too_large(at, format!("nesting of more than {MAX_DEPTH} levels")));
+        }
+        if row.out.len() - row.start > row.limit {
+            return Err(Error::too_large(
+                self.record_start,
+                format!("a row of more than {} bytes", row.limit),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Where a value is: in the tree of paths, and in that of the hints.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    node: NodeId,
+    hint: Option<HintId>,
+}
+
+fn top_wanted(state: Start) -> &'static str {
+    match state {
+        Start::Top => "a record '{' or an array of records '['",
+        Start::ArrayOpen => "a record '{' or ']'",
+        Start::AfterElement => "a comma or ']'",
+        Start::AfterComma => "a record '{'",
+    }
+}

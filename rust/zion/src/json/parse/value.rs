@@ -1,0 +1,190 @@
+//! Values inside a record, and what hints make of them.
+
+use super::cursor::Text;
+use super::{Descent, Place};
+use crate::chunker::Row;
+use crate::error::{Error, Result};
+use crate::ion::{self, kind, timestamp};
+use crate::json::hints::{Flags, HintId, Step};
+use crate::json::{literal, number};
+use crate::paths::NodeId;
+
+/// How many names deep a timestamp may lie to be indexed.
+const INDEX_DEPTH: u8 = 2;
+/// White space between a name and its value is limited.
+const MAX_GAP: usize = 4 << 20;
+
+impl Descent<'_, '_> {
+    /// The value that begins at or after `at`; gives the place after it.
+    #[inline]
+    pub(super) fn value(&mut self, row: &mut Row, at: usize, place: Place, depth: u32) -> Result<usize> {
+        let node = place.node;
+        let first = if self.byte(at) > b' ' { at } else { self.skip_space(at) };
+        if first - at >= MAX_GAP {
+            return Err(Error::too_large(at, "4 MiB of white space before a value"));
+        }
+        match self.byte(first) {
+            b'"' => {
+                let quote = self.next();
+                let string = self.string(quote, "a string")?;
+                self.put_string(row, &string, place)?;
+                Ok(string.after)
+            }
+            b'{' => {
+                row.paths.saw(node, kind::STRUCT);
+                let open = self.next();
+                self.record(row, open, place, depth + 1)
+            }
+            b'[' => {
+                row.paths.saw(node, kind::LIST);
+                let open = self.next();
+                self.list(row, open, place, depth + 1)
+            }
+            b'-' | b'0'..=b'9' if place.hint.is_none() => {
+                let start = row.out.len();
+                let used = number::put(row.out, &self.text[first..]);
+                let used = used.map_err(|error| error.shifted(first as u64))?;
+                row.paths.saw(node, row.out[start] >> 4);
+                Ok(first + used)
+            }
+            b'-' | b'0'..=b'9' => self.hinted_number(row, first, place),
+            b't' => self.literal(row, first, b"true", ion::TRUE, place),
+            b'f' => self.literal(row, first, b"false", ion::FALSE, place),
+            b'n' => self.literal(row, first, b"null", ion::NULL, place),
+            _ => Err(self.unexpected(first, "a value")),
+        }
+    }
+
+    /// The hints of a value inside another, and whether it is to be dropped.
+    #[inline]
+    pub(super) fn hint_of(&self, outer: Option<HintId>, step: Step) -> (Option<HintId>, bool) {
+        match (&self.parser.hints, outer) {
+            (Some(hints), Some(_)) => {
+                let hint = hints.child(outer, step);
+                (hint, hints.flags(hint).ignore())
+            }
+            _ => (None, false),
+        }
+    }
+
+    /// Checks a value that is dropped, with all names in it.
+    #[cold]
+    pub(super) fn ignore(
+        &mut self,
+        row: &mut Row,
+        at: usize,
+        hint: Option<HintId>,
+        depth: u32,
+    ) -> Result<usize> {
+        let (size, symbols) = (row.out.len(), row.symbols.max_id());
+        let after = self.value(row, at, Place { node: NodeId::NONE, hint }, depth)?;
+        row.out.truncate(size);
+        row.symbols.truncate(symbols);
+        Ok(after)
+    }
+
+    fn flags(&self, place: Place) -> Flags {
+        self.parser.hints.as_ref().map_or(Flags::NONE, |hints| hints.flags(place.hint))
+    }
+
+    #[cold]
+    fn hinted_number(&mut self, row: &mut Row, at: usize, place: Place) -> Result<usize> {
+        let parsed = number::parse(&self.text[at..]);
+        let (value, used, plain) = parsed.map_err(|error| error.shifted(at as u64))?;
+        let flags = self.flags(place);
+        match (flags.unix(), value) {
+            _ if flags.string() => put_text(row, literal::text(value).as_bytes(), place.node),
+            (Some(unit), number::Number::Int(count)) if plain => {
+                put_time(row, unit.to_micros(count), place.node, flags);
+            }
+            _ => {
+                let start = row.out.len();
+                value.put(row.out);
+                row.paths.saw(place.node, row.out[start] >> 4);
+            }
+        }
+        Ok(at + used)
+    }
+
+    #[inline]
+    fn literal(&mut self, row: &mut Row, at: usize, word: &[u8], ion: u8, place: Place) -> Result<usize> {
+        if !self.text[at..].starts_with(word) {
+            return Err(self.unexpected(at, "a value"));
+        }
+        let after = at + word.len();
+        if place.hint.is_some() && ion != ion::NULL {
+            let flags = self.flags(place);
+            if flags.string() {
+                put_text(row, word, place.node);
+                return Ok(after);
+            }
+            if flags.int() {
+                ion::put_int(row.out, i128::from(ion == ion::TRUE));
+                row.paths.saw(place.node, kind::UINT);
+                return Ok(after);
+            }
+        }
+        row.out.push(ion);
+        row.paths.saw(place.node, ion >> 4);
+        Ok(after)
+    }
+
+    /// A string value: a timestamp, a known symbol or text.
+    #[inline]
+    fn put_string(&mut self, row: &mut Row, string: &Text, place: Place) -> Result<()> {
+        let value = self.resolved(string);
+        if value.len() > row.limit {
+            return Err(Error::too_large(
+                self.record_start,
+                format!("a row with a string of {} bytes, the limit is {}", value.len(), row.limit),
+            ));
+        }
+        let flags = if place.hint.is_none() { Flags::NONE } else { self.flags(place) };
+        if !flags.is_none() && put_hinted(row, value, place.node, flags) {
+            return Ok(());
+        }
+        match timestamp::recognise(value) {
+            Some(us) => put_time(row, us, place.node, flags),
+            None => put_text(row, value, place.node),
+        }
+        Ok(())
+    }
+}
+
+/// A string value that its hints make a number; false when they do not.
+#[cold]
+fn put_hinted(row: &mut Row, value: &[u8], node: NodeId, flags: Flags) -> bool {
+    let start = row.out.len();
+    if flags.number()
+        && let Some(number) = literal::float(value)
+    {
+        ion::put_float(row.out, number);
+    } else if flags.int()
+        && let Some(number) = literal::int(value)
+    {
+        ion::put_int(row.out, i128::from(number));
+    } else {
+        return false;
+    }
+    row.paths.saw(node, row.out[start] >> 4);
+    true
+}
+
+/// Text, as a symbol where it is one.
+#[inline]
+fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
+    row.paths.saw(node, kind::STRING);
+    match row.symbols.id(value) {
+        Some(id) => ion::put_symbol(row.out, id),
+        None => ion::put_string(row.out, value),
+    }
+}
+
+#[inline]
+fn put_time(row: &mut Row, us: i64, node: NodeId, flags: Flags) {
+    timestamp::put(row.out, us);
+    row.paths.saw(node, kind::TIMESTAMP);
+    if row.paths.indexable(node, INDEX_DEPTH) && !flags.no_index() {
+        row.paths.time(node, us);
+    }
+}
