@@ -1,6 +1,7 @@
 # What the Rust module offers: bytes in, bytes out. Alphabetical.
 # ruff: noqa: A002
 
+from collections.abc import Callable
 from typing import Any, Self, TypeAlias, final
 
 __version__: str

@@ -24,7 +24,7 @@ of `fields`, where a name that does not occur gives a column of nulls.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from sdb.errors import UsageError
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from sdb.packfile.reader import Packfile
     from sdb.packfile.selection import Selection
 
+    Meter: TypeAlias = Callable[[int], None]
+    Job: TypeAlias = tuple[Packfile, Selection]
+
 _ROW_GROUP_BYTES = 128 << 20
 _ROW_GROUP_ROWS = 1 << 20
-
-Meter = "Callable[[int], None]"
-Job = "tuple[Packfile, Selection]"
 
 
 class _Source:

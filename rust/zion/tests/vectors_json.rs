@@ -1,10 +1,12 @@
 //! JSON text to chunks, against the vectors of the original.
 
+mod common;
+
 use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use common::{folder, hex};
 use serde_json::Value;
 use zion::chunker::{BlockInfo, Chunk, Sink, Stream};
 use zion::ion::{self, SymbolTable, timestamp};
@@ -16,18 +18,6 @@ use zion::pack::{Constants, PartContext, PartParser};
 use zion::rows::Rows;
 
 type Outcome<T> = std::result::Result<T, Box<dyn Error>>;
-
-fn vectors() -> Option<PathBuf> {
-    let root = std::env::var_os("SDB_VECTORS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"),
-        PathBuf::from,
-    );
-    if root.is_dir() {
-        return Some(root);
-    }
-    eprintln!("SKIPPED: no vectors at {}; set SDB_VECTORS", root.display());
-    None
-}
 
 #[derive(Default)]
 struct Collect(Vec<Vec<u8>>);
@@ -56,15 +46,6 @@ fn ingest(
     parser.parse(text, context, &mut stream, &mut vec![])?;
     let blocks = stream.finish()?.blocks;
     Ok((sink.0, blocks))
-}
-
-fn hex(data: &[u8]) -> String {
-    data.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    let digit = |byte: u8| (byte as char).to_digit(16).unwrap_or_default() as u8;
-    text.as_bytes().chunks(2).map(|pair| pair.iter().fold(0, |byte, &half| byte << 4 | digit(half))).collect()
 }
 
 /// The rows of chunks, symbols resolved.
@@ -159,18 +140,15 @@ fn check(case: &Value) -> Outcome<Option<String>> {
         return Ok(Some(format!("{rows} rows")));
     }
     if let Some(expected) = expect["ion"].as_array() {
-        let found: Vec<String> = chunks.iter().map(|chunk| hex(chunk)).collect();
-        if expected
-            .iter()
-            .map(|chunk| chunk.as_str().unwrap_or_default())
-            .ne(found.iter().map(String::as_str))
-        {
-            // Which frequent strings become symbols is the writer's choice: then the rows must agree.
-            let chunks_there: Vec<Vec<u8>> = expected.iter().filter_map(Value::as_str).map(unhex).collect();
-            let (found, expected) = (printed(&chunks)?, printed(&chunks_there)?);
-            if found != expected {
-                return Ok(Some(format!("\n  found    {found}\n  expected {expected}")));
-            }
+        let expected = expected.iter().filter_map(Value::as_str).map(hex).collect::<Outcome<Vec<_>>>()?;
+        // Which frequent strings become symbols is the writer's choice: then the rows must agree.
+        let (found, expected) = if chunks == expected {
+            (String::new(), String::new())
+        } else {
+            (printed(&chunks)?, printed(&expected)?)
+        };
+        if found != expected {
+            return Ok(Some(format!("\n  found    {found}\n  expected {expected}")));
         }
     }
     if let Some(expected) = expect["ranges"].as_array() {
@@ -198,10 +176,10 @@ fn check_ranges(expected: &[Value], blocks: &[BlockInfo]) -> Option<String> {
 
 #[test]
 fn json_ingest() -> Outcome<()> {
-    let Some(root) = vectors() else { return Ok(()) };
+    let Some(root) = folder("packfile") else { return Ok(()) };
     let mut failures = vec![];
     let mut count = 0;
-    for line in fs::read_to_string(root.join("packfile/json-ingest.jsonl"))?.lines() {
+    for line in fs::read_to_string(root.join("json-ingest.jsonl"))?.lines() {
         let case: Value = serde_json::from_str(line)?;
         if case["format"] != ".json" {
             continue;

@@ -26,8 +26,8 @@ impl Encoder {
     pub fn new(algorithm: Algorithm, level: i32) -> Result<Self> {
         let compressor = match algorithm {
             Algorithm::Zstd | Algorithm::ZionZstd => Segments::Zstd(zstd::Compressor::new(level)?),
-            Algorithm::ZionIguana => Segments::Iguana(Box::new(iguana::Encoder::new())),
-            Algorithm::ZionIguanaSpecialized => Segments::Special(Box::new(iguana::Encoder::new())),
+            Algorithm::ZionIguana => Segments::Iguana(Box::default()),
+            Algorithm::ZionIguanaSpecialized => Segments::Special(Box::default()),
         };
         Ok(Self { algorithm, compressor, splitter: Splitter::default(), max_id: FIRST_USER, selector: None })
     }

@@ -1,4 +1,5 @@
 //! The inner loop of ANS32: 32 states at a time.
+#![allow(clippy::cast_ptr_alignment, reason = "the loads and stores are unaligned ones")]
 
 /// Number of states.
 pub const LANES: usize = 32;

@@ -75,7 +75,9 @@ impl Encoder {
         for (number, (content, packed)) in self.streams.iter().zip(&mut self.packed).enumerate() {
             packed.clear();
             let mut counts = [0; 256];
-            content.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+            for &byte in content {
+                counts[usize::from(byte)] += 1;
+            }
             if content.len() > MIN_PACKED {
                 let frequencies = Frequencies::of_counts(&counts);
                 encode_ans32(content, &frequencies, &mut self.words, packed);

@@ -17,7 +17,7 @@ fn damaged(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
 
 /// The six streams while they are read.
 pub struct Tokens<'a> {
-    tokens: &'a [u8],
+    codes: &'a [u8],
     near: &'a [u8],
     far: &'a [u8],
     literal_lengths: &'a [u8],
@@ -28,15 +28,15 @@ pub struct Tokens<'a> {
 impl<'a> Tokens<'a> {
     /// The streams in their order.
     pub fn new(streams: [&'a [u8]; stream::COUNT]) -> Self {
-        let [tokens, near, far, literal_lengths, match_lengths, literals] = streams;
-        Self { tokens, near, far, literal_lengths, match_lengths, literals }
+        let [codes, near, far, literal_lengths, match_lengths, literals] = streams;
+        Self { codes, near, far, literal_lengths, match_lengths, literals }
     }
 
     /// Writes the content to `out`, which has [`SLACK`] bytes more than it may take; gives its length.
     pub fn run(mut self, out: &mut [u8]) -> Result<usize> {
         let room = out.len() - SLACK;
         let (mut at, mut last) = (0, 0);
-        for &token in self.tokens {
+        for &token in self.codes {
             let length = if token >= 0x20 {
                 let mut count = usize::from(token & 7);
                 if count == 7 {
