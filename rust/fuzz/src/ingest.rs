@@ -76,7 +76,9 @@ fn sort(value: &mut Value) {
         Value::List(items) => items.iter_mut().for_each(sort),
         Value::Struct(fields) => {
             fields.sort_by(|one, other| one.0.cmp(&other.0));
-            fields.iter_mut().for_each(|field| sort(&mut field.1));
+            for (_, field) in fields {
+                sort(field);
+            }
         }
         _ => {}
     }

@@ -59,7 +59,7 @@ fn reference(text: &[u8]) -> Option<Vec<Tree>> {
         match value.ok()? {
             record @ Tree::Record(_) => records.push(record),
             Tree::List(list) if list.iter().all(|item| matches!(item, Tree::Record(_))) => {
-                records.extend(list)
+                records.extend(list);
             }
             _ => return None,
         }
