@@ -1,5 +1,7 @@
 //! The packer: the same bytes whatever the threads, and the rows of the input.
 
+use std::fmt::Write;
+
 use proptest::prelude::*;
 use zion::block::BlockReader;
 use zion::codec::Algorithm;
@@ -7,7 +9,7 @@ use zion::inflate::Compression;
 use zion::json::parse::OnError;
 use zion::json::print::Printer;
 use zion::json::sink::Sink;
-use zion::pack::{Constants, Format, Options, Packer, Run, Stop};
+use zion::pack::{Constants, Format, InputError, Options, Packer, Run, Stop};
 use zion::rows::Rows;
 
 const ALIGN: usize = 4096;
@@ -172,10 +174,20 @@ fn errors_tell_input_line_and_offset() {
 }
 
 #[test]
+fn a_record_without_an_end_does_not_fill_the_memory() {
+    let text = format!("{{\"a\": 1}}\n[{{\"b\": \"{}", "x".repeat(70 << 20));
+    let packed = pack(text.as_bytes(), options(Algorithm::ZionZstd, 2, 1 << 20), 1 << 20, Compression::None);
+    assert!(
+        matches!(packed, Err(Stop::Failed(InputError { error: zion::Error::TooLarge { line: 1, .. }, .. }))),
+        "accepted, or another error"
+    );
+}
+
+#[test]
 fn bad_lines_are_passed_over() -> Result<(), Box<dyn std::error::Error>> {
     let mut text = String::new();
     for i in 0..500 {
-        text += &format!("{{\"i\": {i}}}\n");
+        writeln!(text, "{{\"i\": {i}}}")?;
         if i % 100 == 0 {
             text.push_str("{\"open\": \"string\n");
             text.push_str("{\"x\": }\n");

@@ -179,13 +179,23 @@ impl Packer {
                 match cut.map_err(|error| in_input(current, error.shifted(current.offset)))? {
                     Some(end) => self.submit(current, Some(end), interrupt)?,
                     None if current.text.len() > MAX_PART.max(2 * part_bytes) => {
-                        self.submit(current, None, interrupt)?;
+                        return self.give_up(current, interrupt);
                     }
                     None => break,
                 }
             }
         }
         Ok(())
+    }
+
+    /// Ends an input in which no record ends any more, once the parts before have their say.
+    fn give_up(&self, current: &Current, interrupt: Interrupt) -> Result<(), Stop> {
+        let message =
+            "no record ends within 64 MiB of text: one is too large, or a quote or bracket is not closed";
+        let offset = current.offset;
+        let error = Error::TooLarge { offset, line: current.line + 1, message: message.into() };
+        self.pool.lock().fail(self.next_part, InputError { input: current.input.name.clone(), error });
+        self.wait_for_room(interrupt)
     }
 
     /// Hands a part to the workers: the text up to `end`, or all of it as the last one.

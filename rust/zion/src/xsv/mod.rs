@@ -105,7 +105,11 @@ impl Xsv {
     /// empty lines.
     fn take_header(&self, text: &[u8]) -> Result<Option<usize>> {
         let mut record = Record::default();
-        let mut at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        let unmarked = |at: usize| match text.get(at..) {
+            Some(rest) if rest.starts_with(BYTE_ORDER_MARK) => at + BYTE_ORDER_MARK.len(),
+            _ => at,
+        };
+        let mut at = unmarked(0);
         let separator = self.separator(&text[at..]);
         while let Some((next, read)) = self.read(text, at, separator, &mut record) {
             read?;
@@ -115,7 +119,7 @@ impl Xsv {
                 self.header.get_or_init(|| Header { separator, columns });
                 return Ok(Some(next));
             }
-            at = next;
+            at = unmarked(next);
         }
         Ok(None)
     }
