@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod arrow;
 mod errors;
+mod iguana;
 mod ion;
 mod pack;
 mod rows;
@@ -22,6 +23,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
     module.add_class::<verify::BlockReport>()?;
+    module.add_function(wrap_pyfunction!(iguana::iguana_compress, module)?)?;
+    module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
