@@ -61,8 +61,18 @@ struct Current {
     unwrapper: Option<Unwrapper>,
     text: Vec<u8>,
     context: u64,
+    /// Number of parts that were handed over.
+    parts: u32,
     offset: u64,
     line: u64,
+}
+
+impl Current {
+    /// The size of the part being gathered: the first ones are smaller, so that all threads soon have
+    /// something to do.
+    fn part_bytes(&self, full: usize) -> usize {
+        full.div_ceil(4 >> self.parts.min(2))
+    }
 }
 
 /// Asked while waiting: whether to give up.
@@ -117,6 +127,7 @@ impl Packer {
             input,
             text: vec![],
             context: 0,
+            parts: 0,
             offset: 0,
             line: 0,
         });
@@ -154,7 +165,7 @@ impl Packer {
     }
 
     fn text(&mut self, current: &mut Current, mut data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
-        let part_bytes = self.pool.options.part_bytes.max(1);
+        let full = self.pool.options.part_bytes.max(1);
         if let Some(unwrapper) = &mut current.unwrapper {
             let records = unwrapper.feed(data);
             let begins = current.offset == 0 && current.text.is_empty();
@@ -167,18 +178,18 @@ impl Packer {
             if current.text.capacity() == 0 {
                 current.text = self.pool.lock().texts.pop().unwrap_or_default();
                 current.text.clear();
-                current.text.reserve(part_bytes + (2 << 20));
+                current.text.reserve(full + (2 << 20));
             }
             // Up to where a cut may be; then a little more at a time until there is one.
-            let room = part_bytes.saturating_sub(current.text.len()).max(256 << 10);
+            let room = current.part_bytes(full).saturating_sub(current.text.len()).max(256 << 10);
             let (now, later) = data.split_at(room.min(data.len()));
             current.text.extend_from_slice(now);
             data = later;
-            while current.text.len() >= part_bytes {
-                let cut = current.splitter.cut(&current.text, part_bytes);
+            while current.text.len() >= current.part_bytes(full) {
+                let cut = current.splitter.cut(&current.text, current.part_bytes(full));
                 match cut.map_err(|error| in_input(current, error.shifted(current.offset)))? {
                     Some(end) => self.submit(current, Some(end), interrupt)?,
-                    None if current.text.len() > MAX_PART.max(2 * part_bytes) => {
+                    None if current.text.len() > MAX_PART.max(2 * full) => {
                         return self.give_up(current, interrupt);
                     }
                     None => break,
@@ -220,6 +231,7 @@ impl Packer {
         current.offset += text.len() as u64;
         current.line += memchr::memchr_iter(b'\n', &text).count() as u64;
         current.context = current.splitter.next_part();
+        current.parts += 1;
         let number = self.next_part;
         self.next_part += 1;
         let mut state = self.pool.lock();
