@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = Path(os.environ.get("SDB_VECTORS") or ROOT.parent / "shared" / "vectors")
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts jobs in the background with interrupts ignored, and so would all children be.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def json_lines(name: str) -> list[dict[str, Any]]:
