@@ -26,15 +26,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from sdb.errors import UsageError
+from sdb.errors import CorruptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
     import pyarrow as pa
 
     from sdb._core import ArrowScan, ArrowStream, ArrowTypes
-    from sdb.errors import CorruptError
     from sdb.packfile.reader import Packfile
     from sdb.packfile.selection import Selection
 
@@ -59,7 +59,9 @@ class _Source:
             self._meter(len(block))
         return block
 
-    def blame(self, error: CorruptError, number: int) -> CorruptError:
+    def blame(self, error: Exception, number: int) -> Exception:
+        if not isinstance(error, CorruptError):
+            return error
         return self._pack.blame(error, self._selection.blocks[number])
 
     def scan(
