@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Meter: TypeAlias = Callable[[int], None]
     Job: TypeAlias = tuple[Packfile, Selection]
 
-_ROW_GROUP_BYTES = 128 << 20
+_ROW_GROUP_BYTES = 64 << 20
 _ROW_GROUP_ROWS = 1 << 20
 
 

@@ -8,6 +8,7 @@ use arrow_array::ffi::{FFI_ArrowSchema, to_ffi};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use zion::codec::Algorithm;
@@ -312,10 +313,18 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = Python::attach(|py| self.batches.next(py));
-        // Only text passes through the C interface.
-        next.map_err(|error| ArrowError::from(io::Error::other(error.to_string()))).transpose()
+        Python::attach(|py| self.batches.next(py).map_err(|error| as_text(py, &error))).transpose()
     }
+}
+
+/// Only text passes through the C interface. An interrupt is raised again when that has been left.
+fn as_text(py: Python<'_>, error: &PyErr) -> ArrowError {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py)
+        && let Ok(threads) = py.import("_thread")
+    {
+        drop(threads.call_method0("interrupt_main"));
+    }
+    ArrowError::from(io::Error::other(error.to_string()))
 }
 
 impl RecordBatchReader for Reader {
