@@ -80,8 +80,9 @@ impl<R: Send + 'static> Feed<R> {
             if let Some(chunks) = more {
                 let block = self.source.read.call1(py, (self.fed,))?;
                 let block = Arc::new(backed(block.bind(py))?);
+                let pushed = self.runs.push(block, Some(chunks));
+                pushed.map_err(|error| self.source.exception(py, (self.fed, error)))?;
                 self.fed += 1;
-                self.runs.push(block, chunks).map_err(|failure| self.source.exception(py, failure))?;
             }
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::block::{BlockReader, Codecs, FRAME_HEADER, Position, frame};
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
+use crate::ion::SymbolTable;
 use crate::pipeline::{OrderedPool, Taken};
 
 /// The bytes of a block, shared with the threads that decode it.
@@ -24,6 +25,16 @@ pub struct Cut {
     pub align: usize,
     /// Bytes of decompressed chunks that one job covers.
     pub run_bytes: usize,
+    /// Whether the symbols before a chunk do not matter, because rows are not looked at.
+    pub verbatim: bool,
+}
+
+/// Checks the size of a decompressed chunk.
+pub(crate) fn check_align(align: usize) -> Result<()> {
+    if align.is_power_of_two() && (1 << 9..=1 << 26).contains(&align) {
+        return Ok(());
+    }
+    Err(Error::argument(format!("a chunk size of {align}: a power of two from 2^9 to 2^26 is needed")))
 }
 
 /// A run of chunks of one block.
@@ -82,11 +93,7 @@ impl<R: Send + 'static> Runs<R> {
         M: Fn() -> S + Send + Sync + 'static,
         W: Fn(&mut S, &Job) -> Result<(R, u64)> + Send + Sync + 'static,
     {
-        let Cut { align, .. } = cut;
-        if !align.is_power_of_two() || !(1 << 9..=1 << 26).contains(&align) {
-            let message = format!("a chunk size of {align}: a power of two from 2^9 to 2^26 is needed");
-            return Err(Error::argument(message));
-        }
+        check_align(cut.align)?;
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             given => given,
@@ -107,14 +114,15 @@ impl<R: Send + 'static> Runs<R> {
         })
     }
 
-    /// Queues a block, which must have so many chunks.
-    pub fn push(&mut self, block: Block, chunks: usize) -> Result<(), Failure> {
-        let (found, whole) = count_frames((*block).as_ref());
-        // What is damaged is found by the thread that decodes it, after the chunks before.
-        if found != chunks && whole {
-            let message = format!("the block has {found} chunks, the trailer says {chunks}");
-            self.stop();
-            return Err((self.pushed, Error::corrupt("frame", 0, message)));
+    /// Queues a block. When the number of its chunks is known, it must be right.
+    pub fn push(&mut self, block: Block, chunks: Option<usize>) -> Result<()> {
+        if let Some(expected) = chunks {
+            // What is damaged is found by the thread that decodes it, after the chunks before.
+            let (found, whole) = count_frames((*block).as_ref());
+            if found != expected && whole {
+                let message = format!("the block has {found} chunks, the trailer says {expected}");
+                return Err(Error::corrupt("frame", 0, message));
+            }
         }
         if !self.is_done() {
             self.queue.push_back((self.pushed, block));
@@ -133,6 +141,16 @@ impl<R: Send + 'static> Runs<R> {
         self.limit == Some(0) || self.failed
     }
 
+    /// Whether all results of what was pushed were taken.
+    pub fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.queued() == 0
+    }
+
+    /// How many rows may still come, if their number is limited.
+    pub fn remaining(&self) -> Option<u64> {
+        self.limit
+    }
+
     /// The next result. If none is ready, waits for it at most `patience`.
     pub fn next(&mut self, patience: Duration) -> Next<R> {
         self.dispatch();
@@ -145,24 +163,26 @@ impl<R: Send + 'static> Runs<R> {
                 if let Some(left) = &mut self.limit {
                     *left = left.saturating_sub(rows);
                 }
+                if self.is_done() {
+                    self.clear();
+                }
                 self.dispatch();
                 Next::Ready(result)
             }
-            Taken::Ready(Err(failure)) => {
-                self.stop();
-                Next::Failed(failure)
-            }
-            Taken::Lost => {
-                self.stop();
-                Next::Failed((self.pushed, Error::argument("a thread of the scan was lost")))
-            }
+            Taken::Ready(Err(failure)) => self.fail(failure),
+            Taken::Lost => self.fail((self.pushed, Error::argument("a thread was lost"))),
             Taken::Pending => Next::Pending,
             Taken::Idle => Next::Idle,
         }
     }
 
-    fn stop(&mut self) {
+    fn fail(&mut self, failure: Failure) -> Next<R> {
         self.failed = true;
+        self.clear();
+        Next::Failed(failure)
+    }
+
+    fn clear(&mut self) {
         self.queue.clear();
         self.current = None;
     }
@@ -212,13 +232,22 @@ impl<R: Send + 'static> Runs<R> {
 
     /// The position behind a run.
     fn pass(&mut self, current: &Current, run: usize) -> Result<Position> {
+        let Cut { algorithm, align, verbatim, .. } = self.cut;
+        let block = (*current.block).as_ref();
+        let mut position = current.position.clone();
+        if verbatim {
+            for _ in 0..run {
+                position.offset += FRAME_HEADER + frame(block, position.offset)?;
+            }
+            position.chunk += run;
+            position.table = Some(Arc::new(SymbolTable::new()));
+            return Ok(position);
+        }
         let codecs = match self.codecs.take() {
             Some(codecs) => codecs,
             None => Codecs::new()?,
         };
-        let Cut { algorithm, align, .. } = self.cut;
-        let block = (*current.block).as_ref();
-        let mut reader = BlockReader::resume(block, algorithm, align, current.position.clone(), codecs);
+        let mut reader = BlockReader::resume(block, algorithm, align, position, codecs);
         let passed = (0..run).try_for_each(|_| reader.skip_chunk().map(drop));
         let position = reader.position().clone();
         self.codecs = Some(reader.into_codecs());

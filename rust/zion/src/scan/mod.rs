@@ -61,7 +61,8 @@ impl Request {
         M: Fn() -> V + Send + Sync + 'static,
         T: Fn(&mut V) -> Result<R> + Send + Sync + 'static,
     {
-        let cut = Cut { algorithm: self.algorithm, align: self.align, run_bytes: RUN_BYTES };
+        let Self { algorithm, align, .. } = *self;
+        let cut = Cut { algorithm, align, run_bytes: RUN_BYTES, verbatim: false };
         let request = self.clone();
         // After an error a visitor may hold half a row; no further result is taken then.
         let decoded = self.decoded();

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::block::{BlockReader, Chunk, Codecs, Position};
+use crate::block::{BlockReader, Chunk, Codecs};
 use crate::codec::Algorithm;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ion::{SymbolTable, pad};
 use crate::json::{print::Printer, sink::Sink};
 use crate::rows::{Rows, TimeFilter, put_kept};
+use crate::runs::{Job, check_align};
 
 /// What comes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +40,7 @@ impl Request {
         fields: Option<Vec<Box<[u8]>>>,
         filter: Option<TimeFilter>,
     ) -> Result<Self> {
-        if !align.is_power_of_two() || !(1 << 9..=1 << 26).contains(&align) {
-            return Err(Error::argument(format!(
-                "a chunk size of {align}: a power of two from 2^9 to 2^26 is needed"
-            )));
-        }
+        check_align(align)?;
         let decoded = fields.clone().map(|mut names| {
             names.extend(filter.iter().map(|filter| filter.field().into()));
             names
@@ -82,20 +79,6 @@ impl Request {
     fn trims(&self) -> bool {
         self.fields.is_some() && (self.filter.is_some() || self.algorithm == Algorithm::Zstd)
     }
-}
-
-/// A run of chunks of one block.
-pub struct Job {
-    /// Number of the block, as it was queued.
-    pub number: usize,
-    /// The bytes of the whole block.
-    pub block: Arc<dyn AsRef<[u8]> + Send + Sync>,
-    /// Where the run starts.
-    pub position: Position,
-    /// Number of chunks.
-    pub chunks: usize,
-    /// No more rows than this come out.
-    pub limit: u64,
 }
 
 /// What a job gave.
