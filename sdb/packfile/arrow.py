@@ -1,7 +1,8 @@
 """Rows of packfiles as Arrow data: tables, streams, IPC streams and Parquet files.
 
 Packfiles have no schema, so rows are read twice: once to find out what types occur at each path,
-once to make the columns. Memory holds a block or two at a time, and what was made of them.
+once to make the columns. Fields of which the summary in the trailer tells enough need no first
+look. Memory holds a block or two at a time, and what was made of them.
 
 =============================================  ==================================================
 values at a path (nulls aside)                 column
@@ -58,6 +59,13 @@ class _Source:
         if self._meter is not None:
             self._meter(len(block))
         return block
+
+    def skip(self) -> None:
+        """Count the blocks as read."""
+        if self._meter is not None:
+            for number in self._selection.blocks:
+                start, stop = self._pack.trailer.block_range(number)
+                self._meter(stop - start)
 
     def blame(self, error: Exception, number: int) -> Exception:
         if not isinstance(error, CorruptError):
@@ -131,9 +139,26 @@ class Scan:
             left = None if self._limit is None else self._limit - types.rows
             if left == 0:
                 break
+            fields = self._unsettled(types, pack)
             source = _Source(pack, selection, self._half(0))
-            types.merge(source.scan(self._fields, left, self._threads).types())
+            if fields == []:
+                source.skip()
+            else:
+                types.merge(source.scan(fields, left, self._threads).types())
         return types
+
+    def _unsettled(self, types: ArrowTypes, pack: Packfile) -> Sequence[str] | None:
+        """Give the fields whose types the trailer does not tell."""
+        summary = pack.trailer.sparse.summary
+        if self._fields is None or summary is None:
+            return self._fields
+        known = {path[0]: mask for path, mask in summary.types.items() if len(path) == 1}
+        return [
+            name
+            for name in self._fields
+            if (name not in known and not summary.complete)
+            or not types.settle(name, known.get(name, 0))
+        ]
 
     def _half(self, odd: int) -> Meter | None:
         """Count half of the bytes in each of the two passes."""
@@ -155,16 +180,14 @@ class Scan:
         ArrowStream
             Record batches, for any consumer of the Arrow PyCapsule interface.
         """
-        left = self._types.rows
+        left = self._limit
         for pack, selection in self._jobs:
+            source = _Source(pack, selection, self._half(1))
+            stream = source.scan(self._fields, left, self._threads).stream(self._types)
+            yield stream
+            left = None if left is None else left - stream.rows
             if left == 0:
                 return
-            source = _Source(pack, selection, self._half(1))
-            limit = None if self._limit is None else left
-            scan = source.scan(self._fields, limit, self._threads)
-            stream = scan.stream(self._types)
-            yield stream
-            left -= stream.rows
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Go over the rows of all packfiles.
@@ -267,9 +290,7 @@ def stream(
     >>> with sdb.open("events.zion") as pack:          # doctest: +SKIP
     ...     polars.DataFrame(stream(pack, pack.select()))
     """
-    source = _Source(pack, selection)
-    types = source.scan(fields, limit, None).types()
-    return source.scan(fields, limit, None).stream(types)
+    return next(Scan([(pack, selection)], fields=fields, limit=limit).streams())
 
 
 def write(

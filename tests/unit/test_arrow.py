@@ -138,6 +138,37 @@ def test_fields_come_in_the_order_of_the_choice(mixed: Path) -> None:
     assert table["name"].to_pylist() == [None] * 4 + ["x"]
 
 
+def test_the_summary_saves_the_first_look(tmp_path: Path) -> None:
+    lines = [{"s": "x", "t": "2021-01-01T00:00:00Z", "m": 1}, {"s": None, "m": "y", "n": 1}]
+    path = make(tmp_path / "a", lines)
+    with sdb.open(path) as opened:
+        assert opened.trailer.sparse.summary is not None
+        counted: list[int] = []
+        scan = arrow.Scan(
+            [(opened, opened.select())], fields=["s", "t", "m", "absent"], meter=counted.append
+        )
+        assert sum(counted) == opened.trailer.offset // 2
+        table = pa.Table.from_batches(scan.batches(), scan.schema)
+        assert sum(counted) == opened.trailer.offset
+        assert table.column_names == ["s", "t", "m", "absent"]
+        assert [str(field.type) for field in table.schema] == [
+            "string",
+            "timestamp[us, tz=UTC]",
+            "string",
+            "null",
+        ]
+        assert table["m"].to_pylist() == ["1", '"y"']
+        assert opened.to_arrow(fields=["n", "s"]).to_pylist()[1] == {"n": 1, "s": None}
+
+
+def test_a_wrong_summary_is_noticed(tmp_path: Path) -> None:
+    with (
+        sdb.open(make(tmp_path / "a", rows(3), hide=True)) as opened,
+        pytest.raises(CorruptError, match="does not fit the type of its column"),
+    ):
+        opened.to_arrow(fields=["ts"])
+
+
 @pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])
 def test_choices_of_rows(tmp_path: Path, algorithm: str) -> None:
     path = make(tmp_path / "a", rows(1000), algorithm=algorithm)

@@ -186,6 +186,11 @@ impl ArrowTypes {
         self.add(later.seen.clone(), later.rows).map_err(to_py)
     }
 
+    /// Adds the Ion types of a top-level field, as a bit mask; false when more must be known of it.
+    fn settle(&mut self, name: &str, mask: u16) -> bool {
+        self.seen.settle_field(name, mask)
+    }
+
     /// Number of rows that were looked at.
     #[getter]
     fn rows(&self) -> u64 {

@@ -26,6 +26,21 @@ pub mod bits {
     pub const NUMBER: u16 = INT | BIG | NEGATIVE | FLOAT;
 }
 
+/// The bit of each Ion type; nulls have none.
+const ION_TYPES: [(u8, u16); 11] = [
+    (kind::BOOL, bits::BOOL),
+    (kind::UINT, bits::INT),
+    (kind::NEGINT, bits::NEGATIVE),
+    (kind::FLOAT, bits::FLOAT),
+    (kind::TIMESTAMP, bits::TIME),
+    (kind::SYMBOL, bits::TEXT),
+    (kind::STRING, bits::TEXT),
+    (kind::CLOB, bits::BYTES),
+    (kind::BLOB, bits::BYTES),
+    (kind::LIST, bits::LIST),
+    (kind::STRUCT, bits::STRUCT),
+];
+
 /// Lists and structs nested deeper than this are not followed: consumers of Arrow stop at 64 levels.
 pub const MAX_DEPTH: usize = 48;
 /// A struct inside of rows that has more fields than this is taken for a map, and not followed.
@@ -88,6 +103,24 @@ impl Named {
 }
 
 impl Seen {
+    /// Adds what is known of a field: the Ion types of its values, as bits. False when more must be known.
+    pub fn settle_field(&mut self, name: &str, ion_types: u16) -> bool {
+        let mut seen = Self::default();
+        for (kind, bit) in ION_TYPES {
+            if ion_types >> kind & 1 != 0 {
+                seen.kinds |= bit;
+            }
+        }
+        let vague = [bits::INT, bits::NEGATIVE, bits::INT | bits::NEGATIVE, bits::LIST, bits::STRUCT];
+        if vague.contains(&seen.kinds) {
+            return false;
+        }
+        seen.settle();
+        let place = self.fields.named.place(name) as usize;
+        self.fields.named.seen[place].join(seen, false);
+        true
+    }
+
     /// Whether values occur that have no type in common.
     pub fn is_mixed(&self) -> bool {
         let others = self.kinds & !bits::NUMBER;
