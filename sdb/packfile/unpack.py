@@ -95,7 +95,15 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         meter = _Meter(jobs, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
             arrow = import_module("sdb.packfile.arrow")
-            arrow.write(jobs, output, fmt=fmt, fields=fields, limit=limit, meter=meter.add)
+            arrow.write(
+                jobs,
+                output,
+                fmt=fmt,
+                fields=fields,
+                limit=limit,
+                threads=threads,
+                meter=meter.add,
+            )
         else:
             _Writer(output, fmt, fields, limit, threads or 0, meter).write(jobs)
 

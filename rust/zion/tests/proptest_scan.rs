@@ -326,6 +326,28 @@ fn text_that_is_not_utf8_is_mended() -> Result<()> {
 }
 
 #[test]
+fn batches_are_bounded() -> Result<()> {
+    let mut table = table();
+    let id = table.intern(&vec![b'x'; 64 << 10]);
+    let list = |count: usize| {
+        let (mut items, mut body, mut row) = (vec![], vec![0x84], vec![]);
+        (0..count).for_each(|_| ion::put_symbol(&mut items, id));
+        ion::put_header(&mut body, kind::LIST, items.len());
+        body.extend(items);
+        ion::put_header(&mut row, kind::STRUCT, body.len());
+        row.extend(body);
+        row
+    };
+    let rows = vec![list(10); 100];
+    let layout = Layout::of(&observe(&rows, &table)?, None);
+    let batches = build(&rows, &table, layout.clone())?;
+    assert!(batches.len() > 2);
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 100);
+    assert!(matches!(build(&[list(3000)], &table, layout), Err(Error::Corrupt { .. })));
+    Ok(())
+}
+
+#[test]
 fn chosen_fields_come_in_their_order() -> Result<()> {
     let rows = [row(&[(1, Any::Int(1)), (4, Any::Int(3))])];
     let chosen: Vec<Box<str>> = ["d", "c c", "b", "d"].map(Into::into).into();

@@ -26,7 +26,7 @@ use crate::json::sink::Sink;
 const FULL_TEXT: usize = 16 << 20;
 const FULL_CELLS: usize = 4 << 20;
 /// A single row that makes a batch grow beyond this is refused: short rows can stand for long columns.
-const MAX_TEXT: usize = 512 << 20;
+const MAX_TEXT: usize = 128 << 20;
 const MAX_CELLS: usize = 64 << 20;
 
 /// The chunk whose rows are added, and what all columns share.
