@@ -86,7 +86,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text.write_bytes(gzip.decompress(SAMPLE.read_bytes()) * 4)
     target = folder / "events.zion"
     subprocess.run(
-        [*COMMAND, "pack", "--block-size", "4MiB", "-o", str(target), str(text)],
+        [*COMMAND, "pack", "--block-size", "2MiB", "-o", str(target), str(text)],
         env=environment(),
         check=True,
     )
