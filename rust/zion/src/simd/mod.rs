@@ -2,4 +2,5 @@
 
 pub mod ans;
 pub mod json;
+pub mod lz;
 pub mod text;

@@ -76,7 +76,7 @@ pub fn decode_ans32(data: &[u8], slots: &Slots, target: &mut [u8]) -> Result<()>
     if target.is_empty() {
         return Ok(());
     }
-    let done = lanes.run(data, &slots.0, target);
+    let done = lanes.run(data, slots.all(), target);
     for group in target[done..].chunks_mut(LANES) {
         step_lanes(&mut lanes, data, slots, group)?;
     }
@@ -113,59 +113,75 @@ fn step_lanes(lanes: &mut Lanes, data: &[u8], slots: &Slots, group: &mut [u8]) -
     Ok(())
 }
 
-/// What an encoder needs of each symbol: frequency and sum of the frequencies before it.
-struct Ranges<const N: usize>([(u32, u32); N]);
+/// What an encoder needs of a symbol.
+#[derive(Clone, Copy, Default)]
+struct Range {
+    /// From this state on a word is written first.
+    full: u32,
+    /// The sum of the frequencies of all smaller symbols.
+    start: u32,
+    /// 4096 without the frequency.
+    rest: u32,
+    /// 2^44 divided by the frequency, rounded up.
+    inverse: u64,
+}
 
-impl<const N: usize> Ranges<N> {
-    fn of(frequencies: &Frequencies<N>) -> Self {
-        let mut ranges = [(0, 0); N];
+impl Range {
+    fn all<const N: usize>(frequencies: &Frequencies<N>) -> [Self; N] {
+        let mut ranges = [Self::default(); N];
         let mut start = 0;
         for (range, &frequency) in ranges.iter_mut().zip(&frequencies.0) {
-            *range = (u32::from(frequency), start);
-            start += u32::from(frequency);
+            let frequency = u32::from(frequency);
+            let inverse = (1u64 << 44).div_ceil(u64::from(frequency.max(1)));
+            *range = Self { full: frequency << 20, start, rest: SCALE - frequency, inverse };
+            start += frequency;
         }
-        Self(ranges)
+        ranges
     }
 
-    /// Encodes a symbol: the word that has to be written, if any.
+    /// Takes a state one step on. First there may be a word to write, the low bits of the state: whether there
+    /// is, and the state without it.
     #[inline]
-    fn step(&self, state: &mut u32, symbol: usize) -> Option<u16> {
-        let (frequency, start) = self.0[symbol];
-        let mut word = None;
-        if u64::from(*state) >= u64::from(frequency) << 20 {
-            word = Some(*state as u16);
-            *state >>= 16;
-        }
-        let frequency = frequency.max(1);
-        *state = (*state / frequency) * SCALE + *state % frequency + start;
-        word
+    fn shrink(self, state: u32) -> (bool, u32) {
+        let full = state >= self.full;
+        (full, if full { state >> 16 } else { state })
     }
+
+    /// The step itself. With a state below f * 2^20 and f < 2^12 the product is below 2^64 and the quotient exact.
+    #[inline]
+    fn step(self, state: u32) -> u32 {
+        let quotient = ((u64::from(state) * self.inverse) >> 44) as u32;
+        state + self.start + quotient * self.rest
+    }
+}
+
+/// An encoder of one state, for symbols in reverse order.
+fn encode_single<const N: usize>(
+    symbols: impl Iterator<Item = u8>,
+    frequencies: &Frequencies<N>,
+    out: &mut Vec<u8>,
+) {
+    let ranges = Range::all(frequencies);
+    let mut state = LOW;
+    for symbol in symbols {
+        let range = ranges[usize::from(symbol)];
+        let (full, rest) = range.shrink(state);
+        if full {
+            out.extend_from_slice(&(state as u16).to_le_bytes());
+        }
+        state = range.step(rest);
+    }
+    out.extend_from_slice(&state.to_le_bytes());
 }
 
 /// Appends an ANS1 stream, without its table.
 pub fn encode_ans1(data: &[u8], frequencies: &Frequencies<256>, out: &mut Vec<u8>) {
-    let ranges = Ranges::of(frequencies);
-    let mut state = LOW;
-    for &byte in data.iter().rev() {
-        if let Some(word) = ranges.step(&mut state, usize::from(byte)) {
-            out.extend_from_slice(&word.to_le_bytes());
-        }
-    }
-    out.extend_from_slice(&state.to_le_bytes());
+    encode_single(data.iter().rev().copied(), frequencies, out);
 }
 
 /// Appends a stream of nibbles, without its table.
 pub fn encode_nibbles(data: &[u8], frequencies: &Frequencies<16>, out: &mut Vec<u8>) {
-    let ranges = Ranges::of(frequencies);
-    let mut state = LOW;
-    for &byte in data.iter().rev() {
-        for nibble in [byte >> 4, byte & 15] {
-            if let Some(word) = ranges.step(&mut state, usize::from(nibble)) {
-                out.extend_from_slice(&word.to_le_bytes());
-            }
-        }
-    }
-    out.extend_from_slice(&state.to_le_bytes());
+    encode_single(data.iter().rev().flat_map(|&byte| [byte >> 4, byte & 15]), frequencies, out);
 }
 
 /// Appends an ANS32 stream, without its table. `words` is memory for words.
@@ -175,21 +191,30 @@ pub fn encode_ans32(
     words: &mut [Vec<u16>; 2],
     out: &mut Vec<u8>,
 ) {
-    let ranges = Ranges::of(frequencies);
+    let ranges = Range::all(frequencies);
     let mut states = [LOW; LANES];
-    words.iter_mut().for_each(Vec::clear);
-    let partial = data.len() % LANES;
-    let (groups, rest) = data.split_at(data.len() - partial);
-    let [forward, backward] = words;
+    let most = (LANES / 2) * data.len().div_ceil(LANES);
+    for words in words.iter_mut().filter(|words| words.len() < most) {
+        words.resize(most, 0);
+    }
+    let mut counts = [0; 2];
+    let (groups, rest) = data.split_at(data.len() - data.len() % LANES);
     for group in [rest].into_iter().chain(groups.rchunks(LANES)) {
-        for (half, words) in [(0, &mut *forward), (1, &mut *backward)] {
-            for lane in (16 * half..(16 * half + 16).min(group.len())).rev() {
-                words.extend(ranges.step(&mut states[lane], usize::from(group[lane])));
+        let halves = states.chunks_mut(LANES / 2).zip(group.chunks(LANES / 2));
+        for ((states, group), (words, count)) in halves.zip(words.iter_mut().zip(&mut counts)) {
+            for (state, &symbol) in states[..group.len()].iter_mut().zip(group).rev() {
+                let range = ranges[usize::from(symbol)];
+                let (full, rest) = range.shrink(*state);
+                // Written in any case, and kept if it counts.
+                words[*count] = *state as u16;
+                *count += usize::from(full);
+                *state = range.step(rest);
             }
         }
     }
-    out.extend(states[..16].iter().flat_map(|state| state.to_le_bytes()));
-    out.extend(forward.iter().rev().flat_map(|word| word.to_le_bytes()));
-    out.extend(backward.iter().flat_map(|word| word.to_le_bytes()));
-    out.extend(states[16..].iter().flat_map(|state| state.to_le_bytes()));
+    let [forward, backward] = words;
+    out.extend(states[..LANES / 2].iter().flat_map(|state| state.to_le_bytes()));
+    out.extend(forward[..counts[0]].iter().rev().flat_map(|word| word.to_le_bytes()));
+    out.extend(backward[..counts[1]].iter().flat_map(|word| word.to_le_bytes()));
+    out.extend(states[LANES / 2..].iter().flat_map(|state| state.to_le_bytes()));
 }

@@ -2,9 +2,9 @@
 
 use super::control::Control;
 use super::table::{self, Slots};
-use super::tokens::{SLACK, Tokens};
-use super::{LAYER, command, decode_ans1, decode_ans32, decode_nibbles, stream};
+use super::{LAYER, command, decode_ans1, decode_ans32, decode_nibbles, stream, tokens};
 use crate::error::{Error, Result};
+use crate::simd::lz::{Cursor, SIDE_SLACK, SLACK, Side};
 
 /// Tokens without effect are allowed, so streams may be longer than the content. Not by more than this.
 const MOST_PER_BYTE: usize = 4;
@@ -88,20 +88,31 @@ impl Decoder {
     /// The six streams of a structural command, and the tokens over them.
     fn structural(&mut self, control: &mut Control, out: &mut [u8]) -> Result<usize> {
         let packed = read_streams(control, MOST_PER_BYTE * out.len() + MOST_BEYOND)?;
-        let mut content: [&[u8]; stream::COUNT] = [&[]; stream::COUNT];
-        for ((content, stream), packed) in content.iter_mut().zip(&mut self.streams).zip(packed) {
-            if packed.mode == 0 {
-                *content = packed.data;
-                continue;
-            }
-            if stream.len() < packed.length {
-                stream.resize(packed.length, 0);
+        for (stream, packed) in self.streams.iter_mut().zip(packed) {
+            if stream.len() < packed.length + SIDE_SLACK {
+                stream.resize(packed.length + SIDE_SLACK, 0);
             }
             let target = &mut stream[..packed.length];
-            entropy(command::OF_MODE[usize::from(packed.mode)], packed.data, &mut self.slots, target)?;
-            *content = target;
+            if packed.mode == 0 {
+                target.copy_from_slice(packed.data);
+            } else {
+                let coder = command::OF_MODE[usize::from(packed.mode)];
+                entropy(coder, packed.data, &mut self.slots, target)?;
+            }
         }
-        Tokens::new(content).run(out)
+        let content = |number: usize| &self.streams[number][..packed[number].length];
+        let side =
+            |number: usize| Side { bytes: &self.streams[number], length: packed[number].length, at: 0 };
+        let cursor = Cursor {
+            near: side(stream::OFFSETS_16),
+            far: side(stream::OFFSETS_24),
+            literal_lengths: side(stream::LITERAL_LENGTHS),
+            match_lengths: side(stream::MATCH_LENGTHS),
+            literals: content(stream::LITERALS),
+            at: 0,
+            last: 0,
+        };
+        tokens::run(content(stream::TOKENS), cursor, out)
     }
 }
 

@@ -13,6 +13,8 @@ const WIDE: usize = 32;
 const LONGEST: usize = 1 << 20;
 /// After 2^SKIP bytes without a match every second position is looked at, and so on.
 const SKIP: u32 = 6;
+/// A match of this length is taken without a look at the next position.
+const GOOD: usize = 48;
 /// A packed stream has at least its states, the fields of its table and the final byte.
 const MIN_PACKED: usize = 128 + 96 + 1;
 
@@ -133,7 +135,7 @@ fn find(search: &mut Search, at: usize, floor: usize, last: usize) -> Option<(us
     let total = search.data.len();
     let mut start = at;
     let mut found = search.best(at, last)?;
-    while start < total - WIDE {
+    while found.length < GOOD && start < total - WIDE {
         let Some(next) = search.best(start + 1, last).filter(|next| next.length > found.length) else {
             break;
         };

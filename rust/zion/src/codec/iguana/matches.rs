@@ -8,10 +8,10 @@ pub const MIN_MATCH: usize = 4;
 const REPEAT_BONUS: usize = 2;
 /// Distances are below this.
 const WINDOW: usize = 1 << 24;
-const HASH_BITS: u32 = 15;
+const HASH_BITS: u32 = 16;
 const WAYS: usize = 4;
 /// From this length on no better match is looked for.
-const ENOUGH: usize = 256;
+const ENOUGH: usize = 128;
 
 /// A match: how far back, and how long.
 #[derive(Clone, Copy)]
@@ -61,8 +61,8 @@ impl Search<'_> {
     #[inline]
     pub fn enter(&mut self, at: usize) -> [u32; WAYS] {
         let word = self.word(at).map_or(0, u64::from_le_bytes);
-        // Five bytes count.
-        let hash = (word << 24).wrapping_mul(0x9E37_79B1_85EB_CA87) >> (64 - HASH_BITS);
+        // Six bytes count: shorter matches hardly pay for their offset.
+        let hash = (word << 16).wrapping_mul(0x9E37_79B1_85EB_CA87) >> (64 - HASH_BITS);
         let row = &mut self.table[hash as usize];
         let before = *row;
         let new = self.base + at as u32;

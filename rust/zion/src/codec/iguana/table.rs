@@ -183,31 +183,45 @@ impl<'a> Nibbles<'a> {
 
 /// For each value of the low bits of a state: the symbol (bits 24..32), the place in the range of the symbol
 /// (bits 12..24) and its frequency (bits 0..12). A slot of 0 belongs to no symbol.
-pub struct Slots(pub Box<[u32; SCALE as usize]>);
+pub struct Slots(Box<[u32]>);
+
+/// Slots are filled in units of this size, which may go beyond the end.
+const UNIT: usize = 8;
 
 impl Default for Slots {
     fn default() -> Self {
-        Self(Box::new([0; SCALE as usize]))
+        Self(vec![0; SCALE as usize + UNIT].into_boxed_slice())
     }
 }
 
 impl Slots {
     /// Fills the slots.
     pub fn fill<const N: usize>(&mut self, frequencies: &Frequencies<N>) {
-        let mut rest = &mut self.0[..];
+        let mut start = 0;
         for (symbol, &frequency) in (0u32..).zip(&frequencies.0) {
-            let first = symbol << 24 | u32::from(frequency);
-            // Most ranges are short: a fixed number of slots is written faster, what is too much is overwritten.
-            if let Some(head) = rest.first_chunk_mut::<8>().filter(|_| (1..=8).contains(&frequency)) {
-                *head = std::array::from_fn(|place| first | (place as u32) << SCALE_BITS);
-            } else {
-                for (place, slot) in (0u32..u32::from(frequency)).zip(&mut *rest) {
-                    *slot = first | place << SCALE_BITS;
+            let end = start + usize::from(frequency);
+            let mut slot = symbol << 24 | u32::from(frequency);
+            // The first unit is written even for none: most ranges are short, and which are cannot be foreseen.
+            let mut at = start;
+            loop {
+                let Some(unit) = self.0.get_mut(at..).and_then(<[u32]>::first_chunk_mut::<UNIT>) else {
+                    return;
+                };
+                *unit = std::array::from_fn(|place| slot + ((place as u32) << SCALE_BITS));
+                slot = slot.wrapping_add((UNIT as u32) << SCALE_BITS);
+                at += UNIT;
+                if at >= end {
+                    break;
                 }
             }
-            rest = rest.split_at_mut_checked(usize::from(frequency)).map_or(&mut [], |(_, rest)| rest);
+            start = end;
         }
-        rest.fill(0);
+        self.0[start..].fill(0);
+    }
+
+    /// All slots.
+    pub fn all(&self) -> &[u32; SCALE as usize] {
+        self.0.first_chunk().unwrap_or(&[0; SCALE as usize])
     }
 
     /// One step of a decoder without reading a word: the symbol, and the state after it.

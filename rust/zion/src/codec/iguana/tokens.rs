@@ -1,131 +1,136 @@
 //! The tokens of a structural command: literals and matches put together again.
 
-use super::{LAYER, MIN_FAR_MATCH, SHORT_LENGTH, stream};
+use super::{LAYER, MIN_FAR_MATCH, SHORT_LENGTH};
 use crate::error::{Error, Result};
+use crate::simd::lz::{Cursor, Meaning, SLACK, Side};
 
 /// Copies are made in units of this size and may go beyond their end by less than one unit.
 const WIDE: usize = 32;
-/// Bytes that the output has behind the content, for copies that go beyond their end.
-pub const SLACK: usize = 2 * WIDE;
-/// The 24-bit token whose match length goes on in the stream of lengths, and what it stands for.
-const FAR_LONG: u8 = 0x1F;
+/// Tokens from here on have literals, and a near offset or the last one; those below have a far offset.
+const FIRST_NEAR: usize = 0x20;
+/// Tokens from here on keep the last offset.
+const FIRST_REPEAT: usize = 0x80;
 
 #[cold]
 fn damaged(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::corrupt(LAYER, 0, message)
 }
 
-/// The six streams while they are read.
-pub struct Tokens<'a> {
-    codes: &'a [u8],
-    near: &'a [u8],
-    far: &'a [u8],
-    literal_lengths: &'a [u8],
-    match_lengths: &'a [u8],
-    literals: &'a [u8],
-}
-
-impl<'a> Tokens<'a> {
-    /// The streams in their order.
-    pub fn new(streams: [&'a [u8]; stream::COUNT]) -> Self {
-        let [codes, near, far, literal_lengths, match_lengths, literals] = streams;
-        Self { codes, near, far, literal_lengths, match_lengths, literals }
-    }
-
-    /// Writes the content to `out`, which has [`SLACK`] bytes more than it may take; gives its length.
-    pub fn run(mut self, out: &mut [u8]) -> Result<usize> {
-        let room = out.len() - SLACK;
-        let (mut at, mut last) = (0, 0);
-        for &token in self.codes {
-            let length = if token >= 0x20 {
-                let mut count = usize::from(token & 7);
-                if count == 7 {
-                    count += length(&mut self.literal_lengths)?;
-                }
-                if count > self.literals.len() || count > room - at {
-                    return Err(damaged("a token with more literals than there are"));
-                }
-                self.copy_literals(out, at, count);
-                at += count;
-                // Without a branch: which of the two it is cannot be foreseen.
-                let fresh = token < 0x80;
-                let offset =
-                    self.near.first_chunk().map_or(0, |bytes| usize::from(u16::from_le_bytes(*bytes)));
-                last = if fresh { offset } else { last };
-                self.near = self.near.get(2 * usize::from(fresh)..).unwrap_or_default();
-                match usize::from(token >> 3 & 15) {
-                    0 => continue,
-                    15 => 15 + length(&mut self.match_lengths)?,
-                    short => short,
-                }
-            } else {
-                last = self.far_offset()?;
-                let short = usize::from(token) + MIN_FAR_MATCH;
-                if token == FAR_LONG { short + length(&mut self.match_lengths)? } else { short }
-            };
-            if last.wrapping_sub(1) >= at {
-                return Err(damaged(format!("a match at distance {last} from byte {at}")));
-            }
-            if length > room - at {
-                return Err(damaged("a match that goes beyond the end"));
-            }
-            copy_match(out, at, last, length);
-            at += length;
-        }
-        self.finish(out, at, room)
-    }
-
-    /// What is left of the literals is the end of the content; nothing else may be left.
-    fn finish(self, out: &mut [u8], at: usize, room: usize) -> Result<usize> {
-        let end = at + self.literals.len();
-        if end > room {
-            return Err(damaged("more literals than the content has room for"));
-        }
-        out[at..end].copy_from_slice(self.literals);
-        let unread = [self.near, self.far, self.literal_lengths, self.match_lengths];
-        if unread.iter().any(|stream| !stream.is_empty()) {
-            return Err(damaged("offsets or lengths that no token uses"));
-        }
-        Ok(end)
-    }
-
-    #[inline]
-    fn copy_literals(&mut self, out: &mut [u8], at: usize, count: usize) {
-        if count <= WIDE
-            && let Some(source) = self.literals.first_chunk::<WIDE>()
-            && let Some(target) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<WIDE>)
-        {
-            *target = *source;
+static MEANINGS: [Meaning; 256] = {
+    let mut meanings =
+        [Meaning { literals: 0, length: 0, more_literals: 0, more_length: 0, near: 0, far: 0 }; 256];
+    let mut token = 0;
+    while token < 256 {
+        let meaning = &mut meanings[token];
+        if token >= FIRST_NEAR {
+            meaning.literals = token as u8 & 7;
+            meaning.length = token as u8 >> 3 & 15;
+            meaning.more_literals = if meaning.literals == 7 { 0xFF } else { 0 };
+            meaning.more_length = if meaning.length == 15 { 0xFF } else { 0 };
+            meaning.near = if token < FIRST_REPEAT { 2 } else { 0 };
         } else {
-            out[at..at + count].copy_from_slice(&self.literals[..count]);
+            meaning.length = token as u8 + MIN_FAR_MATCH as u8;
+            meaning.more_length = if token == FIRST_NEAR - 1 { 0xFF } else { 0 };
+            meaning.far = 3;
         }
-        self.literals = &self.literals[count..];
+        token += 1;
     }
+    meanings
+};
 
-    #[inline]
-    fn far_offset(&mut self) -> Result<usize> {
-        let Some((&[low, middle, high], rest)) = self.far.split_first_chunk::<3>() else {
-            return Err(damaged("a token without its offset"));
-        };
-        self.far = rest;
-        Ok(usize::from(low) | usize::from(middle) << 8 | usize::from(high) << 16)
+/// The next four bytes of a stream as a number. Beyond the end anything may come out, but there is an end to it.
+#[inline]
+fn peek(side: &Side) -> Result<usize> {
+    match side.bytes.get(side.at..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) => Ok(u32::from_le_bytes(*bytes) as usize),
+        None => Err(damaged("a token without its offset or length")),
     }
 }
 
-/// Reads a length in base 254.
+/// The next length of a stream, if `more` is not 0; else 0.
 #[inline]
-fn length(stream: &mut &[u8]) -> Result<usize> {
-    let (value, rest) = match *stream {
-        [byte @ 0..=253, rest @ ..] => (usize::from(*byte), rest),
-        [254, x, y, rest @ ..] => (usize::from(*x) + SHORT_LENGTH * usize::from(*y), rest),
-        [255, x, y, z, rest @ ..] => {
-            let high = usize::from(*y) + SHORT_LENGTH * usize::from(*z);
-            (usize::from(*x) + SHORT_LENGTH * high, rest)
-        }
-        _ => return Err(damaged("a length that is cut off")),
+fn next_length(side: &mut Side, more: u8) -> Result<usize> {
+    if more == 0 {
+        return Ok(0);
+    }
+    let word = peek(side)?;
+    let [first, x, y, z] = [word & 0xFF, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 24];
+    let (size, value) = match first {
+        0..SHORT_LENGTH => (1, first),
+        SHORT_LENGTH => (3, x + SHORT_LENGTH * y),
+        _ => (4, x + SHORT_LENGTH * (y + SHORT_LENGTH * z)),
     };
-    *stream = rest;
+    side.at += size;
     Ok(value)
+}
+
+/// Writes what the tokens say to `out`, which has [`SLACK`] bytes more than it may take; gives the length.
+pub fn run(tokens: &[u8], mut cursor: Cursor, out: &mut [u8]) -> Result<usize> {
+    let mut done = 0;
+    while done < tokens.len() {
+        done += cursor.run(&tokens[done..], &MEANINGS, out);
+        if let Some(&token) = tokens.get(done) {
+            follow(&mut cursor, token, out)?;
+            done += 1;
+        }
+    }
+    finish(&cursor, out)
+}
+
+/// Follows one token.
+#[inline]
+fn follow(cursor: &mut Cursor, token: u8, out: &mut [u8]) -> Result<()> {
+    let meaning = MEANINGS[usize::from(token)];
+    let count =
+        usize::from(meaning.literals) + next_length(&mut cursor.literal_lengths, meaning.more_literals)?;
+    let length = usize::from(meaning.length) + next_length(&mut cursor.match_lengths, meaning.more_length)?;
+    let (near, far) = (peek(&cursor.near)? & 0xFFFF, peek(&cursor.far)? & 0xFF_FFFF);
+    let offset = if meaning.near > 0 { near } else { cursor.last };
+    let offset = if meaning.far > 0 { far } else { offset };
+    cursor.near.at += usize::from(meaning.near);
+    cursor.far.at += usize::from(meaning.far);
+    if count > cursor.literals.len() || count + length > out.len() - SLACK - cursor.at {
+        return Err(damaged("more literals than there are, or a match that goes beyond the end"));
+    }
+    copy_literals(out, cursor.at, cursor.literals, count);
+    cursor.literals = &cursor.literals[count..];
+    cursor.at += count;
+    cursor.last = offset;
+    if length == 0 {
+        return Ok(());
+    }
+    if offset == 0 || offset > cursor.at {
+        return Err(damaged(format!("a match at distance {offset} from byte {}", cursor.at)));
+    }
+    copy_match(out, cursor.at, offset, length);
+    cursor.at += length;
+    Ok(())
+}
+
+/// What is left of the literals is the end of the content; nothing else may be left.
+fn finish(cursor: &Cursor, out: &mut [u8]) -> Result<usize> {
+    let end = cursor.at + cursor.literals.len();
+    if end > out.len() - SLACK {
+        return Err(damaged("more literals than the content has room for"));
+    }
+    out[cursor.at..end].copy_from_slice(cursor.literals);
+    let sides = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths];
+    if sides.iter().any(|side| side.at != side.length) {
+        return Err(damaged("offsets or lengths that no token uses, or tokens without theirs"));
+    }
+    Ok(end)
+}
+
+#[inline]
+fn copy_literals(out: &mut [u8], at: usize, literals: &[u8], count: usize) {
+    if count <= WIDE
+        && let Some(source) = literals.first_chunk::<WIDE>()
+        && let Some(target) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<WIDE>)
+    {
+        *target = *source;
+    } else {
+        out[at..at + count].copy_from_slice(&literals[..count]);
+    }
 }
 
 /// Copies `length` bytes from `distance` bytes back; there are [`SLACK`] bytes of room behind them.
@@ -133,7 +138,12 @@ fn length(stream: &mut &[u8]) -> Result<usize> {
 fn copy_match(out: &mut [u8], at: usize, distance: usize, length: usize) {
     let end = at + length;
     if distance >= WIDE {
-        copy_units::<WIDE>(out, at, distance, end);
+        // Two units without looking: most matches are shorter, but not all are shorter than one.
+        out.copy_within(at - distance..at - distance + WIDE, at);
+        out.copy_within(at - distance + WIDE..at - distance + 2 * WIDE, at + WIDE);
+        if length > 2 * WIDE {
+            copy_units::<WIDE>(out, at + 2 * WIDE, distance, end);
+        }
     } else if distance >= WIDE / 2 {
         copy_units::<{ WIDE / 2 }>(out, at, distance, end);
     } else {

@@ -1,0 +1,288 @@
+//! The inner loop of putting literals and matches together.
+#![allow(clippy::cast_ptr_alignment, reason = "the loads and stores are unaligned ones")]
+
+/// Copies may go beyond their end by less than this.
+pub const SLACK: usize = 128;
+/// Bytes behind the end of each stream of offsets or lengths.
+pub const SIDE_SLACK: usize = 4 * BATCH;
+/// Tokens between two looks at how far the streams of offsets and lengths have come.
+const BATCH: usize = 64;
+
+/// What a token says, so that it can be followed without a branch: which case it is cannot be foreseen.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(8))]
+pub struct Meaning {
+    /// Literals, without what the stream of lengths adds.
+    pub literals: u8,
+    /// Length of the match, without what the stream of lengths adds.
+    pub length: u8,
+    /// All ones if the stream of literal lengths adds to the literals.
+    pub more_literals: u8,
+    /// All ones if the stream of match lengths adds to the length.
+    pub more_length: u8,
+    /// Bytes of a near offset: at most 2.
+    pub near: u8,
+    /// Bytes of a far offset: at most 3.
+    pub far: u8,
+}
+
+/// A stream of offsets or lengths while it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side<'a> {
+    /// The stream, and [`SIDE_SLACK`] bytes of anything.
+    pub bytes: &'a [u8],
+    /// The length of the stream.
+    pub length: usize,
+    /// The bytes that are read. When it is above `length` the stream was too short.
+    pub at: usize,
+}
+
+impl Side<'_> {
+    #[cfg(target_arch = "x86_64")]
+    fn has_batch(&self) -> bool {
+        self.at <= self.length && self.length + SIDE_SLACK <= self.bytes.len()
+    }
+}
+
+/// How far everything is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor<'a> {
+    /// Offsets of 16 bits.
+    pub near: Side<'a>,
+    /// Offsets of 24 bits.
+    pub far: Side<'a>,
+    /// What is added to literals.
+    pub literal_lengths: Side<'a>,
+    /// What is added to matches.
+    pub match_lengths: Side<'a>,
+    /// The literals that are not written.
+    pub literals: &'a [u8],
+    /// The bytes that are written.
+    pub at: usize,
+    /// The last offset, 0 for none.
+    pub last: usize,
+}
+
+impl Cursor<'_> {
+    /// Follows tokens until one is out of the ordinary; gives the number of those that were. `out` has [`SLACK`]
+    /// bytes more than may be filled.
+    pub fn run(&mut self, tokens: &[u8], meanings: &[Meaning; 256], out: &mut [u8]) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if x86_256::detected() {
+            // SAFETY: the features that the kernel is compiled for were just detected.
+            return unsafe { x86_256::run(self, tokens, meanings, out) };
+        }
+        let _ = (tokens, meanings, out);
+        0
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_256 {
+    use std::arch::x86_64::{
+        __m128i, __m256i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_shuffle_epi8, _mm_storeu_si128,
+        _mm256_loadu_si256, _mm256_storeu_si256,
+    };
+
+    use super::{BATCH, Cursor, Meaning, SLACK};
+
+    /// Bytes of a vector, and of half of one.
+    const WIDE: usize = 32;
+    const HALF: usize = 16;
+    /// A length that does not go on beyond its first byte is below this.
+    const LONG: u8 = 254;
+
+    /// For each distance below 32: which of the 16 bytes that far back come next, and how many of them may be
+    /// written at a time so that the next ones are the same again.
+    struct Repeat {
+        order: [u8; HALF],
+        step: usize,
+    }
+
+    static REPEATS: [Repeat; WIDE] = {
+        let mut repeats = [const { Repeat { order: [0; HALF], step: HALF } }; WIDE];
+        let mut distance = 1;
+        while distance < WIDE {
+            let mut place = 0;
+            while place < HALF {
+                repeats[distance].order[place] = (place % distance) as u8;
+                place += 1;
+            }
+            if distance < HALF {
+                repeats[distance].step = HALF - HALF % distance;
+            }
+            distance += 1;
+        }
+        repeats
+    };
+
+    pub fn detected() -> bool {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+    }
+
+    /// What one token does.
+    #[derive(Clone, Copy, Default)]
+    struct Step {
+        literals: u16,
+        length: u16,
+        offset: u32,
+    }
+
+    /// Follows tokens in two turns for each batch: first all that they say is read and checked, and what they
+    /// copy is brought near; then it is copied.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    pub fn run(cursor: &mut Cursor, tokens: &[u8], meanings: &[Meaning; 256], out: &mut [u8]) -> usize {
+        let Some(room) = out.len().checked_sub(SLACK).filter(|&room| cursor.at <= room) else { return 0 };
+        let mut steps = [Step::default(); BATCH];
+        let mut done = 0;
+        for batch in tokens.chunks(BATCH) {
+            let (at, literals) = (cursor.at, cursor.literals);
+            let count = read(cursor, batch, meanings, &mut steps, &out[..room]);
+            let (mut source, mut target) = (literals.as_ptr(), out[at..].as_mut_ptr());
+            for step in &steps[..count] {
+                // SAFETY: `read` checked that each step stays inside the `room` bytes, behind which there are
+                // SLACK = 128, that there are at least 32 more literals than those of the step, and that the
+                // offset is neither 0 nor more than the bytes before the match. Copies in units of 32 bytes go
+                // beyond their end by less than 32 bytes, except that two units are copied for a short match.
+                unsafe {
+                    let literals = usize::from(step.literals);
+                    copy::<1>(source, target, literals);
+                    (source, target) = (source.add(literals), target.add(literals));
+                    copy_match(target, step.offset as usize, usize::from(step.length));
+                    target = target.add(usize::from(step.length));
+                }
+            }
+            done += count;
+            if count < batch.len() {
+                break;
+            }
+        }
+        done
+    }
+
+    /// Reads what the tokens of a batch say, up to the first one that is out of the ordinary; gives the number of
+    /// those before it, with which the cursor moves on.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    #[inline]
+    fn read(
+        cursor: &mut Cursor,
+        batch: &[u8],
+        meanings: &[Meaning; 256],
+        steps: &mut [Step; BATCH],
+        out: &[u8],
+    ) -> usize {
+        let sides = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths];
+        if !sides.iter().all(|side| side.has_batch()) {
+            return 0;
+        }
+        let [mut near, mut far, mut more_literals, mut more_length] =
+            sides.map(|side| side.bytes[side.at..].as_ptr());
+        let starts = [near, far, more_literals, more_length];
+        let (mut at, mut last, mut literal, mut done) = (cursor.at, cursor.last, 0, 0);
+        for (step, &token) in steps.iter_mut().zip(batch) {
+            let meaning = meanings[usize::from(token)];
+            // SAFETY: `has_batch` found that each of the four streams is not read beyond its end, and that there
+            // are SIDE_SLACK = 4 * BATCH bytes behind it. Each moves by at most 3 bytes for each of fewer than
+            // BATCH tokens before this one, so the 4 bytes from there on are among those.
+            let (first, second, fresh, distant) = unsafe {
+                (
+                    *more_literals & meaning.more_literals,
+                    *more_length & meaning.more_length,
+                    usize::from(near.cast::<u16>().read_unaligned()),
+                    far.cast::<u32>().read_unaligned() as usize & 0xFF_FFFF,
+                )
+            };
+            let count = usize::from(meaning.literals) + usize::from(first);
+            let length = usize::from(meaning.length) + usize::from(second);
+            let offset = if meaning.near > 0 { fresh } else { last };
+            let offset = if meaning.far > 0 { distant } else { offset };
+            let start = at + count;
+            if (first.max(second) >= LONG)
+                | (start + length > out.len())
+                | (literal + count + WIDE > cursor.literals.len())
+                | (offset.wrapping_sub(1) >= start)
+            {
+                break;
+            }
+            _mm_prefetch::<_MM_HINT_T0>(out.as_ptr().wrapping_add(start - offset).cast());
+            *step = Step { literals: count as u16, length: length as u16, offset: offset as u32 };
+            // SAFETY: as above.
+            unsafe {
+                near = near.add(usize::from(meaning.near));
+                far = far.add(usize::from(meaning.far));
+                more_literals = more_literals.add(usize::from(meaning.more_literals & 1));
+                more_length = more_length.add(usize::from(meaning.more_length & 1));
+            }
+            literal += count;
+            (at, last) = (start + length, offset);
+            done += 1;
+        }
+        cursor.near.at += near.addr() - starts[0].addr();
+        cursor.far.at += far.addr() - starts[1].addr();
+        cursor.literal_lengths.at += more_literals.addr() - starts[2].addr();
+        cursor.match_lengths.at += more_length.addr() - starts[3].addr();
+        cursor.literals = &cursor.literals[literal..];
+        (cursor.at, cursor.last) = (at, last);
+        done
+    }
+
+    /// Copies `length` bytes, and beyond them to the end of a unit of 32 bytes, `N` units at least.
+    ///
+    /// # Safety
+    /// Both sides have so many bytes. They may overlap if `to` is at least 32 bytes behind `from`.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    #[inline]
+    unsafe fn copy<const N: usize>(from: *const u8, to: *mut u8, length: usize) {
+        let mut done = 0;
+        for _ in 0..N {
+            // SAFETY: that many bytes are there, says the caller.
+            unsafe { unit(from.add(done), to.add(done)) };
+            done += WIDE;
+        }
+        while done < length {
+            // SAFETY: as above.
+            unsafe { unit(from.add(done), to.add(done)) };
+            done += WIDE;
+        }
+    }
+
+    /// # Safety
+    /// 32 bytes can be read and written.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    #[inline]
+    unsafe fn unit(from: *const u8, to: *mut u8) {
+        // SAFETY: says the caller.
+        unsafe { _mm256_storeu_si256(to.cast::<__m256i>(), _mm256_loadu_si256(from.cast::<__m256i>())) }
+    }
+
+    /// Copies `length` bytes from `offset` bytes before `to` to `to`.
+    ///
+    /// # Safety
+    /// `offset` is not 0, there are so many bytes before `to`, and `length + 64` bytes from `to` on.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    #[inline]
+    unsafe fn copy_match(to: *mut u8, offset: usize, length: usize) {
+        if let Some(repeat) = REPEATS.get(offset) {
+            // SAFETY: 16 bytes from `offset` before `to` on are there: at least 1 before it and 64 from it on.
+            // Each store is of 16 bytes and starts less than `length` bytes after `to`.
+            unsafe {
+                let bytes = _mm_loadu_si128(to.sub(offset).cast::<__m128i>());
+                let order = _mm_loadu_si128(repeat.order.as_ptr().cast::<__m128i>());
+                let mut pattern = _mm_shuffle_epi8(bytes, order);
+                let mut done = 0;
+                while done < length {
+                    _mm_storeu_si128(to.add(done).cast::<__m128i>(), pattern);
+                    done += repeat.step;
+                    if offset > HALF {
+                        pattern = _mm_loadu_si128(to.add(done).sub(offset).cast::<__m128i>());
+                    }
+                }
+            }
+            return;
+        }
+        // SAFETY: the distance is at least 32, and there are 64 bytes or `length` and 32 to write to.
+        unsafe { copy::<2>(to.sub(offset), to, length) };
+    }
+}
