@@ -179,3 +179,68 @@ fn repeat(out: &mut [u8], at: usize, distance: usize, end: usize) {
         to += step;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::lz::SIDE_SLACK;
+    use proptest::prelude::*;
+
+    fn one_by_one(tokens: &[u8], mut cursor: Cursor, out: &mut [u8]) -> Result<usize> {
+        for &token in tokens {
+            follow(&mut cursor, token, out)?;
+        }
+        finish(&cursor, out)
+    }
+
+    proptest! {
+        /// Streams of anything: mostly errors, but the kernel must make the same ones.
+        #[test]
+        fn the_kernel_does_the_same(
+            tokens in prop::collection::vec(prop_oneof![4 => 0x20u8.., 1 => any::<u8>()], 0..300),
+            small in 1u8..100,
+            side in prop::collection::vec(any::<u8>(), 0..700),
+            literals in prop::collection::vec(any::<u8>(), 100..3000),
+            room in 0usize..20_000,
+        ) {
+            let mut near: Vec<u8> = side.iter().flat_map(|&low| [low % small + 1, 0]).collect();
+            let near_length = near.len();
+            near.resize(near.len() + SIDE_SLACK, 1);
+            let mut far: Vec<u8> = side.iter().flat_map(|&low| [low % small + 1, 0, 0]).collect();
+            let far_length = far.len();
+            far.resize(far.len() + SIDE_SLACK, 1);
+            let mut lengths = side.clone();
+            lengths.resize(side.len() + SIDE_SLACK, 1);
+            let mut cursor = Cursor {
+                near: Side { bytes: &near, length: near_length, at: 0 },
+                far: Side { bytes: &far, length: far_length, at: 0 },
+                literal_lengths: Side { bytes: &lengths, length: side.len(), at: 0 },
+                match_lengths: Side { bytes: &lengths, length: side.len(), at: 0 },
+                literals: &literals,
+                at: 0,
+                last: 0,
+            };
+            let mut again = cursor.clone();
+            let mut scratch = vec![0; room + SLACK];
+            let mut done = 0;
+            while done < tokens.len() && follow(&mut cursor, tokens[done], &mut scratch).is_ok() {
+                done += 1;
+            }
+            // When all of them work the streams are cut to what they use, so that the end is right too.
+            let lengths = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths].map(|side| side.at);
+            if done == tokens.len() {
+                let sides = [&mut again.near, &mut again.far, &mut again.literal_lengths, &mut again.match_lengths];
+                for (side, length) in sides.into_iter().zip(lengths) {
+                    side.length = length.min(side.length);
+                }
+            }
+            let (mut one, mut two) = (vec![0; room + SLACK], vec![0; room + SLACK]);
+            let first = run(&tokens, again.clone(), &mut one);
+            let second = one_by_one(&tokens, again, &mut two);
+            prop_assert_eq!(first.is_ok(), second.is_ok());
+            if let (Ok(first), Ok(second)) = (first, second) {
+                prop_assert_eq!(&one[..first], &two[..second]);
+            }
+        }
+    }
+}
