@@ -13,6 +13,8 @@ const WIDE: usize = 32;
 const LONGEST: usize = 1 << 20;
 /// After 2^SKIP bytes without a match every second position is looked at, and so on.
 const SKIP: u32 = 6;
+/// Never more than this many positions, and one, are left out. Odd, so that the content has a say in the end.
+const MOST_SKIPPED: usize = 7;
 /// A match of this length is taken without a look at the next position.
 const GOOD: usize = 48;
 /// A packed stream has at least its states, the fields of its table and the final byte.
@@ -114,8 +116,10 @@ impl Encoder {
         let (mut at, mut literals) = (0, 0);
         while at <= last_start {
             let Some((start, found)) = find(&mut search, at, literals, writer.last) else {
-                // The longer nothing is found, the less is looked at.
-                at += 1 + ((at - literals) >> SKIP);
+                // The longer nothing is found, the less is looked at. A bit of the content decides too, so that
+                // places at a fixed distance do not miss each other forever.
+                let skip = ((at - literals) >> SKIP).min(MOST_SKIPPED);
+                at += 1 + skip + (skip & usize::from(data[at]) & 1);
                 continue;
             };
             writer.put(&data[literals..start], found);
@@ -219,5 +223,61 @@ fn put_length(out: &mut Vec<u8>, length: usize) {
     } else {
         let high = length / 254;
         out.extend_from_slice(&[255, (length % 254) as u8, (high % 254) as u8, (high / 254) as u8]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tokens::{MEANINGS, next_length};
+    use super::*;
+    use crate::error::Result;
+    use crate::simd::lz::Side;
+    use proptest::prelude::*;
+
+    /// Whether copies in units of 32 bytes stay inside the content, for every token.
+    fn is_wide(encoder: &Encoder, total: usize) -> Result<bool> {
+        let streams = encoder.streams.clone().map(|mut bytes| {
+            bytes.resize(bytes.len() + 4, 0);
+            bytes
+        });
+        let side = |number: usize| Side { bytes: &streams[number], length: streams[number].len() - 4, at: 0 };
+        let (mut literals, mut lengths) = (side(stream::LITERAL_LENGTHS), side(stream::MATCH_LENGTHS));
+        let mut near = encoder.streams[stream::OFFSETS_16].as_chunks::<2>().0.iter();
+        let mut far = encoder.streams[stream::OFFSETS_24].as_chunks::<3>().0.iter();
+        let (mut at, mut last, mut wide) = (0, 1, true);
+        for &token in &encoder.streams[stream::TOKENS] {
+            let meaning = MEANINGS[usize::from(token)];
+            let count = usize::from(meaning.literals) + next_length(&mut literals, meaning.more_literals)?;
+            let length = usize::from(meaning.length) + next_length(&mut lengths, meaning.more_length)?;
+            if meaning.near > 0 {
+                last = near.next().map_or(0, |bytes| usize::from(u16::from_le_bytes(*bytes)));
+            } else if meaning.far > 0 {
+                last = far.next().map_or(0, |[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0]) as usize);
+            }
+            wide &= at + WIDE * count.div_ceil(WIDE).max(1) <= total;
+            at += count;
+            let unit = last.clamp(1, WIDE);
+            wide &= at + (length.div_ceil(unit).max(1) - 1) * unit + WIDE <= total;
+            at += length;
+        }
+        Ok(wide && at <= total)
+    }
+
+    proptest! {
+        #[test]
+        fn wide_copies_stay_inside(
+            start in prop::collection::vec(any::<u8>(), 0..80),
+            period in prop::collection::vec(any::<u8>(), 1..80),
+            repeated in 1usize..400,
+            end in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let mut data = start;
+            data.extend(period.iter().cycle().take(repeated));
+            data.extend(end);
+            prop_assume!(data.len() >= MIN_INPUT);
+            let mut encoder = Encoder::new();
+            encoder.split(&data);
+            prop_assert_eq!(is_wide(&encoder, data.len()), Ok(true));
+        }
     }
 }

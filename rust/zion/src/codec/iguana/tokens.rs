@@ -16,7 +16,7 @@ fn damaged(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::corrupt(LAYER, 0, message)
 }
 
-static MEANINGS: [Meaning; 256] = {
+pub(super) static MEANINGS: [Meaning; 256] = {
     let mut meanings =
         [Meaning { literals: 0, length: 0, more_literals: 0, more_length: 0, near: 0, far: 0 }; 256];
     let mut token = 0;
@@ -49,7 +49,7 @@ fn peek(side: &Side) -> Result<usize> {
 
 /// The next length of a stream, if `more` is not 0; else 0.
 #[inline]
-fn next_length(side: &mut Side, more: u8) -> Result<usize> {
+pub(super) fn next_length(side: &mut Side, more: u8) -> Result<usize> {
     if more == 0 {
         return Ok(0);
     }
