@@ -102,6 +102,11 @@ impl Codecs {
     pub fn new() -> Result<Self> {
         Ok(Self { zion: Decoder::new()?, zstd: zstd::Decompressor::new(true)?, out: Vec::new() })
     }
+
+    /// Decompressors that compare every checksum with the content.
+    pub fn strict() -> Result<Self> {
+        Ok(Self { zion: Decoder::strict()?, ..Self::new()? })
+    }
 }
 
 impl<'a> BlockReader<'a> {

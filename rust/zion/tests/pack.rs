@@ -11,6 +11,7 @@ use zion::json::print::Printer;
 use zion::json::sink::Sink;
 use zion::pack::{Constants, Format, InputError, Options, Packer, Run, Stop};
 use zion::rows::Rows;
+use zion::verify::{Checks, verify_block};
 
 const ALIGN: usize = 4096;
 
@@ -213,5 +214,22 @@ fn an_interrupt_ends_the_wait() -> Result<(), Stop> {
     let mut packer = Packer::new(options(Algorithm::ZionZstd, 1, 1000), Constants::default())?;
     packer.begin("input", Format::Json(None), Compression::None)?;
     assert_eq!(packer.feed(text.as_bytes(), &mut || true), Err(Stop::Interrupted));
+    Ok(())
+}
+
+#[test]
+fn the_validator_sees_a_wrong_checksum() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "{\"a\": \"some text that takes room\", \"b\": [1, 2, 3]}\n".repeat(20);
+    let packed = pack(text.as_bytes(), options(Algorithm::ZionZstd, 1, 1 << 20), 100, Compression::None)
+        .map_err(|stop| format!("{stop:?}"))?;
+    let checks = Checks { paths: vec![], constants: vec![], max_findings: 10 };
+    let request = |data: &[u8]| verify_block(data, Algorithm::ZionZstd, ALIGN, &checks);
+    assert_eq!(request(&packed.data)?.findings.len(), 0);
+    // The shape is the first segment: three bytes of length after the heads of frame and chunk, then a frame
+    // that ends with its checksum.
+    let length = u32::from_le_bytes([packed.data[13], packed.data[14], packed.data[15], 0]) as usize;
+    let mut damaged = packed.data;
+    damaged[16 + length - 1] ^= 1;
+    assert_eq!(request(&damaged)?.findings.len(), 1);
     Ok(())
 }

@@ -90,10 +90,20 @@ impl<'a> Parts<'a> {
 }
 
 impl Decoder {
-    /// A decoder without state but its buffers: any chunk may come next.
+    /// A decoder without state but its buffers: any chunk may come next. Like the original it passes over
+    /// wrong checksums of segments.
     pub fn new() -> Result<Self> {
+        Self::with(zstd::Decompressor::new(false)?)
+    }
+
+    /// The same for a validator: segments with a wrong checksum are errors.
+    pub fn strict() -> Result<Self> {
+        Self::with(zstd::Decompressor::new(true)?)
+    }
+
+    fn with(zstd: zstd::Decompressor) -> Result<Self> {
         Ok(Self {
-            codecs: Codecs { zstd: zstd::Decompressor::new(false)?, iguana: iguana::Decoder::default() },
+            codecs: Codecs { zstd, iguana: iguana::Decoder::default() },
             map: BucketMap::default(),
             shape: Vec::new(),
             buckets: Default::default(),
