@@ -93,22 +93,22 @@ impl Decoder {
     /// A decoder without state but its buffers: any chunk may come next. Like the original it passes over
     /// wrong checksums of segments.
     pub fn new() -> Result<Self> {
-        Self::with(zstd::Decompressor::new(false)?)
+        Ok(Self::with(zstd::Decompressor::new(false)?))
     }
 
     /// The same for a validator: segments with a wrong checksum are errors.
     pub fn strict() -> Result<Self> {
-        Self::with(zstd::Decompressor::new(true)?)
+        Ok(Self::with(zstd::Decompressor::new(true)?))
     }
 
-    fn with(zstd: zstd::Decompressor) -> Result<Self> {
-        Ok(Self {
+    fn with(zstd: zstd::Decompressor) -> Self {
+        Self {
             codecs: Codecs { zstd, iguana: iguana::Decoder::default() },
             map: BucketMap::default(),
             shape: Vec::new(),
             buckets: Default::default(),
             selected: Vec::new(),
-        })
+        }
     }
 
     /// Decompresses only the shape: replaces `shape` by it, applies the symbol table at its front to
