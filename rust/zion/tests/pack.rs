@@ -30,6 +30,7 @@ fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Options {
         part_bytes,
         threads,
         on_error: OnError::Fail,
+        time_paths: Arc::default(),
     }
 }
 

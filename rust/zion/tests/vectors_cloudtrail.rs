@@ -18,6 +18,7 @@ fn rows(text: &[u8], format: &str, piece: usize, part_bytes: usize) -> Result<u6
         part_bytes,
         threads: 2,
         on_error: OnError::Fail,
+        time_paths: Arc::default(),
     };
     let never = &mut || false;
     let mut packer = Packer::new(options, Constants::default())?;
