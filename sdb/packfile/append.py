@@ -15,15 +15,11 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from sdb import ion
-from sdb._core import Packer
-from sdb.errors import ConflictError, CorruptError, UsageError, text_of
+from sdb.errors import ConflictError, UsageError, text_of
+from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
 from sdb.packfile.inputs import Input, recognise
-from sdb.packfile.kept import Kept
-from sdb.packfile.merge import Span, merge, typed
-from sdb.packfile.reader import Packfile
 from sdb.packfile.spool import Spool
-from sdb.packfile.trailer import Trailer, read_trailer
+from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
 from sdb.progress import silent
 from sdb.store.url import grow, locked, open_read
@@ -32,7 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from sdb._core import Packer
+    from sdb.packfile.kept import Kept
     from sdb.packfile.sparseindex import Path
+    from sdb.packfile.trailer import Trailer
     from sdb.packfile.writer import Rejected
     from sdb.progress import Progress
     from sdb.store.url import Draft, Location, Reader
@@ -93,23 +92,6 @@ class AppendResult:
     rejected: int
     attempts: int
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What is asked for, the same for every attempt."""
-
-    packfile: Location
-    target: Location
-    sources: Sequence[Input]
-    level: int
-    block_bytes: int
-    threads: int
-    constants: Mapping[str, object] | None
-    time_fields: Sequence[Path]
-    told: _Told | None
-    overwrite: bool
-    progress: Progress
 
 
 def append(  # noqa: PLR0913 - the command's options, by name
@@ -196,7 +178,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     >>> sdb.append("/tmp/sdb-example.zion", ["/tmp/sdb-example.json"]).rows_total
     2
     """
-    start = time.monotonic()
+    began = time.monotonic()
     with ExitStack() as stack:
         found = [recognise(source, format, hints=hints) for source in inputs]
         if not found:
@@ -205,44 +187,25 @@ def append(  # noqa: PLR0913 - the command's options, by name
             stack.enter_context(closing(Spool(source))).input if source.once else source
             for source in found
         ]
-        job = _Job(
+        job = Job(
             packfile=packfile,
-            target=packfile if output is None else output,
+            output=output,
             sources=sources,
             level=level,
             block_bytes=block_bytes,
             threads=threads or 0,
             constants=constants,
             time_fields=time_fields,
-            told=_Told(on_error) if on_error else None,
+            told=Told(on_error) if on_error else None,
             overwrite=overwrite,
             progress=progress,
         )
         stack.enter_context(locked(packfile) if output is None else nullcontext())
         result = _persist(job, attempts)
-    return replace(result, seconds=time.monotonic() - start)
+    return replace(result, seconds=time.monotonic() - began)
 
 
-class _Told:
-    """Passes each malformed record on once, however often the inputs are read."""
-
-    def __init__(self, on_error: Callable[[Rejected], None]) -> None:
-        self._on_error = on_error
-        self._told = 0
-        self._seen = 0
-
-    def restart(self) -> Callable[[Rejected], None]:
-        self._seen = 0
-        return self._take
-
-    def _take(self, record: Rejected) -> None:
-        self._seen += 1
-        if self._seen > self._told:
-            self._told = self._seen
-            self._on_error(record)
-
-
-def _persist(job: _Job, attempts: int) -> AppendResult:
+def _persist(job: Job, attempts: int) -> AppendResult:
     """Start over as long as others are faster."""
     for attempt in count(1):
         try:
@@ -260,35 +223,35 @@ class _NothingNewError(Exception):
     """The inputs have no rows."""
 
 
-def _attempt(job: _Job) -> AppendResult:
+def _attempt(job: Job) -> AppendResult:
     """Append to the packfile as it is now."""
     path = text_of(job.packfile)
     with closing(open_read(job.packfile)) as reader:
-        source = _Counted(reader)
+        source = Counted(reader)
         old = read_trailer(source, path)
-        with closing(_packer(job, old)) as packer:
-            kept = _keep(job, source, old, packer)
+        with closing(start(job, old)) as packer:
+            kept = keep(job, source, old, packer)
             output = _Output(partial(_grow, job, reader, kept.size_bytes))
-            feeder = Feeder(packer, output.write, job.told and job.told.restart())
+            feeder = Feeder(packer, output.write, job.told.restart() if job.told else None)
             new = old
             try:
                 with output:
-                    if job.target is not job.packfile:
+                    if job.output is not None:
                         output.open()
                     feeder.feed_all(job.sources, job.progress)
-                    if packer.rows == kept.rows_again:
+                    if not _added(packer, kept):
                         raise _NothingNewError  # noqa: TRY301 - leaves no draft behind
-                    new = _trailer(job, kept, packer)
+                    new = finish(job, kept, packer)
                     output.write(new.encode())
             except _NothingNewError:
                 output = _Output(partial(_grow, job, reader, reader.size_bytes))
-                if job.target is not job.packfile:
+                if job.output is not None:
                     with output:
                         output.open()
             return _result(job, packer, kept, new, output.draft, source, feeder.rejected)
 
 
-def _grow(job: _Job, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
+def _grow(job: Job, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
     return grow(reader, kept_bytes, job.target, overwrite=job.overwrite)
 
 
@@ -309,115 +272,24 @@ class _Output(ExitStack):
         self.open().write(data)
 
 
-class _Counted:
-    """An open object, and how many bytes of it were read."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self.size_bytes = reader.size_bytes
-        self.etag = reader.etag
-        self.path = reader.path
-        self.read_bytes = 0
-
-    def read(self, start: int, stop: int) -> bytes:
-        self.read_bytes += stop - start
-        return self._reader.read(start, stop)
-
-    def close(self) -> None:
-        self._reader.close()
+def _added(packer: Packer, kept: Kept) -> int:
+    """Count the new rows; without any input not even the old ones are packed again."""
+    return max(0, packer.rows - kept.rows_again)
 
 
-def _packer(job: _Job, old: Trailer) -> Packer:
-    constants = _constants(job, old)
-    return Packer(
-        algorithm=old.algorithm,
-        align=old.align_bytes,
-        block_bytes=job.block_bytes,
-        threads=job.threads,
-        level=job.level,
-        constants=ion.dumps(constants) if constants else None,
-        skip_errors=job.told is not None,
-        time_paths=[list(path) for path in {*old.sparse.indices, *job.time_fields}],
-    )
-
-
-def _constants(job: _Job, old: Trailer) -> dict[str, object]:
-    """Give the constants of the packfile, which new rows get too."""
-    own = old.sparse.constants
-    if job.constants is None:
-        return own
-    given = dict(job.constants)
-    if not old.blocks:
-        return given
-    if typed(given) != typed(own):
-        names = ", ".join(f"{name}={value}" for name, value in own.items()) or "none"
-        raise UsageError(
-            f"{text_of(job.packfile)} has other constants: {names}",
-            path=text_of(job.packfile),
-            hint="leave out --constant: new rows get those of the packfile",
-        )
-    return own
-
-
-def _keep(job: _Job, source: _Counted, old: Trailer, packer: Packer) -> Kept:
-    """Decide what stays, and let the packer go on from there.
-
-    A block at the end that is half full stays as it is: the next one begins with the new rows, and
-    is the one that grows from then on.
-    """
-    kept = Kept(old, len(old.blocks), size_bytes=old.offset)
-    least = max(2, job.block_bytes // (2 * old.align_bytes))
-    if old.blocks and old.blocks[-1].chunks < least:
-        number = len(old.blocks) - 1
-        start, stop = old.block_range(number)
-        try:
-            chunks, size, rows = packer.resume(source.read(start, stop), old.blocks[-1].chunks)
-        except CorruptError as error:
-            raise Packfile(source.path, source, old).blame(error, number) from None
-        kept = Kept(old, number, chunks, start + size, rows)
-    for path in job.time_fields:
-        if not kept.admits(path):
-            raise UsageError(
-                f"{'.'.join(path)} cannot be indexed: rows that are there may have it unindexed",
-                path=source.path,
-                hint="sdb pack --time-field makes a new packfile out of this one",
-            )
-    return kept
-
-
-def _trailer(job: _Job, kept: Kept, packer: Packer) -> Trailer:
-    old = kept.trailer
-    spans = [Span(*run) for run in packer.runs]
-    types, complete = packer.types
-    blocks, sparse = merge(
-        [replace(span, offset=span.offset + kept.size_bytes) for span in spans],
-        align_bytes=old.align_bytes,
-        block_bytes=job.block_bytes,
-        types=types,
-        types_complete=complete,
-        time_fields=job.time_fields,
-        constants=_constants(job, old),
-        hidden=packer.hidden,
-        kept=kept,
-    )
-    return Trailer(
-        1, kept.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse
-    )
-
-
-def _result(  # noqa: PLR0913 - what it is made of
-    job: _Job,
+def _result(
+    job: Job,
     packer: Packer,
     kept: Kept,
     new: Trailer,
     draft: Draft | None,
-    source: _Counted,
+    source: Counted,
     rejected: int,
 ) -> AppendResult:
     return AppendResult(
         path=text_of(job.target),
         inputs=len(job.sources),
-        rows_added=packer.rows - kept.rows_again if packer.rows else 0,
+        rows_added=_added(packer, kept),
         rows_total=new.rows,
         text_bytes=packer.text_bytes,
         output_bytes=draft.copied_bytes + draft.written_bytes if draft else source.size_bytes,

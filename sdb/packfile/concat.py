@@ -17,7 +17,7 @@ from sdb.progress import silent
 from sdb.store.url import grow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
@@ -140,22 +140,24 @@ def concat(
 
 def _check_fit(first: Packfile, other: Packfile) -> None:
     """Insist on what all rows of one file have in common."""
-    a, b = first.trailer, other.trailer
-    pairs = {
-        "version": (a.version, b.version),
-        "compression": (a.algorithm, b.algorithm),
-        "chunk size": (a.align_bytes, b.align_bytes),
-        "constants": (typed(a.sparse.constants), typed(b.sparse.constants)),
-    }
-    for what, (ours, theirs) in pairs.items():
-        if ours != theirs:
-            if what == "constants":
-                ours, theirs = a.sparse.constants or "none", b.sparse.constants or "none"
-            raise UsageError(
-                f"{other.path} does not fit {first.path}: its {what} is {theirs}, not {ours}",
-                path=other.path,
-                hint="sdb pack joins what differs, and compresses all of it again",
-            )
+    for what, ours, theirs in _differences(first.trailer, other.trailer):
+        raise UsageError(
+            f"{other.path} does not fit {first.path}: {what} {theirs}, not {ours}",
+            path=other.path,
+            hint="sdb pack joins what differs, and compresses all of it again",
+        )
+
+
+def _differences(first: Trailer, other: Trailer) -> Iterator[tuple[str, object, object]]:
+    if first.version != other.version:
+        yield "version", first.version, other.version
+    if first.algorithm != other.algorithm:
+        yield "compression", first.algorithm, other.algorithm
+    if first.align_bytes != other.align_bytes:
+        yield "chunk size", first.align_bytes, other.align_bytes
+    ours, theirs = first.sparse.constants, other.sparse.constants
+    if typed(ours) != typed(theirs):
+        yield "constants", ours or "none", theirs or "none"
 
 
 def join(trailers: Sequence[Trailer]) -> Trailer:
@@ -181,9 +183,7 @@ def join(trailers: Sequence[Trailer]) -> Trailer:
     paths = sorted({path for part in parts for path in part.indices})
     indices = {path: _index(parts, path) for path in paths if _is_known(parts, path)}
     sparse = SparseIndex(len(blocks), first.sparse.constants, indices, _summary(parts))
-    return Trailer(
-        first.version, offset, first.algorithm, first.block_shift, tuple(blocks), sparse
-    )
+    return Trailer(first.version, offset, first.algorithm, first.block_shift, tuple(blocks), sparse)
 
 
 def _is_known(parts: Sequence[SparseIndex], path: Path) -> bool:

@@ -64,7 +64,7 @@ class Kept:
         return set() if self.is_nothing else set(self.trailer.sparse.indices)
 
     def admits(self, path: Path) -> bool:
-        """Tell whether a path may get a time index: no row that stays has a time that is not known."""
+        """Tell whether a path may get a time index: each time there in what stays is known."""
         return self.is_nothing or path in self.paths or self.trailer.sparse.is_without_times(path)
 
     def indices(self, paths: Collection[Path]) -> dict[Path, TimeIndex]:
@@ -127,4 +127,3 @@ class Kept:
             return None
         joined, all_known = join_types([(old.types, old.complete), (types, complete)])
         return Summary.bounded([*old.rows[: self.full_blocks], *rows], joined, complete=all_known)
-

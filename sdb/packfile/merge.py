@@ -263,7 +263,7 @@ def typed(constants: Mapping[str, object]) -> dict[str, tuple[int, object]]:
     return {name: (_kind(value), value) for name, value in constants.items()}
 
 
-def merge(
+def merge(  # noqa: PLR0913 - all that the trailer is made of
     parts: Iterable[Span],
     *,
     align_bytes: int,

@@ -69,7 +69,7 @@ class LocalDraft:
 def grow(
     source: Reader, kept_bytes: int, path: str, *, overwrite: bool = False
 ) -> Iterator[LocalDraft]:
-    """Write a file that begins with the first bytes of another one, and appears when it is complete.
+    """Write a file that begins with the bytes of another one, and appears when it is complete.
 
     Everything that :func:`sdb.store.local.atomic_write` says holds here too.
 
@@ -104,12 +104,11 @@ def grow(
         if replaced:
             target = os.path.realpath(path)
             _check_unchanged(replaced, path, target)
-            mode = replaced.status.st_mode
+            mode: int | None = replaced.status.st_mode
         else:
-            target, found = resolve(path, overwrite=overwrite)
-            if found is not None and not stat.S_ISREG(found):
+            target, mode = resolve(path, overwrite=overwrite)
+            if mode is not None and not stat.S_ISREG(mode):
                 raise UsageError(f"writing {path}: is not a regular file", path=path)
-            mode = found
         unnamed = Unnamed(path, target)
     try:
         with translated(path):
@@ -226,7 +225,7 @@ def locked(path: str) -> Iterator[None]:
     """
     reader = open_read(path)
     try:
-        while _lock(reader.fileno()):
+        while _lock(reader):
             with translated(path):
                 if os.path.samestat(os.stat(path), reader.status):
                     break
@@ -237,12 +236,12 @@ def locked(path: str) -> Iterator[None]:
         reader.close()
 
 
-def _lock(fd: int) -> bool:
+def _lock(reader: LocalReader) -> bool:
     """Wait for the lock of an open file; false where there are none."""
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        fcntl.flock(reader.fileno(), fcntl.LOCK_EX)
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return False
-        raise from_os(error, "locking", os.readlink(f"/proc/self/fd/{fd}")) from error
+        raise from_os(error, "locking", reader.path) from error
     return True

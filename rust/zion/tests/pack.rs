@@ -1,6 +1,7 @@
 //! The packer: the same bytes whatever the threads, and the rows of the input.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use zion::block::BlockReader;

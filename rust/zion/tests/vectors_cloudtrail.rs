@@ -1,6 +1,7 @@
 //! The recorded conversions of `CloudTrail` files, fed in pieces and cut into parts.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use serde_json::Value;
 use zion::codec::Algorithm;
