@@ -60,8 +60,8 @@ class Kept:
 
     @property
     def paths(self) -> set[Path]:
-        """Paths with a time index."""
-        return set() if self.is_nothing else set(self.trailer.sparse.indices)
+        """Paths with a time index: they keep it, however few of the new rows have times there."""
+        return set(self.trailer.sparse.indices)
 
     def admits(self, path: Path) -> bool:
         """Tell whether a path may get a time index: each time there in what stays is known."""
