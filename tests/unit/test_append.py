@@ -23,7 +23,6 @@ from sdb.errors import (
     UsageError,
 )
 from sdb.packfile import append as module
-from sdb.packfile.trailer import Trailer
 from tests.property.test_append import assert_sound, stored
 
 if TYPE_CHECKING:
@@ -267,9 +266,7 @@ def test_output_elsewhere(folder: Folder) -> None:
     assert len(stored(folder.pack)) == 3
 
 
-def disturbed(
-    monkeypatch: pytest.MonkeyPatch, disturbances: Iterator[Any]
-) -> None:
+def disturbed(monkeypatch: pytest.MonkeyPatch, disturbances: Iterator[Any]) -> None:
     """Let something happen to the packfile each time after it was opened."""
     real = module.grow
 
@@ -331,7 +328,7 @@ def test_a_summary_that_is_wrong_is_found(folder: Folder) -> None:
     folder.new(times(1, 3) * 50, align_bytes=512, **SMALL)
     data = folder.pack.read_bytes()
     with sdb.open(folder.pack) as pack:
-        old: Trailer = pack.trailer
+        old = pack.trailer
     assert old.sparse.summary
     summary = replace(old.sparse.summary, rows=(0,) * len(old.blocks))
     sparse = replace(old.sparse, summary=summary)
