@@ -12,7 +12,6 @@ import time
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, UsageError, text_of
@@ -179,10 +178,16 @@ def append(  # noqa: PLR0913 - the command's options, by name
     2
     """
     began = time.monotonic()
+    named = list(inputs)
+    if not named:
+        raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
+    if "-" in named:
+        # Nobody shall type rows for a packfile that is not there.
+        open_read(packfile).close()
+    if output is not None and text_of(output) == text_of(packfile):
+        output = None
     with ExitStack() as stack:
-        found = [recognise(source, format, hints=hints) for source in inputs]
-        if not found:
-            raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
+        found = [recognise(source, format, hints=hints) for source in named]
         sources = [
             stack.enter_context(closing(Spool(source))).input if source.once else source
             for source in found
@@ -207,7 +212,9 @@ def append(  # noqa: PLR0913 - the command's options, by name
 
 def _persist(job: Job, attempts: int) -> AppendResult:
     """Start over as long as others are faster."""
-    for attempt in count(1):
+    attempt = 0
+    while True:
+        attempt += 1
         try:
             return replace(_attempt(job), attempts=attempt)
         except ConflictError as error:
@@ -216,7 +223,6 @@ def _persist(job: Job, attempts: int) -> AppendResult:
                 raise ConflictError(message, path=error.path, hint=error.hint) from error
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
         time.sleep(random.uniform(0, longest))  # noqa: S311 - nothing to guess
-    raise AssertionError
 
 
 class _NothingNewError(Exception):

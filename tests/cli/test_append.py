@@ -170,6 +170,16 @@ def test_interrupted(pack: Path, number: signal.Signals, code: int) -> None:
     assert pack.read_bytes() == before
 
 
+def test_a_missing_packfile_is_told_before_input_is_read(pack: Path) -> None:
+    command = [*COMMAND, "append", "none.zion", "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, cwd=pack.parent, env=environment(), stderr=subprocess.PIPE
+    ) as process:
+        assert process.wait(10) == 3
+        assert process.stderr
+        process.stderr.read()
+
+
 def test_compressed_and_named_inputs(run: Any, pack: Path) -> None:
     (pack.parent / "more.json.gz").write_bytes(gzip.compress(ROWS))
     (pack.parent / "more.csv").write_bytes(b"a,t\n7,2021-01-02T03:04:07Z\n")
