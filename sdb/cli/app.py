@@ -3,28 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from functools import wraps
 from importlib import import_module
+from inspect import signature
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from sdb.cli.commands import COMMANDS
 from sdb.cli.main import BROKEN_PIPE
 from sdb.cli.output import complain
+from sdb.cli.parameters import Argument, Context, Option
 from sdb.version import LINE
-
-COMMANDS = (
-    "pack",
-    "append",
-    "concat",
-    "unpack",
-    "head",
-    "describe-file",
-    "validate-file",
-    "version",
-)
 
 
 class _Commands(MutableMapping[str, Any]):
@@ -74,8 +67,38 @@ def _build(name: str) -> Any:
         epilog=epilog,
         no_args_is_help=name != "version",
         context_settings={"help_option_names": ["-h", "--help"]},
-    )(module.command)
+    )(_known_to_typer(module.command))
     return get_command(one)
+
+
+def _known_to_typer(command: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Describe the parameters of a command in typer's words."""
+
+    @wraps(command)
+    def call(*args: object, **values: object) -> int | None:
+        return command(*args, **values)
+
+    whole = signature(command, eval_str=True)
+    kinds = {name: _annotation(one.annotation) for name, one in whole.parameters.items()}
+    parameters = [one.replace(annotation=kinds[name]) for name, one in whole.parameters.items()]
+    call.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = kinds
+    return call
+
+
+def _annotation(annotation: Any) -> Any:
+    if annotation is Context:
+        return typer.Context
+    match getattr(annotation, "__metadata__", ()):
+        case (Option() as option,):
+            info: Any = typer.Option(
+                *option.names, metavar=option.metavar, help=option.help, min=option.min
+            )
+        case (Argument() as argument,):
+            info = typer.Argument(metavar=argument.metavar, help=argument.help)
+        case _:
+            return annotation
+    return Annotated[annotation.__origin__, info]
 
 
 def _print_version(value: bool) -> None:

@@ -50,11 +50,17 @@ def run(arguments: list[str]) -> int:
     int
         The exit code, see docs/cli.md.
     """
-    from sdb.cli.app import dispatch
     from sdb.cli.compat import rewrite
+    from sdb.cli.plain import understand
 
     try:
-        return dispatch(rewrite(arguments))
+        arguments = rewrite(arguments)
+        call = understand(arguments)
+        if call is not None:
+            return call() or 0
+        from sdb.cli.app import dispatch
+
+        return dispatch(arguments)
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:  # noqa: BLE001 - the last place that can turn it into a message

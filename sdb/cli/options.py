@@ -7,53 +7,48 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError, from_os
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-Packfile = Annotated[str, typer.Argument(metavar="PACKFILE", help="A packfile.")]
-Packfiles = Annotated[list[str], typer.Argument(metavar="PACKFILE...", help="One or more.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print facts as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print more of what happens.")]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace an existing output; binary to a terminal.")
-]
+Packfile = Annotated[str, Argument(metavar="PACKFILE", help="A packfile.")]
+Packfiles = Annotated[list[str], Argument(metavar="PACKFILE...", help="One or more.")]
+AsJson = Annotated[bool, Option("--json", help="Print facts as JSON.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more of what happens.")]
+Force = Annotated[bool, Option("--force", help="Replace an existing output; binary to a terminal.")]
 Threads = Annotated[
     int | None,
-    typer.Option(
+    Option(
         "--threads", "-j", metavar="N", min=1, help="Threads; one for each processor if not given."
     ),
 ]
-Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=0, help="At most so many rows.")
-]
+Limit = Annotated[int | None, Option("--limit", metavar="N", min=0, help="At most so many rows.")]
 Fields = Annotated[
     str | None,
-    typer.Option(metavar="NAME,...", help="Only these top-level fields, separated by commas."),
+    Option(metavar="NAME,...", help="Only these top-level fields, separated by commas."),
 ]
 Since = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Only rows from this time on (2021-01-02, @1609556645)."),
+    Option(metavar="TIME", help="Only rows from this time on (2021-01-02, @1609556645)."),
 ]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="Only rows before this time.")]
+Until = Annotated[str | None, Option(metavar="TIME", help="Only rows before this time.")]
 InputFormat = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--format",
         "-f",
         metavar="SUFFIX",
         help="Format of the inputs (json, csv.gz, ...); else recognised.",
     ),
 ]
-BlockSize = Annotated[str, typer.Option(metavar="SIZE", help="Decompressed size of a block.")]
-Hints = Annotated[str | None, typer.Option(metavar="FILE", help="A hints file for the inputs.")]
+BlockSize = Annotated[str, Option(metavar="SIZE", help="Decompressed size of a block.")]
+Hints = Annotated[str | None, Option(metavar="FILE", help="A hints file for the inputs.")]
 TimeFields = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--time-field",
         metavar="PATH",
         help="Index this field (as in a.b) even if few rows have it.",
@@ -61,11 +56,11 @@ TimeFields = Annotated[
 ]
 OnError = Annotated[
     str,
-    typer.Option(metavar="fail|skip|quarantine:FILE", help="What to do with malformed records."),
+    Option(metavar="fail|skip|quarantine:FILE", help="What to do with malformed records."),
 ]
 ProgressMode = Annotated[
     str,
-    typer.Option("--progress", metavar="auto|on|off|json", help="When to show progress, and how."),
+    Option("--progress", metavar="auto|on|off|json", help="When to show progress, and how."),
 ]
 
 _TYPED_NAME = re.compile(r"(.+):(str|int|float|bool|time)", re.DOTALL)
@@ -76,12 +71,12 @@ _TRUTH = {"true": True, "false": False}
 _INT64 = range(-(2**63), 2**64)
 
 
-def locate(context: typer.Context, path: str) -> str:
+def locate(context: Context, path: str) -> str:
     """Give the place of a packfile, which a root may be in front of.
 
     Parameters
     ----------
-    context : typer.Context
+    context : Context
         Where ``--root`` is.
     path : str
         The path as given.

@@ -51,6 +51,19 @@ def test_describe_file_imports_nothing_heavy(events: Path) -> None:
     assert not imported(events.parent, "describe-file", events.name) & HEAVY
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["describe-file", "events.zion"],
+        ["head", "events.zion"],
+        ["unpack", "--fmt", "ion", "-o", "x.ion", "events.zion"],
+        ["concat", "-o", "x.zion", "events.zion"],
+    ],
+)
+def test_plain_command_lines_do_without_typer(events: Path, words: list[str]) -> None:
+    assert not imported(events.parent, *words) & (HEAVY | {"typer"})
+
+
 @pytest.mark.parametrize("name", app.COMMANDS)
 def test_help(run: Any, name: str) -> None:
     result = run(name, "--help")

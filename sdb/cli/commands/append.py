@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from sdb import sizes
 from sdb.cli.options import (
     AsJson,
@@ -25,6 +23,7 @@ from sdb.cli.options import (
     paths,
     suffix,
 )
+from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.progress import Meter
 
 EXAMPLES = (
@@ -34,14 +33,14 @@ EXAMPLES = (
 
 
 def command(
-    context: typer.Context,
+    context: Context,
     packfile: Packfile,
     inputs: Annotated[
-        list[str], typer.Argument(metavar="INPUT...", help="What to append; - is standard input.")
+        list[str], Argument(metavar="INPUT...", help="What to append; - is standard input.")
     ],
     target: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--output", "-o", metavar="PACKFILE", help="Write here; the packfile stays as it is."
         ),
     ] = None,
@@ -50,14 +49,14 @@ def command(
     block_size: BlockSize = "50MiB",
     constant: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=VALUE", help="A constant that the packfile must have; rows get them all."
         ),
     ] = None,
     hints: Hints = None,
     time_field: TimeFields = None,
     on_error: OnError = "fail",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.options import AsJson, Packfiles, ProgressMode, Quiet, Verbose, locate
+from sdb.cli.parameters import Context, Option
 from sdb.cli.progress import Meter
 
 if TYPE_CHECKING:
@@ -22,10 +21,10 @@ EXAMPLES = (
 
 
 def command(
-    context: typer.Context,
+    context: Context,
     packfiles: Packfiles,
-    target: Annotated[str, typer.Option("--output", "-o", metavar="PACKFILE", help="Where to.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
+    target: Annotated[str, Option("--output", "-o", metavar="PACKFILE", help="Where to.")],
+    force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from sdb.cli import output
 from sdb.cli.options import AsJson, Force, Packfiles
+from sdb.cli.parameters import Context, Option
 from sdb.errors import UsageError
 from sdb.packfile.describe import Description, as_dict, describe, text
 
@@ -19,14 +18,14 @@ EXAMPLES = (
 
 
 def command(
-    context: typer.Context,
+    context: Context,
     packfiles: Packfiles,
-    blocks: Annotated[bool, typer.Option("--blocks", help="List every block.")] = False,
+    blocks: Annotated[bool, Option("--blocks", help="List every block.")] = False,
     timeline: Annotated[
-        bool, typer.Option("--timeline", help="Draw where in time each block lies.")
+        bool, Option("--timeline", help="Draw where in time each block lies.")
     ] = False,
     html: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a page with all of it, too.")
+        str | None, Option(metavar="FILE", help="Write a page with all of it, too.")
     ] = None,
     as_json: AsJson = False,
     force: Force = False,

@@ -6,25 +6,22 @@ import io
 import sys
 from typing import Annotated
 
-import typer
-
 from sdb.cli import output
 from sdb.cli.options import Fields, Packfile, Since, Until, locate, names
+from sdb.cli.parameters import Context, Option
 
 EXAMPLES = ("sdb head events.zion", "sdb head -n 3 --fields id,type events.zion")
 
 
 def command(
-    context: typer.Context,
+    context: Context,
     packfile: Packfile,
-    rows: Annotated[
-        int, typer.Option("--rows", "-n", metavar="N", min=0, help="How many rows.")
-    ] = 10,
+    rows: Annotated[int, Option("--rows", "-n", metavar="N", min=0, help="How many rows.")] = 10,
     fields: Fields = None,
     since: Since = None,
     until: Until = None,
     time_field: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Field that --since and --until are about.")
+        str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
     ] = None,
 ) -> None:
     """Show the first rows of a packfile as JSON.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from sdb import sizes
 from sdb.cli.options import (
     AsJson,
@@ -24,6 +22,7 @@ from sdb.cli.options import (
     suffix,
 )
 from sdb.cli.output import binary
+from sdb.cli.parameters import Argument, Option
 from sdb.cli.progress import Meter
 from sdb.errors import UsageError
 
@@ -35,16 +34,16 @@ EXAMPLES = (
 
 def command(
     inputs: Annotated[
-        list[str], typer.Argument(metavar="INPUT...", help="What to pack; - is standard input.")
+        list[str], Argument(metavar="INPUT...", help="What to pack; - is standard input.")
     ],
     target: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="PACKFILE", help="Where to; - is standard output."),
+        Option("--output", "-o", metavar="PACKFILE", help="Where to; - is standard output."),
     ],
     fmt: InputFormat = None,
     algorithm: Annotated[
         str,
-        typer.Option(
+        Option(
             "--algorithm",
             "-c",
             metavar="NAME",
@@ -55,12 +54,12 @@ def command(
     block_size: BlockSize = "50MiB",
     constant: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A field for every row; NAME:str=VALUE for text."),
+        Option(metavar="NAME=VALUE", help="A field for every row; NAME:str=VALUE for text."),
     ] = None,
     hints: Hints = None,
     time_field: TimeFields = None,
     on_error: OnError = "fail",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,

@@ -6,8 +6,6 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sdb.cli import output
 from sdb.cli.options import (
     Fields,
@@ -21,6 +19,7 @@ from sdb.cli.options import (
     locate,
     names,
 )
+from sdb.cli.parameters import Context, Option
 from sdb.cli.progress import Meter
 
 if TYPE_CHECKING:
@@ -43,26 +42,26 @@ _SUFFIXES = {
 
 
 def command(
-    context: typer.Context,
+    context: Context,
     packfiles: Packfiles,
     fmt: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="json|ion|arrow|parquet",
             help="Format; if not given, by the output's suffix or ion.",
         ),
     ] = None,
     target: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
+        str, Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
     ] = "-",
     fields: Fields = None,
     since: Since = None,
     until: Until = None,
     time_field: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Field that --since and --until are about.")
+        str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
     ] = None,
     blocks: Annotated[
-        str | None, typer.Option(metavar="N,N-N,...", help="Only these blocks of each file.")
+        str | None, Option(metavar="N,N-N,...", help="Only these blocks of each file.")
     ] = None,
     limit: Limit = None,
     threads: Threads = None,

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import sys
 
-import typer
-
 from sdb.cli import output
 from sdb.cli.options import AsJson, Packfiles, ProgressMode, Verbose, locate
+from sdb.cli.parameters import Context
 from sdb.cli.progress import Meter
 
 EXAMPLES = ("sdb validate-file events.zion", "sdb validate-file --json events.zion")
 
 
 def command(
-    context: typer.Context,
+    context: Context,
     packfiles: Packfiles,
     verbose: Verbose = False,
     as_json: AsJson = False,
     progress: ProgressMode = "auto",
-) -> None:
+) -> int:
     """Read packfiles completely and report what is wrong.
 
     Every row is checked, and the time index against the rows. Exit code 1 when anything was found.
@@ -47,5 +46,4 @@ def command(
             for path, report in zip(packfiles, reports, strict=True)
         ]
         output.say_json({"ok": ok, "files": files})
-    if not ok:
-        raise typer.Exit(1)
+    return 0 if ok else 1

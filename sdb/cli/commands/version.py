@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
-import typer
-
 from sdb.cli.output import say_json
+from sdb.cli.parameters import Option
 from sdb.version import LINE, VERSION
 
 EXAMPLES = ("sdb version", "sdb version --json")
 
 
 def command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print facts as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print facts as JSON.")] = False,
 ) -> None:
     """Show the version."""
     if not as_json:
-        typer.echo(LINE, nl=False)
+        sys.stdout.write(LINE)
         return
     import platform
 

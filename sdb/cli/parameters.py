@@ -1,0 +1,67 @@
+"""How commands describe their parameters, for typer and for what does without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Context(Protocol):
+    """What the options before the name of the command came to.
+
+    Attributes
+    ----------
+    obj : str
+        The root: where the paths of packfiles that are read start.
+    """
+
+    obj: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter without a name on the command line; a list takes all that are left.
+
+    Attributes
+    ----------
+    metavar : str
+        What the help calls it.
+    help : str
+        What it is.
+    """
+
+    metavar: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Option:
+    """A parameter with a name on the command line.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Its names with their dashes; if there are none, the parameter's with two dashes.
+    help : str
+        What it is.
+    metavar : str, optional
+        What the help calls its value.
+    min : int, optional
+        The smallest value of a number.
+    """
+
+    names: tuple[str, ...]
+    help: str
+    metavar: str | None
+    min: int | None
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,  # noqa: A002 - as typer calls it
+        metavar: str | None = None,
+        min: int | None = None,  # noqa: A002 - as typer calls it
+    ) -> None:
+        """Describe an option."""
+        for name, value in (("names", names), ("help", help), ("metavar", metavar), ("min", min)):
+            object.__setattr__(self, name, value)

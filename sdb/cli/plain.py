@@ -1,0 +1,153 @@
+"""Understands plain command lines without typer, whose import takes longer than many commands.
+
+Only what leaves no question is understood. Help, errors, completion and rare forms are typer's: it
+is asked whenever the answer here is None, and knows the parameters from the same descriptions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from importlib import import_module
+from inspect import Parameter, signature
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from sdb.cli.commands import COMMANDS
+from sdb.cli.parameters import Argument, Context, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NUMBERS = (int, int | None)
+_LISTS = (list[str], list[str] | None)
+_TEXTS = (str, str | None)
+
+
+def understand(arguments: list[str]) -> Callable[[], int | None] | None:
+    """Find the call that a command line asks for.
+
+    Parameters
+    ----------
+    arguments : list of str
+        What follows the name of the program, in today's form.
+
+    Returns
+    -------
+    callable or None
+        Runs the command and gives its exit code; None for 0. No callable: typer has to look at it.
+    """
+    if len(arguments) < 2 or arguments[0] not in COMMANDS or "_SDB_COMPLETE" in os.environ:  # noqa: PLR2004 - a command without anything asks for help
+        return None
+    command = import_module(f"sdb.cli.commands.{arguments[0].replace('-', '_')}").command
+    values = read(command, arguments[1:])
+    return None if values is None else lambda: command(**values)
+
+
+def read(command: Callable[..., int | None], words: list[str]) -> dict[str, Any] | None:
+    """Give the arguments of a command, or None where typer has to look."""
+    try:
+        return _Reader(command).read(deque(words))
+    except _NotPlainError:
+        return None
+
+
+class _NotPlainError(Exception):
+    """Typer has to look."""
+
+
+class _Reader:
+    def __init__(self, command: Callable[..., int | None]) -> None:
+        self._values: dict[str, Any] = {}
+        self._missing: set[str] = set()
+        self._options: dict[str, tuple[Parameter, Option]] = {}
+        self._arguments: list[Parameter] = []
+        for parameter in signature(command, eval_str=True).parameters.values():
+            self._declare(parameter)
+
+    def _declare(self, parameter: Parameter) -> None:
+        name = parameter.name
+        if parameter.annotation is Context:
+            self._values[name] = SimpleNamespace(obj=os.environ.get("SNELLER_BUCKET", ""))
+            return
+        match getattr(parameter.annotation, "__metadata__", ()):
+            case (Option() as option,):
+                for flag in option.names or (f"--{name.replace('_', '-')}",):
+                    self._options[flag] = (parameter, option)
+            case (Argument(),):
+                self._arguments.append(parameter)
+            case _:
+                raise _NotPlainError
+        if parameter.default is Parameter.empty:
+            self._missing.add(name)
+        else:
+            self._values[name] = parameter.default
+
+    def read(self, words: deque[str]) -> dict[str, Any]:
+        free: list[str] = []
+        while words:
+            word = words.popleft()
+            if word == "--":
+                free += words
+                break
+            if word.startswith("-") and word != "-":
+                self._option(word, words)
+            else:
+                free.append(word)
+        self._assign(free)
+        if self._missing:
+            raise _NotPlainError
+        return self._values
+
+    def _option(self, word: str, words: deque[str]) -> None:
+        if word.startswith("--"):
+            flag, joined, text = word.partition("=")
+        else:
+            flag, joined, text = word[:2], word[2:], word[2:]
+        if flag not in self._options:
+            raise _NotPlainError
+        parameter, option = self._options[flag]
+        kind = parameter.annotation.__origin__
+        if kind is bool:
+            if joined:
+                raise _NotPlainError
+            self._set(parameter.name, value=True)
+            return
+        if not joined:
+            text = words.popleft() if words else ""
+            # An option as a value is rather a value that was forgotten.
+            if text.startswith("-") and text != "-":
+                raise _NotPlainError
+        if not text:
+            raise _NotPlainError
+        if kind in _LISTS:
+            self._set(parameter.name, value=[*(self._values.get(parameter.name) or []), text])
+        else:
+            self._set(parameter.name, value=_convert(text, kind, option.min))
+
+    def _assign(self, free: list[str]) -> None:
+        for parameter in self._arguments:
+            if not free or not all(free):
+                raise _NotPlainError
+            kind = parameter.annotation.__origin__
+            if kind in _LISTS and parameter is self._arguments[-1]:
+                self._set(parameter.name, value=free)
+                return
+            self._set(parameter.name, value=_convert(free[0], kind, None))
+            free = free[1:]
+        if free:
+            raise _NotPlainError
+
+    def _set(self, name: str, *, value: object) -> None:
+        self._values[name] = value
+        self._missing.discard(name)
+
+
+def _convert(text: str, kind: object, least: int | None) -> str | int:
+    if kind in _TEXTS:
+        return text
+    if kind not in _NUMBERS or not (text.isascii() and text.isdigit()):
+        raise _NotPlainError
+    if least is not None and int(text) < least:
+        raise _NotPlainError
+    return int(text)

@@ -1,0 +1,107 @@
+"""Command lines that are understood without typer mean what typer says they mean."""
+
+from __future__ import annotations
+
+from functools import wraps
+from importlib import import_module
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sdb.cli import app, compat, plain
+from sdb.cli.commands import COMMANDS
+
+FLAGS = sorted(
+    {f"--{flag}" for flag in compat.LONG_FLAGS - {"help", "install-completion", "show-completion"}}
+    | {f"-{letter}" for letter in "cfjnoqv"}
+)
+VALUES = ["a", "a.zion", "-", "7", "0", "007", "-1", "+1", "1_0", "", "x=y", "-x", "--", "=", "ä"]
+WORDS = st.one_of(
+    st.sampled_from(FLAGS),
+    st.sampled_from(VALUES),
+    st.tuples(st.sampled_from(FLAGS), st.sampled_from(["=", ""]), st.sampled_from(VALUES)).map(
+        "".join
+    ),
+)
+
+
+def by_typer(name: str, words: list[str]) -> dict[str, Any]:
+    """What a command is called with by typer."""
+    module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    command, calls = module.command, []
+
+    @wraps(command)
+    def record(**values: Any) -> None:
+        calls.append(values)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "command", record)
+        app._build(name).main(words, standalone_mode=False, obj="")
+    (values,) = calls
+    return values
+
+
+@given(st.sampled_from([name for name in COMMANDS if name != "version"]), st.lists(WORDS))
+def test_means_what_typer_says(name: str, words: list[str]) -> None:
+    module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    values = plain.read(module.command, words)
+    if values is None:
+        return
+    expected = by_typer(name, words)
+    for both in (values, expected):
+        if "context" in both:
+            both["context"] = both["context"].obj
+    assert values == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pack -o x.zion -j2 -c zstd --force events.json",
+        "pack -o x.zion --constant a=1 --constant=b=2 -q - events.json",
+        "append --output y.zion x.zion events.json events.json",
+        "concat -o y.zion a.zion -- -b.zion",
+        "unpack -o - --limit 3 --fmt=json x.zion",
+        "head -n 3 x.zion",
+        "describe-file --json x.zion",
+        "validate-file -v x.zion y.zion",
+    ],
+)
+def test_usual_lines_are_understood(line: str) -> None:
+    name, *words = line.split()
+    module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    values = plain.read(module.command, words)
+    assert values is not None
+    expected = by_typer(name, words)
+    assert {**values, "context": None} == {**expected, "context": None}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "pack",
+        "pack --help",
+        "pack events.json",
+        "pack -o",
+        "pack -o x --forse y",
+        "pack -o -q y",
+        "head -n -1 x",
+        "head -n many x",
+        "head x y",
+        "unpack -qv x",
+        "unpack --limit= x",
+        "--root deep describe-file x",
+        "describe-file --json=1 x",
+        "describe-fil x",
+    ],
+)
+def test_typer_looks_at_the_rest(line: str) -> None:
+    assert plain.understand(line.split()) is None
+
+
+def test_completion_is_for_typer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_SDB_COMPLETE", "complete_bash")
+    assert plain.understand(["describe-file", "x"]) is None
