@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from sdb.cli.parameters import Argument, Context, Option
@@ -94,6 +93,8 @@ def content(path: str | None) -> bytes | None:
     """Read a file that an option names, if it does."""
     if path is None:
         return None
+    from pathlib import Path
+
     try:
         return Path(path).read_bytes()
     except OSError as error:

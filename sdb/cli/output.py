@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -48,6 +46,8 @@ def complain(message: str, hint: str | None = None) -> None:
 
 def say_json(value: object) -> None:
     """Write facts as JSON, in the same form on a terminal and in a pipe."""
+    import json
+
     say(json.dumps(value, indent=2, ensure_ascii=not _is_utf8(sys.stdout)))
 
 
@@ -81,12 +81,16 @@ def columns() -> int:
     """Give the width to draw for: that of the terminal, or no limit when there is none."""
     if not sys.stdout.isatty():
         return _UNLIMITED
-    return max(40, shutil.get_terminal_size().columns)
+    from shutil import get_terminal_size
+
+    return max(40, get_terminal_size().columns)
 
 
 def drawing_columns() -> int:
     """Give the width for pictures, which need one even in a pipe."""
-    return max(40, shutil.get_terminal_size((100, 24)).columns)
+    from shutil import get_terminal_size
+
+    return max(40, get_terminal_size((100, 24)).columns)
 
 
 def in_color() -> bool:
