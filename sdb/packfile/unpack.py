@@ -180,18 +180,21 @@ class _Writer:
                 unpacker.feed(block, pack.blocks[number].chunks)
                 self._meter.add(len(block))
                 # The next block is read when this one is the only one left: no sooner, no later.
-                while unpacker.queued > 1 and (pieces := unpacker.take(wait=True)):
-                    self._put(pieces)
-            while pieces := unpacker.take(wait=True):
-                self._put(pieces)
+                while unpacker.queued > 1 and self._put(unpacker):
+                    pass
+            while self._put(unpacker):
+                pass
         except CorruptError as error:
             if error.path is not None:
                 raise
             raise self._blamed(error, pack, selection, fed) from None
 
-    def _put(self, pieces: list[bytes]) -> None:
+    def _put(self, unpacker: Unpacker) -> bool:
+        """Write what comes next, if anything comes; its memory is free again before more does."""
+        pieces = unpacker.take(wait=True)
         for piece in pieces:
             self._output.write(piece)
+        return bool(pieces)
 
     def _blamed(
         self, error: CorruptError, pack: Packfile, selection: Selection, fed: Iterable[int]

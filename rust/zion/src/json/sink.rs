@@ -63,8 +63,9 @@ impl Sink {
 
     #[cold]
     fn grow(&mut self, needed: usize) {
-        let target = needed.max(self.buffer.capacity()).max(2 * self.buffer.len()).max(1 << 12);
-        self.buffer.resize(target, 0);
+        // What is cleared here is touched, whether or not it is written later.
+        let more = self.buffer.len().clamp(1 << 12, 256 << 10);
+        self.buffer.resize(needed.max(self.buffer.len() + more), 0);
     }
 
     /// Appends one byte; there must be room for it.
