@@ -7,7 +7,7 @@ import math
 import struct
 from typing import TYPE_CHECKING, Any
 
-from sdb.instants import render_us
+from sdb.instants import text as instant_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,22 +20,34 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
     for name in sorted(names):
         function, arguments, result = _SIGNATURES[name]
         connection.create_function(
-            name, _vectorised(function), arguments, result, type="arrow", null_handling="special"
+            name,
+            _vectorised(function, result),
+            arguments,
+            result,
+            type="arrow",
+            null_handling="special",
         )
 
 
-def _vectorised(function: Callable[..., Any]) -> Callable[..., Any]:
+def _vectorised(function: Callable[..., Any], result: str) -> Callable[..., Any]:
     import pyarrow as pa
 
     def call(*columns: Any) -> Any:
         lists = [column.to_pylist() for column in columns]
         out = [None if any(v is None for v in row) else function(*row) for row in zip(*lists)]
-        return pa.array(out, type=TYPES.get(function))
+        return pa.array(out, type=kinds[result])
 
+    text = pa.utf8()
+    kinds = {
+        "VARCHAR": text,
+        "BOOLEAN": pa.bool_(),
+        "DOUBLE": pa.float64(),
+        "BIGINT": pa.int64(),
+        "VARCHAR[]": pa.list_(text),
+        "DOUBLE[]": pa.list_(pa.float64()),
+        "STRUCT(n VARCHAR, k VARCHAR)[]": pa.list_(pa.struct([("n", text), ("k", text)])),
+    }
     return call
-
-
-TYPES: dict[Any, Any] = {}
 
 
 def _fold(text: str) -> list[str]:
@@ -180,7 +192,7 @@ def json_u(value: Any) -> str:
     import datetime as dt
 
     us = (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
-    return f'"{render_us(us)}"'
+    return f'"{instant_text(us)}"'
 
 
 def _prefixed(k: str, place: int) -> tuple[str, int]:
@@ -220,7 +232,7 @@ def key_json(k: str) -> str:
     if tag == "f":
         return json_n(key_number(k) or 0.0)
     if tag == "t":
-        return f'"{render_us(int(k[1:]))}"'
+        return f'"{instant_text(int(k[1:]))}"'
     if tag == "s":
         return json_s(k[1:])
     if tag == "[":
