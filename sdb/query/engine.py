@@ -73,9 +73,11 @@ def _holds(dataset: Dataset, path: Path) -> bool:
 
 
 def _lane_scan(scan: Scan, threads: int) -> _core.LaneScan:
+    # DuckDB wants a column even where only the number of rows counts.
+    wanted = list(scan.lanes) or [(len(scan.explode), (), "t")]
     return _core.LaneScan(
         list(scan.dataset.sources),
-        [(level, list(path), letter) for level, path, letter in scan.lanes],
+        [(level, list(path), letter) for level, path, letter in wanted],
         explode=[(level, list(path), kind) for level, path, kind in scan.explode],
         predicate=scan.predicate,
         threads=threads,

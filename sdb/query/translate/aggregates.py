@@ -82,7 +82,8 @@ def _datashape(scope: Scope, call: Call, node: ast.Aggregate) -> Value:
     rows = [value for source in scope.sources for name, value in source.outputs() if not name]
     if len(rows) != 1:
         raise rejected("SNELLER_DATASHAPE(*) takes the rows of one table", node)
-    return Keyed(f"sdb_datashape({call(f'list({rows[0].lane("k")})')})", STRUCT)
+    keys = rows[0].lane("k")
+    return Keyed(f"sdb_datashape({call(f'list({keys})')})", STRUCT)
 
 
 def _count(call: Call, arg: Value) -> Value:
