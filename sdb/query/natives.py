@@ -21,7 +21,7 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         function, arguments, result = _SIGNATURES[name]
         connection.create_function(
             name,
-            _vectorised(function, result),
+            _vectorised(function, result, len(arguments)),
             arguments,
             result,
             type="arrow",
@@ -29,10 +29,10 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         )
 
 
-def _vectorised(function: Callable[..., Any], result: str) -> Callable[..., Any]:
+def _vectorised(function: Callable[..., Any], result: str, count: int) -> Callable[..., Any]:
     import pyarrow as pa
 
-    def call(*columns: Any) -> Any:
+    def work(*columns: Any) -> Any:
         lists = [column.to_pylist() for column in columns]
         out = [None if any(v is None for v in row) else function(*row) for row in zip(*lists)]
         return pa.array(out, type=kinds[result])
@@ -47,7 +47,12 @@ def _vectorised(function: Callable[..., Any], result: str) -> Callable[..., Any]
         "DOUBLE[]": pa.list_(pa.float64()),
         "STRUCT(n VARCHAR, k VARCHAR)[]": pa.list_(pa.struct([("n", text), ("k", text)])),
     }
-    return call
+    return {
+        1: lambda a: work(a),
+        2: lambda a, b: work(a, b),
+        3: lambda a, b, c: work(a, b, c),
+        5: lambda a, b, c, d, e: work(a, b, c, d, e),
+    }[count]
 
 
 def _fold(text: str) -> list[str]:

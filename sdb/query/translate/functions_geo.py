@@ -21,7 +21,8 @@ def _distance(node: ast.Call, args: list[Value], context: object) -> Value:
     lat1, lon1, lat2, lon2 = (f"radians({arg.lane('n')})" for arg in args)
     half_lat, half_lon = f"sin(({lat2} - {lat1}) / 2)", f"sin(({lon2} - {lon1}) / 2)"
     square = f"{half_lat} * {half_lat} + cos({lat1}) * cos({lat2}) * {half_lon} * {half_lon}"
-    return number(f"({2 * _RADIUS_M} * asin(least(1.0::DOUBLE, sqrt({square}))))", *args)
+    half = f"CASE WHEN {square} > 1 THEN 1.0::DOUBLE ELSE {square} END"
+    return number(f"({2 * _RADIUS_M} * asin(sqrt({half})))", *args)
 
 
 def _zoom(value: Value) -> str:

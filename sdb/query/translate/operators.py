@@ -130,9 +130,9 @@ def ordered(op: str, left: Value, right: Value) -> str:
         if common & kind:
             letter = LETTERS[kind]
             terms.append(f"({left.lane(letter)} {op} {right.lane(letter)})")
-    if common & NULL and op in {"<=", ">="}:
+    if common & NULL:
         both = f"{left.lane('t')} = 1 AND {right.lane('t')} = 1"
-        terms.append(f"CASE WHEN {both} THEN true END")
+        terms.append(f"CASE WHEN {both} THEN {str(op in {'<=', '>='}).lower()} END")
     if len(terms) > 1:
         return f"coalesce({', '.join(terms)})"
     return terms[0] if terms else "NULL::BOOLEAN"

@@ -9,7 +9,7 @@ from sdb.query.plan import MISSING
 from sdb.query.translate import aggregates
 from sdb.query.translate.context import Query
 from sdb.query.translate.expressions import condition, translate
-from sdb.query.translate.lanes import Constant, Keyed, Null, Typed, Value, passed
+from sdb.query.translate.lanes import Constant, Keyed, Nothing, Null, Typed, Value, passed
 from sdb.query.translate.levels import Level, Reference
 from sdb.query.translate.names import automatic
 from sdb.query.translate.operators import sort_keys
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.query.translate.context import Context
+
+
+_SHAPE = ast.Aggregate("SNELLER_DATASHAPE", (), star=True)
 
 
 def select(node: ast.Select, parent: Scope | None, context: Context) -> Query:
@@ -174,6 +177,8 @@ class _Select:
             if item.alias:
                 columns = [pair for pair in columns if pair[0] != item.alias]
                 name = item.alias
+            elif original.expr == _SHAPE:
+                name = ""
             else:
                 name = automatic(original.expr)
                 if not name or name in taken:
@@ -259,6 +264,8 @@ class _Select:
 
 def _grouped(reference: Reference, value: Value, key: str) -> Value:
     """Value of a group key, seen from above the groups."""
+    if value.mask == MISSING:
+        return Nothing()
     column = reference.column(key)
     if key == value.lane("k"):
         return Keyed(column, value.mask & ~MISSING)

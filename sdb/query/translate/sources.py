@@ -112,11 +112,13 @@ class From:
         part, reference = self.context.refer(source)
         alias = self.context.name("u")
         members = _members(source.through(reference, optional=False))
-        self.parts += [part, " CROSS JOIN "]
         lateral = f"(SELECT unnest({members}, recursive := true)) AS {alias}(n, k)"
         unfolded = f"LATERAL (SELECT n, k FROM {lateral} WHERE k IS NOT NULL) AS {alias}"
         value = Keyed(f"{alias}.k", ANY & ~MISSING)
         binding = self._pivoted(table, value, Typed(STRING, f"{alias}.n", absent=0))
+        if self.parts:
+            self.parts.append(" CROSS JOIN ")
+        self.parts.append(part)
         return unfolded, binding
 
     @staticmethod
