@@ -142,8 +142,8 @@ def subnet(text: str, low: int, high: int) -> bool:
 def geo_hash(lat: float, lon: float, n: int) -> str:
     n = min(max(n, 1), 12)
     bits = 30
-    y = min(max(math.floor((lat + 90) / 180 * 2**bits), 0), 2**bits - 1)
-    x = min(max(math.floor((lon + 180) / 360 * 2**bits), 0), 2**bits - 1)
+    y = math.floor((lat + 90) / 180 * 2**bits) & (2**bits - 1)
+    x = math.floor((lon + 180) / 360 * 2**bits) & (2**bits - 1)
     code = 0
     for i in range(bits - 1, -1, -1):
         code = code << 2 | (x >> i & 1) << 1 | (y >> i & 1)

@@ -66,7 +66,7 @@ class Context:
     levels : list of Level
         The common table expressions, each after those that it uses.
     queries : dict
-        The entries of WITH.
+        The entries of WITH; those that are used once are translated where they are used.
     """
 
     datasets: OpenDataset
@@ -75,7 +75,7 @@ class Context:
     plan: Callable[[ast.Select, Scope | None], Query]
     scans: list[Scan] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
-    queries: dict[str, Query] = field(default_factory=dict)
+    queries: dict[str, Query | ast.Select] = field(default_factory=dict)
     _names: int = 0
 
     def name(self, prefix: str) -> str:

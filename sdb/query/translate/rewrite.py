@@ -33,6 +33,17 @@ def walk(node: ast.Node) -> Iterator[ast.Node]:
         yield from walk(child)
 
 
+def everything(node: object) -> Iterator[ast.Node]:
+    """A node and all below it, sub-queries and tables too."""
+    if isinstance(node, tuple):
+        for element in node:
+            yield from everything(element)
+    elif isinstance(node, ast.Node):
+        yield node
+        for item in dataclasses.fields(node):
+            yield from everything(getattr(node, item.name))
+
+
 def aggregates(node: ast.Node) -> Iterator[ast.Aggregate]:
     """Aggregates, other than windows, in an expression."""
     for found in walk(node):

@@ -8,6 +8,7 @@ from sdb.query import ast
 from sdb.query.plan import ANY, MISSING, STRING, TableName
 from sdb.query.translate import literals
 from sdb.query.translate.expressions import condition, translate
+from sdb.query.translate.inward import narrowed
 from sdb.query.translate.lanes import Keyed, Typed, Value, passed
 from sdb.query.translate.levels import Level, Part, Reference
 from sdb.query.translate.rewrite import about
@@ -142,13 +143,18 @@ class From:
             return level, Rows(source.alias, opened, row)
         part, reference = self.context.refer(opened)
         columns = opened.through(reference, optional=optional)
-        return part, Outputs(source.alias, columns)
+        alias = source.alias
+        if alias is None and isinstance(source.table, ast.PathTable):
+            alias = _last(source.table.expr)
+        return part, Outputs(alias, columns)
 
     def _opened(self, table: ast.Table, alias: str | None) -> Scan | Query:
         if isinstance(table, ast.QueryTable):
-            return self.context.plan(table.select, self.scope.parent)
+            return self.context.plan(self._narrowed(table.select, alias), self.scope.parent)
         if isinstance(table, ast.PathTable) and isinstance(table.expr, ast.Name):
             query = self.context.queries.get(table.expr.name)
+            if isinstance(query, ast.Select):
+                return self.context.plan(self._narrowed(query, alias), None)
             if query is not None:
                 return query
         if isinstance(table, ast.ConcatTable):
@@ -164,6 +170,12 @@ class From:
             tables = (name,)
         alone = len(self.select.sources) == 1
         return self.context.scan(tables, about(self.select.where, alias, alone=alone))
+
+    def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:
+        """Move conditions into a sub-query, where names cannot mean anything else."""
+        if len(self.select.sources) > 1 or self.scope.parent is not None:
+            return inner
+        return narrowed(inner, self.select.where, alias)
 
     def _names_query(self, table: ast.ConcatTable) -> bool:
         return any(
