@@ -108,7 +108,7 @@ def _explained(statement: ast.Statement, plan: Translation) -> Result:
 def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Result:
     import duckdb
 
-    settings = {
+    settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
@@ -137,7 +137,7 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Resu
 
 
 def failure(error: Exception) -> SdbError:
-    """What an error of the engine means to the user."""
+    """Give what an error of the engine means to the user."""
     text = str(error).splitlines()[0]
     if type(error).__name__ == "OutOfMemoryException":
         return SdbError(f"the query needs more memory than it may use: {text}")

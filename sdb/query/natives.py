@@ -278,7 +278,16 @@ def datashape(rows: list[str]) -> str:
 
     def visit(path: str, k: str) -> None:
         f = fields.setdefault(path, {})
-        tag = {"z": "null", "b": "bool", "n": "int", "f": "float", "t": "timestamp", "s": "string", "[": "list", "{": "struct"}[k[0]]
+        tag = {
+            "z": "null",
+            "b": "bool",
+            "n": "int",
+            "f": "float",
+            "t": "timestamp",
+            "s": "string",
+            "[": "list",
+            "{": "struct",
+        }[k[0]]
         f[tag] = f.get(tag, 0) + 1
         if tag in ("int", "float"):
             v = int(k[1:]) if tag == "int" else key_number(k)
@@ -316,7 +325,11 @@ _SIGNATURES: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "sdb_fuzzy": (fuzzy, [_S, _S, _I, _B, _B], _B),
     "sdb_subnet": (subnet, [_S, _I, _I], _B),
     "sdb_geo_hash": (geo_hash, [_D, _D, _I], _S),
-    "sdb_ln1p": (lambda x: math.log1p(x) if x > -1 else -math.inf if x == -1 else math.nan, [_D], _D),
+    "sdb_ln1p": (
+        lambda x: math.log1p(x) if x > -1 else -math.inf if x == -1 else math.nan,
+        [_D],
+        _D,
+    ),
     "sdb_expm1": (lambda x: math.expm1(x) if x < 709 else math.inf, [_D], _D),
     "sdb_shift": (shift, [_I, _I, _S], _I),
     "sdb_sum": (neumaier, ["DOUBLE[]"], _D),

@@ -9,11 +9,11 @@ from sdb.query.translate import operators
 from sdb.query.translate.lanes import Choice, Constant, Nothing, Null, Typed, Value
 
 if TYPE_CHECKING:
-    from sdb.query import ast
+    from sdb.query.translate.arguments import Arguments
 
 
 class Narrowed(Value):
-    """A value known to be of some of its types."""
+    """Give a value known to be of some of its types."""
 
     def __init__(self, value: Value, mask: int) -> None:
         self.value = value
@@ -23,7 +23,7 @@ class Narrowed(Value):
         return self.value.lane(letter)
 
     def step(self, step: str | int) -> Value:
-        """Value of a member or element."""
+        """Give value of a member or element."""
         return self.value.step(step)
 
 
@@ -45,10 +45,10 @@ def _double(value: Value) -> bool:
     return isinstance(value, Nothing) or (isinstance(value, Typed) and not value.whole)
 
 
-def coalesce(node: ast.Call, args: list[Value], context: object) -> Value:
+def coalesce(call: Arguments) -> Value:
     """COALESCE: the first that is neither NULL nor MISSING, else NULL."""
     limbs: list[tuple[str, Value]] = []
-    for value in args:
+    for value in call.values:
         present = value.mask & ~(NULL | MISSING)
         if not present:
             continue
@@ -65,9 +65,9 @@ def _present(value: Value) -> Value:
     return Narrowed(value, value.mask & ~(NULL | MISSING))
 
 
-def nullif(node: ast.Call, args: list[Value], context: object) -> Value:
+def nullif(call: Arguments) -> Value:
     """NULLIF: NULL when both are equal, else the first."""
-    left, right = args
+    left, right = call.values
     return choice([(operators.equal(left, right), Null())], left)
 
 

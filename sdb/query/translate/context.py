@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Query:
-    """A translated SELECT.
+    """Give a translated SELECT.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Context:
     _names: int = 0
 
     def name(self, prefix: str) -> str:
-        """A name that the statement does not use yet."""
+        """Give a name that the statement does not use yet."""
         self._names += 1
         return f"{prefix}{self._names}"
 

@@ -55,11 +55,11 @@ class Relation(Protocol):
     """Something in FROM that passes on expressions of its inside."""
 
     def column(self, sql: str) -> str:
-        """SQL, valid outside, for an expression that is valid inside."""
+        """Give SQL, valid outside, for an expression that is valid inside."""
 
 
 class Value:
-    """A value of the dialect.
+    """Give a value of the dialect.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Value:
     integer: bool = False
 
     def lane(self, letter: str) -> str:
-        """SQL of a lane."""
+        """Give SQL of a lane."""
         if letter == "t" and not self.mask & (self.mask - 1):
             return f"{self.mask & ~MISSING}::UTINYINT"
         if not HOLDS[letter] & self.mask:
@@ -84,19 +84,19 @@ class Value:
         raise NotImplementedError
 
     def step(self, step: str | int) -> Value:
-        """Value of a field of a structure, or of an element of a list."""
+        """Give value of a field of a structure, or of an element of a list."""
         if not self.mask & (LIST if isinstance(step, int) else STRUCT):
             return Nothing()
         return Keyed(self.lane("k")).step(step)
 
     @property
     def only(self) -> int:
-        """The one type it can have besides MISSING, 0 when there are more."""
+        """Give the one type it can have besides MISSING, 0 when there are more."""
         types = self.mask & ~MISSING
         return 0 if types & (types - 1) else types
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING, never NULL."""
+        """Give SQL that is true when it is MISSING, never NULL."""
         if not self.mask & MISSING:
             return "false"
         if self.mask == MISSING:
@@ -104,7 +104,7 @@ class Value:
         return f"({self.lane('t')} = 0)"
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING: a typed lane when one does."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         return self.lane("k")
 
 
@@ -112,7 +112,7 @@ class Nothing(Value):
     """MISSING."""
 
     def key(self) -> str:
-        """SQL that is NULL."""
+        """Give SQL that is NULL."""
         return "NULL::VARCHAR"
 
 
@@ -126,7 +126,7 @@ class Null(Value):
 
 
 class Typed(Value):
-    """A value of one type, or else MISSING (or NULL), which SQL's NULL stands for.
+    """Give a value of one type, or else MISSING (or NULL), which SQL's NULL stands for.
 
     Attributes
     ----------
@@ -176,11 +176,11 @@ class Typed(Value):
         return Typed(self.kind, sql, absent=absent, integer=self.integer, whole=self.whole)
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING."""
+        """Give SQL that is true when it is MISSING."""
         return f"({self.sql} IS NULL)" if self.absent == MISSING else "false"
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         return self.lane("k") if self.absent == NULL else self.sql
 
 
@@ -205,7 +205,7 @@ def _json_text(value: Typed) -> str:
 
 
 class Constant(Typed):
-    """A constant other than NULL."""
+    """Give a constant other than NULL."""
 
     def __init__(self, value: ConstantValue) -> None:
         kinds = {bool: BOOL, int: NUMBER, float: NUMBER, str: STRING}
@@ -220,16 +220,15 @@ class Constant(Typed):
     def _lane(self, letter: str) -> str:
         if letter == "n" and isinstance(self.value, (int, float)):
             return literals.double(float(self.value))
-        if letter == "k" and isinstance(self.value, float) and self.value.is_integer():
-            if literals.INT64_MIN <= self.value <= literals.INT64_MAX:
-                return f"'n{int(self.value)}'"
+        if letter == "k" and isinstance(self.value, int) and not isinstance(self.value, bool):
+            return f"'n{self.value}'"
         if letter == "k" and isinstance(self.value, str):
             return literals.string("s" + self.value)
         return super()._lane(letter)
 
 
 class Keyed(Value):
-    """A value known by its key, which tells everything but the order of members."""
+    """Give a value known by its key, which tells everything but the order of members."""
 
     def __init__(self, key: str, mask: int = ANY, json: str | None = None) -> None:
         self.sql = key
@@ -258,18 +257,18 @@ class Keyed(Value):
         return sql[letter]
 
     def step(self, step: str | int) -> Value:
-        """Value of a member or element."""
+        """Give value of a member or element."""
         if isinstance(step, int):
             return Keyed(f"sdb_key_item({self.sql}, {literals.integer(step)})")
         return Keyed(f"sdb_key_field({self.sql}, {literals.string(step)})")
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING."""
+        """Give SQL that is true when it is MISSING."""
         return f"({self.sql} IS NULL)" if self.mask & MISSING else "false"
 
 
 class Column(Value):
-    """A value that a relation passes on.
+    """Give a value that a relation passes on.
 
     Attributes
     ----------
@@ -289,11 +288,11 @@ class Column(Value):
         return f"coalesce({sql}, 0)" if letter == "t" and self.optional else sql
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         return self.relation.column(self.inner.key())
 
     def step(self, step: str | int) -> Value:
-        """Value of a member or element, found inside the relation."""
+        """Give value of a member or element, found inside the relation."""
         return passed(self.relation, self.inner.step(step), optional=self.optional)
 
 
@@ -321,7 +320,9 @@ class Choice(Value):
             self.mask |= value.mask
 
     def _lane(self, letter: str) -> str:
-        return self._case([value.lane(letter) for _, value in self.limbs], self.otherwise.lane(letter))
+        return self._case(
+            [value.lane(letter) for _, value in self.limbs], self.otherwise.lane(letter)
+        )
 
     def _case(self, values: list[str], otherwise: str) -> str:
         limbs = "".join(
@@ -331,25 +332,25 @@ class Choice(Value):
         return f"CASE{limbs} ELSE {otherwise} END" if limbs else otherwise
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING."""
+        """Give SQL that is true when it is MISSING."""
         if not self.mask & MISSING:
             return "false"
         return self._case([value.missing() for _, value in self.limbs], self.otherwise.missing())
 
     def step(self, step: str | int) -> Value:
-        """Value of the member or element of whichever is chosen."""
+        """Give value of the member or element of whichever is chosen."""
         limbs = [(condition, value.step(step)) for condition, value in self.limbs]
         return Choice(limbs, self.otherwise.step(step))
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         if self.only in LETTERS and self.only != NUMBER:
             return self.lane(LETTERS[self.only])
         return self.lane("k")
 
 
 class MadeList(Value):
-    """A list put together from values; those that are MISSING are left out."""
+    """Give a list put together from values; those that are MISSING are left out."""
 
     mask = LIST
 
@@ -379,14 +380,14 @@ class MadeList(Value):
         return f"CASE WHEN {numbers} THEN {present} END"
 
     def step(self, step: str | int) -> Value:
-        """Value of an item as it was written."""
+        """Give value of an item as it was written."""
         if isinstance(step, int) and step < len(self.items):
             return self.items[step]
         return Nothing()
 
 
 class MadeStruct(Value):
-    """A structure put together from values; those that are MISSING are left out."""
+    """Give a structure put together from values; those that are MISSING are left out."""
 
     mask = STRUCT
 
@@ -411,7 +412,7 @@ class MadeStruct(Value):
         return f"concat('{{', {', '.join(keys)})" if keys else "'{'"
 
     def step(self, step: str | int) -> Value:
-        """Value of a member."""
+        """Give value of a member."""
         return self.members.get(step, Nothing()) if isinstance(step, str) else Nothing()
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Part(Protocol):
-    """SQL that is written out in FROM, under an alias."""
+    """Give SQL that is written out in FROM, under an alias."""
 
     @property
     def name(self) -> str:
@@ -53,7 +53,7 @@ class Level:
     columns: dict[str, str] = field(default_factory=dict)
 
     def column(self, sql: str) -> str:
-        """Name of a column that holds an expression."""
+        """Give name of a column that holds an expression."""
         return self.columns.setdefault(sql, f"c{len(self.columns)}")
 
     def text(self, columns: Iterable[tuple[str, str]] | None = None) -> str:
@@ -78,25 +78,25 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A level in FROM, or the level below another one, under an alias."""
+    """Give a level in FROM, or the level below another one, under an alias."""
 
     level: Level
     alias: str
 
     def column(self, sql: str) -> str:
-        """SQL for an expression of the level."""
+        """Give SQL for an expression of the level."""
         return f"{self.alias}.{self.level.column(sql)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A level of at most one row, read by scalar sub-queries."""
+    """Give a level of at most one row, read by scalar sub-queries."""
 
     level: Level
     correlated: bool
 
     def column(self, sql: str) -> str:
-        """SQL for an expression of the level."""
+        """Give SQL for an expression of the level."""
         if self.correlated:
             return f"({self.level.text([(sql, 'c0')])})"
         return f"(SELECT {self.level.column(sql)} FROM {self.level.name})"

@@ -53,7 +53,7 @@ class Pusher:
         self.scan: Scan | None = None
 
     def push(self, node: ast.Expr) -> tuple[Scan, Predicate]:
-        """The scan that a condition is about, and the condition."""
+        """Give the scan that a condition is about, and the condition."""
         predicate = self._condition(node)
         if self.scan is None:
             raise Unsuited

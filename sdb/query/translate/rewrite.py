@@ -27,14 +27,14 @@ def _nodes(value: object) -> Iterator[ast.Node]:
 
 
 def walk(node: ast.Node) -> Iterator[ast.Node]:
-    """A node and all below it, but not into sub-queries."""
+    """Give a node and all below it, but not into sub-queries."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
 def everything(node: object) -> Iterator[ast.Node]:
-    """A node and all below it, sub-queries and tables too."""
+    """Give a node and all below it, sub-queries and tables too."""
     if isinstance(node, tuple):
         for element in node:
             yield from everything(element)
@@ -70,7 +70,7 @@ def replaced(node: Any, change: Callable[[ast.Node], ast.Node | None]) -> Any:  
 
 
 def expanded(node: ast.Expr, aliases: Mapping[str, ast.Expr], qualifiers: set[str]) -> ast.Expr:
-    """An expression with what aliases stand for in their place.
+    """Give an expression with what aliases stand for in their place.
 
     A name that qualifies a field (``t`` in ``t.x``) is no alias of the select list.
     """
@@ -104,7 +104,7 @@ def conjunction(parts: list[ast.Expr]) -> ast.Expr | None:
 
 
 def about(node: ast.Expr | None, alias: str | None, *, alone: bool) -> ast.Expr | None:
-    """The part of a condition that is about one source, with paths that start at its rows."""
+    """Give the part of a condition that is about one source, with paths that start at its rows."""
     if alias is None:
         return node if alone else None
     kept = []

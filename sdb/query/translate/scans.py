@@ -1,4 +1,4 @@
-"""What a statement reads: one scan for each table of each FROM, with the lanes that were asked of it."""
+"""What a statement reads: scans, with the lanes that were asked of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Predicate = tuple[Any, ...]
 
 
 class Scan:
-    """A scan in the making.
+    """Give a scan in the making.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Scan:
         self.limit: int | None = None
 
     def lane(self, level: int, path: Path, letter: str) -> str:
-        """SQL of a lane, which is read from now on."""
+        """Give SQL of a lane, which is read from now on."""
         number = self.lanes.setdefault((level, path, letter), len(self.lanes))
         return f"{self.name}.c{number}"
 
     def unfold(self, level: int, path: Path, kind: str) -> int:
-        """Make a row of each element of a list (or member of a structure); the number of its level."""
+        """Make a row of each element of a list or structure; the number of the new level."""
         self.explode.append((level, path, kind))
         return len(self.explode)
 
@@ -58,7 +58,6 @@ class Scan:
     def types(self, level: int, path: Path) -> int:
         """Mask of the types a path may have."""
         if level:
-            _, above, kind = self.explode[level - 1]
             return ANY & ~MISSING if not path else ANY
         if not path:
             return STRUCT
@@ -67,7 +66,7 @@ class Scan:
 
 
 class Field(Value):
-    """A value at a path of the rows of a scan."""
+    """Give a value at a path of the rows of a scan."""
 
     def __init__(self, scan: Scan, level: int, path: Path) -> None:
         self.scan = scan
@@ -85,17 +84,17 @@ class Field(Value):
         return self.scan.lane(self.level, self.path, letter)
 
     def step(self, step: str | int) -> Field:
-        """Value of a member or element."""
+        """Give value of a member or element."""
         return Field(self.scan, self.level, (*self.path, step))
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING."""
+        """Give SQL that is true when it is MISSING."""
         native = LETTERS.get(self.only)
         if native and self.mask & MISSING:
             return f"({self._read(native)} IS NULL)"
         return super().missing()
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         native = LETTERS.get(self.only)
         return self._read(native if native and self.only != NUMBER else "k")

@@ -189,9 +189,7 @@ class _Select:
         if terms:
             self.level.order = f"ORDER BY {', '.join(terms)}"
 
-    def _distinct(
-        self, columns: list[tuple[str, Value]], scope: Scope
-    ) -> list[tuple[str, Value]]:
+    def _distinct(self, columns: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
         """Keep one row for each combination of the items, or of the keys of DISTINCT ON."""
         values = [value for _, value in columns]
         if self.keys:
@@ -208,7 +206,7 @@ class _Select:
 
     @property
     def _after(self) -> list[str]:
-        """Where conditions go that come after window functions."""
+        """Give where conditions go that come after window functions."""
         return self.level.qualified if self.windows else self.level.conditions
 
     def _limit(self, *, filtered: bool) -> None:
@@ -240,7 +238,7 @@ def _has_windows(expr: ast.Expr) -> bool:
 
 
 def _grouped(reference: Reference, value: Value, key: str) -> Value:
-    """Value of a group key, seen from above the groups."""
+    """Give value of a group key, seen from above the groups."""
     if value.mask == MISSING:
         return Nothing()
     column = reference.column(key)

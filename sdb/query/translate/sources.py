@@ -91,9 +91,7 @@ class From:
             scope = scope.parent
         return False
 
-    def _unnest(
-        self, table: ast.PathTable, alias: str | None
-    ) -> tuple[str | Part | None, Binding]:
+    def _unnest(self, table: ast.PathTable, alias: str | None) -> tuple[str | Part | None, Binding]:
         name = alias or _last(table.expr)
         value = translate(table.expr, self.scope, self.context)
         if isinstance(value, Field) and value.scan in self.scans and not self.outer:
@@ -187,7 +185,7 @@ class From:
 
 
 def _members(columns: list[tuple[str, Value]]) -> str:
-    """SQL of a list of (name, key) of the members of a row."""
+    """Give SQL of a list of (name, key) of the members of a row."""
     if [name for name, _ in columns] == [""]:
         return f"sdb_key_members({columns[0][1].lane('k')})"
     members = [
@@ -222,5 +220,3 @@ def _parts(node: ast.Expr) -> tuple[str, ...]:
     if isinstance(node, ast.Name):
         return (node.name,)
     raise rejected("a table is named by a path", node)
-
-

@@ -38,7 +38,7 @@ _NATIVE = re.compile(r"\bsdb_\w+")
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A statement ready to run.
+    """Give a statement ready to run.
 
     Attributes
     ----------
@@ -148,8 +148,10 @@ def _letters(value: Value, *, row: bool, typed: bool) -> str:
         return "t"
     if not typed or value.mask & ~MISSING in {32, 64}:
         return "j"
-    return "t" + "".join(letter for letter in "nxsbu" if HOLDS[letter] & value.mask) + (
-        "j" if value.mask & (32 | 64) else ""
+    return (
+        "t"
+        + "".join(letter for letter in "nxsbu" if HOLDS[letter] & value.mask)
+        + ("j" if value.mask & (32 | 64) else "")
     )
 
 
@@ -165,7 +167,7 @@ def _kind(value: Value, *, row: bool) -> str:
 
 
 def _counts(statement: ast.Statement, query: Query, context: Context) -> int | None:
-    """Number of columns, when all of them are COUNT(*) over one scan and nothing else is said."""
+    """Give number of columns, when all of them are COUNT(*) over one scan and nothing else is said."""
     node = statement.select
     count = ast.Aggregate("COUNT", (), star=True)
     plain = (
@@ -184,5 +186,3 @@ def _counts(statement: ast.Statement, query: Query, context: Context) -> int | N
     if not isinstance(inner, Level) or inner.conditions:
         return None
     return len(query.columns)
-
-
