@@ -94,6 +94,37 @@ class BlockReport:
     @property
     def types(self) -> dict[tuple[str, ...], int]: ...
 
+# What LaneScan is given: reader of blocks, their chunks, algorithm, size of chunks, blame.
+_Source: TypeAlias = tuple[
+    Callable[[int], bytes | bytearray | memoryview],
+    list[int],
+    str,
+    int,
+    Callable[[Any, int], Exception] | None,
+]
+_Path: TypeAlias = list[str | int]
+
+@final
+class LaneScan:
+    def __new__(
+        cls,
+        sources: list[_Source],
+        lanes: list[tuple[int, _Path, str]],
+        *,
+        explode: list[tuple[int, _Path, str]] = ...,
+        predicate: tuple[Any, ...] | None = None,
+        threads: int = 0,
+        limit: int | None = None,
+        batch_rows: int = 16384,
+    ) -> Self: ...
+    def count(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    @property
+    def failure(self) -> Exception | None: ...
+    @property
+    def stats(self) -> tuple[int, int, int]: ...
+
 @final
 class Packer:
     def __new__(

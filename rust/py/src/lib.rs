@@ -4,9 +4,12 @@
 use pyo3::prelude::*;
 
 mod arrow;
+mod capsule;
 mod errors;
+mod feed;
 mod iguana;
 mod ion;
+mod lanes;
 mod pack;
 mod rows;
 mod unpack;
@@ -19,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowScan>()?;
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<arrow::ArrowTypes>()?;
+    module.add_class::<lanes::LaneScan>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
