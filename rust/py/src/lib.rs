@@ -7,10 +7,13 @@ mod arrow;
 mod capsule;
 mod errors;
 mod feed;
+#[allow(unsafe_code)]
+mod foreign;
 mod iguana;
 mod ion;
 mod lanes;
 mod pack;
+mod render;
 mod rows;
 mod unpack;
 mod verify;
@@ -23,6 +26,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<arrow::ArrowTypes>()?;
     module.add_class::<lanes::LaneScan>()?;
+    module.add_class::<render::JsonLines>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
@@ -31,6 +35,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
+    module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
     Ok(())

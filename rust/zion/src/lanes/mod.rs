@@ -7,6 +7,7 @@ mod column;
 pub mod key;
 mod plan;
 mod predicate;
+mod render;
 mod value;
 mod walk;
 
@@ -17,6 +18,7 @@ use arrow_array::RecordBatch;
 
 pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
+pub use render::{Member, Page, Renderer};
 pub use value::{Number, bits};
 use walk::{Ask, Walker};
 
