@@ -103,6 +103,10 @@ class Result:
     scans: tuple[Any, ...] = ()
     _close: list[Callable[[], None]] = field(default_factory=list)
 
+    def on_close(self, action: Callable[[], None]) -> None:
+        """Have something done at the end."""
+        self._close.append(action)
+
     def close(self) -> None:
         """Release the engine; the reader ends with it."""
         while self._close:

@@ -1,0 +1,29 @@
+"""The functions of the dialect, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdb.query.translate import (
+    conditional,
+    functions_geo,
+    functions_list,
+    functions_number,
+    functions_string,
+    functions_time,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query.translate.lanes import Value
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    **functions_number.FUNCTIONS,
+    **functions_string.FUNCTIONS,
+    **functions_time.FUNCTIONS,
+    **functions_list.FUNCTIONS,
+    **functions_geo.FUNCTIONS,
+    "COALESCE": conditional.coalesce,
+    "NULLIF": conditional.nullif,
+}

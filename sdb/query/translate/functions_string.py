@@ -1,0 +1,114 @@
+"""Functions of strings."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+
+from sdb.query import ast
+from sdb.query.plan import BOOL, NUMBER, STRING
+from sdb.query.translate import literals
+from sdb.query.translate.lanes import Constant, Typed, Value
+from sdb.query.translate.operators import boolean, string
+from sdb.query.translate.scope import rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _plain(template: str) -> Callable[..., Value]:
+    def function(node: ast.Call, args: list[Value], context: object) -> Value:
+        return string(template.format(*(arg.lane("s") for arg in args)), *args)
+
+    return function
+
+
+def _length(template: str) -> Callable[..., Value]:
+    def function(node: ast.Call, args: list[Value], context: object) -> Value:
+        (arg,) = args
+        absent = boolean("", arg, wants=STRING).absent
+        return Typed(NUMBER, template.format(arg.lane("s")), absent=absent, integer=True)
+
+    return function
+
+
+def position(value: Value) -> str:
+    """SQL of a number that counts something: truncated."""
+    if isinstance(value, Typed) and value.whole:
+        return value.lane("x")
+    return f"TRY_CAST(trunc({value.lane('n')}) AS BIGINT)"
+
+
+def _clamped(value: Value, low: int) -> str:
+    """SQL of a count between a bound and what DuckDB can slice; NULL stays NULL."""
+    sql = position(value)
+    bounded = f"least(greatest({sql}, {low}), 2147483647)"
+    if not value.mask & ~NUMBER and value.integer:
+        return bounded
+    return f"CASE WHEN {sql} IS NOT NULL THEN {bounded} END"
+
+
+def _substring(node: ast.Call, args: list[Value], context: object) -> Value:
+    parts = [args[0].lane("s"), _clamped(args[1], 1)]
+    if len(args) > 2:  # noqa: PLR2004
+        parts.append(_clamped(args[2], 0))
+    return Typed(STRING, f"substring({', '.join(parts)})")
+
+
+def _trim(name: str) -> Callable[..., Value]:
+    def function(node: ast.Call, args: list[Value], context: object) -> Value:
+        lanes = [arg.lane("s") for arg in args] + (["' '"] if len(args) == 1 else [])
+        return string(f"{name}({', '.join(lanes)})", *args)
+
+    return function
+
+
+def _split_part(node: ast.Call, args: list[Value], context: object) -> Value:
+    text, separator, index = args[0].lane("s"), args[1].lane("s"), position(args[2])
+    return Typed(STRING, f"CASE WHEN {index} >= 1 THEN string_split({text}, {separator})[{index}] END")
+
+
+def _subnet(node: ast.Call, args: list[Value], context: object) -> Value:
+    bounds = [arg.value for arg in args[:-1] if isinstance(arg, Constant)]
+    texts = [bound for bound in bounds if isinstance(bound, str)]
+    if len(texts) != len(args) - 1:
+        raise rejected("IS_SUBNET_OF takes constant bounds", node)
+    try:
+        if len(texts) == 1:
+            network = ipaddress.IPv4Network(texts[0], strict=False)
+            low, high = int(network.network_address), int(network.broadcast_address)
+        else:
+            low, high = (int(ipaddress.IPv4Address(text)) for text in texts)
+    except ValueError as error:
+        raise rejected(f"IS_SUBNET_OF: {error}", node) from error
+    sql = f"sdb_subnet({args[-1].lane('s')}, {literals.integer(low)}, {literals.integer(high)})"
+    return boolean(sql, args[-1], wants=STRING)
+
+
+def _fuzzy(*, contains: bool, points: bool) -> Callable[..., Value]:
+    def function(node: ast.Call, args: list[Value], context: object) -> Value:
+        text, literal, distance = args
+        flags = f"{str(contains).lower()}, {str(points).lower()}"
+        sql = f"sdb_fuzzy({text.lane('s')}, {literal.lane('s')}, {position(distance)}, {flags})"
+        return Typed(BOOL, sql)
+
+    return function
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "UPPER": _plain("sdb_upper({0})"),
+    "LOWER": _plain("sdb_lower({0})"),
+    "CHAR_LENGTH": _length("length({0})"),
+    "CHARACTER_LENGTH": _length("length({0})"),
+    "OCTET_LENGTH": _length("strlen({0})"),
+    "SUBSTRING": _substring,
+    "TRIM": _trim("trim"),
+    "LTRIM": _trim("ltrim"),
+    "RTRIM": _trim("rtrim"),
+    "SPLIT_PART": _split_part,
+    "IS_SUBNET_OF": _subnet,
+    "EQUALS_FUZZY": _fuzzy(contains=False, points=False),
+    "CONTAINS_FUZZY": _fuzzy(contains=True, points=False),
+    "EQUALS_FUZZY_UNICODE": _fuzzy(contains=False, points=True),
+    "CONTAINS_FUZZY_UNICODE": _fuzzy(contains=True, points=True),
+}
