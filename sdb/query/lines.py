@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from sdb.query.plan import Column
 
@@ -34,7 +34,7 @@ def effective(columns: Iterable[Column]) -> list[Column]:
     ]
 
 
-def lines(stream: object, columns: Iterable[Column]) -> Iterator[bytes]:
+def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
     """Print rows.
 
     Parameters
