@@ -4,6 +4,8 @@
 `sdb.open`              a packfile for reading, see :class:`sdb.packfile.reader.Packfile`
 `sdb.pack`              text to a packfile
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
+`sdb.sql`               a query on packfiles, see :class:`sdb.query.results.Result`
+`sdb.register`          a packfile as a table of a DuckDB connection of yours
 `sdb.describe`          what packfiles say of themselves
 `sdb.validate`          whether a packfile is as it must be
 `sdb.errors`            what can go wrong
@@ -24,13 +26,17 @@ if TYPE_CHECKING:
     from sdb.packfile.unpack import unpack
     from sdb.packfile.validate import validate
     from sdb.packfile.writer import pack
+    from sdb.query.api import sql
+    from sdb.query.registered import register
 
-__all__ = ["describe", "errors", "open", "pack", "unpack", "validate"]
+__all__ = ["describe", "errors", "open", "pack", "register", "sql", "unpack", "validate"]
 
 _PLACES = {
     "describe": ("sdb.packfile.describe", "describe"),
     "open": ("sdb.packfile.reader", "open_packfile"),
     "pack": ("sdb.packfile.writer", "pack"),
+    "register": ("sdb.query.registered", "register"),
+    "sql": ("sdb.query.api", "sql"),
     "unpack": ("sdb.packfile.unpack", "unpack"),
     "validate": ("sdb.packfile.validate", "validate"),
 }

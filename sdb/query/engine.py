@@ -131,7 +131,7 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Resu
     except duckdb.Error as error:
         connection.close()
         raise failure(error) from error
-    result = Result(plan.columns, relation, None, tuple(scans))
+    result = Result(plan.columns, relation, None, tuple(scans), connection.interrupt)
     result.on_close(connection.close)
     return result
 

@@ -95,12 +95,15 @@ class Result:
         known without running anything; `reader` is ``None`` then.
     scans : tuple
         The `_core.LaneScan` objects, whose `stats` tell what has been read.
+    interrupt : callable
+        Makes the engine stop soon; may be called from any thread.
     """
 
     columns: tuple[Column, ...]
     reader: Any
     values: tuple[tuple[Any, ...], ...] | None = None
     scans: tuple[Any, ...] = ()
+    interrupt: Callable[[], None] = lambda: None
     _close: list[Callable[[], None]] = field(default_factory=list)
 
     def on_close(self, action: Callable[[], None]) -> None:

@@ -109,6 +109,14 @@ impl Column {
         Ok(())
     }
 
+    /// Adds the bit of a type.
+    pub(super) fn put_type(&mut self, bit: u8) {
+        if let Data::Type(values) = &mut self.data {
+            values.push(bit);
+            self.nulls.append_non_null();
+        }
+    }
+
     /// Adds the number of a row.
     pub(super) fn put_row(&mut self, number: i64) {
         if let Data::Row(values) = &mut self.data {

@@ -10,9 +10,10 @@ mod predicate;
 mod render;
 mod value;
 mod walk;
+mod worker;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
 
@@ -20,12 +21,11 @@ pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
 pub use value::{Number, bits};
-use walk::{Ask, Walker};
+use walk::Walker;
+use worker::Worker;
 
-use crate::block::{BlockReader, Codecs};
-use crate::codec::Algorithm;
-use crate::error::{Error, Result};
-use crate::runs::{Cut, Form, Job, Runs};
+use crate::error::Result;
+use crate::runs::{Cut, Job, Runs};
 
 /// Bytes of chunks that one job covers.
 const RUN_BYTES: usize = 4 << 20;
@@ -65,80 +65,11 @@ impl Request {
     {
         let cut = Cut { run_bytes: RUN_BYTES, verbatim: shapes_only };
         let request = self.clone();
-        let make = move || Worker {
-            walker: Walker::new(Arc::clone(&request.plan), request.batch_rows),
-            request: request.clone(),
-            codecs: None,
-        };
+        let make = move || Worker::new(request.clone());
         let work = move |worker: &mut Worker, job: &Job| {
             let rows = worker.work(job, shapes_only)?;
             Ok((take(&mut worker.walker, rows)?, rows))
         };
         Runs::new(cut, self.threads, self.limit, make, work)
     }
-}
-
-/// One thread's decompressors, and the columns that it makes.
-struct Worker {
-    request: Request,
-    codecs: Option<Codecs>,
-    walker: Walker,
-}
-
-impl Worker {
-    /// Adds the rows of a run; gives how many came out.
-    fn work(&mut self, job: &Job, shapes_only: bool) -> Result<u64> {
-        let codecs = match self.codecs.take() {
-            Some(codecs) => codecs,
-            None => Codecs::new()?,
-        };
-        let plan = Arc::clone(&self.request.plan);
-        let Form { algorithm, align } = job.form;
-        let mut reader =
-            BlockReader::resume((*job.block).as_ref(), algorithm, align, job.position.clone(), codecs)
-                .project(plan.fields.as_deref());
-        let rows = if shapes_only && algorithm != Algorithm::Zstd {
-            self.count(&mut reader, job)
-        } else {
-            self.walk(&mut reader, job)
-        };
-        self.codecs = Some(reader.into_codecs());
-        rows
-    }
-
-    fn walk(&mut self, reader: &mut BlockReader<'_>, job: &Job) -> Result<u64> {
-        let mut rows = 0;
-        for number in 0..job.chunks {
-            if rows >= job.limit {
-                break;
-            }
-            let Some(chunk) = reader.next_chunk()? else { break };
-            self.walker.sync(chunk.table, number == 0 || chunk.resets);
-            let ask = Ask { first: row_number(job, chunk.number)?, limit: job.limit - rows };
-            let (looked, out) = self.walker.chunk(&chunk, ask).map_err(|error| chunk.error(&error))?;
-            self.request.looked.fetch_add(looked, Ordering::Relaxed);
-            rows += out;
-        }
-        Ok(rows)
-    }
-
-    fn count(&mut self, reader: &mut BlockReader<'_>, job: &Job) -> Result<u64> {
-        let mut rows = 0;
-        for _ in 0..job.chunks {
-            let Some(count) = reader.count_chunk()? else { break };
-            rows += count;
-        }
-        self.request.looked.fetch_add(rows, Ordering::Relaxed);
-        Ok(rows.min(job.limit))
-    }
-}
-
-/// The number of the first row of a chunk. Numbers grow from row to row, with gaps: above [`ROW_BITS`] that
-/// of the block, below the size of a chunk times its number, plus that of the row in the chunk.
-fn row_number(job: &Job, chunk: usize) -> Result<i64> {
-    let place = chunk as u64 * job.form.align as u64;
-    if place >> ROW_BITS != 0 || job.number >> (63 - ROW_BITS) != 0 {
-        return Err(Error::unsupported("more rows than can be numbered"));
-    }
-    Ok((job.number as i64) << ROW_BITS | place as i64)
 }

@@ -8,14 +8,15 @@ use arrow_schema::ArrowError;
 use super::column::{Column, Scene, Tools};
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
-use super::value::Value;
-use crate::block::Chunk;
+use super::value::{Value, bits};
 use crate::error::{Error, Result};
-use crate::ion::{Header, SymbolTable};
-use crate::rows::Rows;
+use crate::ion::SymbolTable;
 
 /// A batch with so many bytes of text is full.
 const FULL_BYTES: usize = 16 << 20;
+
+/// The node of a symbol that is not asked for.
+const NOWHERE: usize = usize::MAX;
 
 /// Turns rows into columns.
 pub(super) struct Walker {
@@ -23,6 +24,8 @@ pub(super) struct Walker {
     batch_rows: usize,
     /// For each node the symbols of its fields, ascending.
     targets: Vec<Vec<(u64, usize)>>,
+    /// For each symbol the node of a top-level field.
+    tops: Vec<usize>,
     /// For each node what the row at hand has there.
     slots: Vec<Option<Value>>,
     /// For each level the name of the field that it stands at.
@@ -34,18 +37,12 @@ pub(super) struct Walker {
     full: Vec<RecordBatch>,
 }
 
-/// Which rows of a chunk are wanted, and how they are numbered.
-#[derive(Clone, Copy)]
-pub(super) struct Ask {
-    pub(super) first: i64,
-    pub(super) limit: u64,
-}
-
 impl Walker {
     pub(super) fn new(plan: Arc<Plan>, batch_rows: usize) -> Self {
         Self {
             batch_rows: batch_rows.max(1),
             targets: plan.nodes.iter().map(|_| Vec::new()).collect(),
+            tops: Vec::new(),
             slots: vec![None; plan.nodes.len()],
             labels: vec![0; plan.levels.len()],
             columns: plan.columns.iter().map(|column| Column::new(column.letter)).collect(),
@@ -68,40 +65,56 @@ impl Walker {
             }
             targets.sort_unstable();
         }
-    }
-
-    /// Adds the rows of a chunk; gives how many were looked at and how many came out.
-    pub(super) fn chunk(&mut self, chunk: &Chunk<'_>, ask: Ask) -> Result<(u64, u64)> {
-        let (mut looked, mut out) = (0, 0);
-        for row in Rows::new(chunk.data, chunk.rows_at) {
-            let (at, header) = row?;
-            if out >= ask.limit {
-                break;
+        self.tops.clear();
+        self.tops.resize(table.max_id() as usize, NOWHERE);
+        for &(id, child) in self.targets.first().into_iter().flatten() {
+            if let Some(top) = self.tops.get_mut(id as usize) {
+                *top = child;
             }
-            let number = ask.first + looked as i64;
-            looked += 1;
-            out += self.row(chunk.data, chunk.table, (at, header), number, ask.limit - out)?;
         }
-        Ok((looked, out))
     }
 
-    fn row(
+    /// Starts a row whose fields come one by one, see [`Walker::field`].
+    #[inline]
+    pub(super) fn begin(&mut self, plan: &Plan) {
+        let rows = plan.levels.first().map_or(0, |level| level.nodes.end);
+        if let Some(slots) = self.slots.get_mut(..rows) {
+            slots.fill(None);
+        }
+    }
+
+    /// Takes a top-level field of the row at hand.
+    #[inline]
+    pub(super) fn field(&mut self, plan: &Plan, data: &[u8], id: u32, value: Value) -> Result<()> {
+        let Some(&child) = self.tops.get(id as usize) else { return Ok(()) };
+        if child == NOWHERE || self.slots[child].is_some() {
+            return Ok(());
+        }
+        Finder { plan, targets: &self.targets, slots: &mut self.slots, data }.find(child, value)
+    }
+
+    /// Takes a whole row.
+    pub(super) fn whole(&mut self, plan: &Plan, data: &[u8], row: Value) -> Result<()> {
+        self.bind(plan, data, 0, row)
+    }
+
+    /// Whether the predicate is true of the row at hand.
+    #[inline]
+    pub(super) fn admits(&self, plan: &Plan, data: &[u8], table: &SymbolTable) -> Result<bool> {
+        let row = predicate::Row { data, table, slots: &self.slots };
+        plan.predicate.as_ref().map_or(Ok(true), |predicate| Ok(predicate.test(&row)? == Some(true)))
+    }
+
+    /// Adds the rows that the one at hand gives, but no more than `limit`; gives their number.
+    pub(super) fn emit(
         &mut self,
+        plan: &Plan,
         data: &[u8],
         table: &SymbolTable,
-        (at, header): (usize, Header),
         number: i64,
         limit: u64,
     ) -> Result<u64> {
-        let plan = Arc::clone(&self.plan);
-        self.bind(&plan, data, 0, Value { at, header })?;
-        if let Some(predicate) = &plan.predicate {
-            let row = predicate::Row { data, table, slots: &self.slots };
-            if predicate.test(&row)? != Some(true) {
-                return Ok(0);
-            }
-        }
-        let mut emit = Emit { walker: self, plan: &plan, data, table, number, left: limit };
+        let mut emit = Emit { walker: self, plan, data, table, number, left: limit };
         emit.level(1)?;
         Ok(limit - emit.left)
     }
@@ -256,6 +269,7 @@ impl Emit<'_> {
             let value = slots[wanted.node];
             match wanted.letter {
                 Letter::Row => column.put_row(self.number),
+                Letter::Type if wanted.node == 0 => column.put_type(bits::STRUCT),
                 Letter::Name => {
                     column.put_name(&mut scene, labels[wanted.level], value.map_or(0, |value| value.at))?;
                 }

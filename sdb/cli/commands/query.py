@@ -1,0 +1,97 @@
+"""`sdb query`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sdb.cli import answers, output
+from sdb.cli.options import Force, Threads, Verbose, constants
+from sdb.errors import UsageError
+
+EXAMPLES = (
+    "sdb query \"SELECT type, COUNT(*) AS n FROM 'events.zion' GROUP BY type\"",
+    "sdb query --fmt csv \"SELECT id, type FROM read_file('events.zion') LIMIT 3\"",
+    "sdb query --explain \"SELECT * FROM 'events.zion' WHERE created_at < `2015-01-01T00:00:00Z`\"",
+)
+
+
+def command(
+    context: typer.Context,
+    sql: Annotated[
+        str | None, typer.Argument(metavar="SQL", help="The query.", show_default=False)
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", "-f", metavar="FILE", help="Read the query; - is standard input."),
+    ] = None,
+    fmt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="json|csv|tsv|markdown|table|ion|arrow|parquet",
+            help="Format; if not given, by the output's suffix, a table on a terminal, or json.",
+        ),
+    ] = None,
+    target: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
+    ] = "-",
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Value of $NAME in the query; NAME:str=... too."),
+    ] = None,
+    root: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Where paths start, as sdb --root.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show which blocks would be read, and why.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print --explain as JSON.")] = False,
+    prune: Annotated[
+        bool, typer.Option(" /--no-prune", help="Read all blocks: distrust time indexes.")
+    ] = True,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Most memory for groups, joins and sorts (2GiB)."),
+    ] = None,
+    threads: Threads = None,
+    force: Force = False,
+    verbose: Verbose = False,
+) -> None:
+    """Query packfiles with SQL.
+
+    Only blocks that can hold rows of interest are read, and of these only the fields that are
+    named. See docs/sql.md for the language.
+    """
+    from sdb import sizes
+    from sdb.query.api import sql as run
+    from sdb.query.explain import summary
+
+    started = time.perf_counter()
+    form = answers.form(fmt, target)
+    with run(
+        _text(sql, file),
+        params=constants(param or [], "parameter"),
+        root=root or context.obj or "",
+        threads=threads,
+        memory_bytes=None if memory is None else sizes.parse(memory),
+        prune=prune,
+        typed=form in {"ion", "arrow", "parquet"},
+    ) as result:
+        if explain or as_json:
+            answers.explain(result, as_json=as_json)
+            return
+        answers.write(result, form, target, force=force)
+        if verbose:
+            output.say(summary(result.reading, time.perf_counter() - started), to=sys.stderr)
+
+
+def _text(sql: str | None, file: str | None) -> str:
+    if (sql is None) == (file is None):
+        raise UsageError("give a query, or --file with a file that holds one")
+    if file is None:
+        return sql or ""
+    return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")

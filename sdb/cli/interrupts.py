@@ -1,0 +1,43 @@
+"""Ctrl-C while the program waits for code that does not look at signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_OURS = {signal.SIGINT, signal.SIGTERM}
+
+
+@contextmanager
+def interruptible(stop: Callable[[], None]) -> Iterator[None]:
+    """Call a function as soon as a signal comes that ends the program.
+
+    Parameters
+    ----------
+    stop : callable
+        Makes what runs return soon; called from another thread.
+    """
+    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    os.set_blocking(reading, True)
+
+    def watch() -> None:
+        while number := os.read(reading, 1):
+            if number[0] in _OURS:
+                stop()
+
+    watcher = threading.Thread(target=watch, name="signals", daemon=True)
+    watcher.start()
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writing)
+        watcher.join()
+        os.close(reading)
