@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdb.query import ast
 from sdb.query.plan import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.translate.expressions import condition, translate
 from sdb.query.translate.lanes import Constant, Keyed, Nothing, Typed, Value
@@ -14,6 +13,7 @@ from sdb.query.translate.scope import rejected
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sdb.query import ast
     from sdb.query.translate.context import Context
     from sdb.query.translate.scope import Scope
 

@@ -72,21 +72,27 @@ def nullif(call: Arguments) -> Value:
 
 
 def cast(value: Value, to: str) -> Value:
-    """CAST."""
-    fixed = {"MISSING": Nothing, "NULL": Null}.get(to)
-    if fixed is not None:
-        return fixed()
+    """Give the value of CAST."""
+    if to in {"MISSING", "NULL"}:
+        return Null() if to == "NULL" else Nothing()
     if to in {"INTEGER", "FLOAT", "BOOLEAN"}:
         return _cast_number(value, to)
     if to == "STRING":
-        if value.integer:
-            return operators.string(f"({value.lane('x')})::VARCHAR", value, wants=NUMBER)
-        if isinstance(value, Constant) and value.kind in {NUMBER, BOOL}:
-            return Typed(STRING, value.lane("j"), absent=0)
-        return Typed(STRING, value.lane("s"))
+        return _cast_string(value)
     if to == "TIMESTAMP":
         return Typed(TIME, value.lane("u"))
-    kind = LIST if to == "LIST" else STRUCT
+    return _cast_nested(value, LIST if to == "LIST" else STRUCT)
+
+
+def _cast_string(value: Value) -> Value:
+    if value.integer:
+        return operators.string(f"({value.lane('x')})::VARCHAR", value, wants=NUMBER)
+    if isinstance(value, Constant) and value.kind in {NUMBER, BOOL}:
+        return Typed(STRING, value.lane("j"), absent=0)
+    return Typed(STRING, value.lane("s"))
+
+
+def _cast_nested(value: Value, kind: int) -> Value:
     if not value.mask & kind:
         return Nothing()
     if value.mask == kind:

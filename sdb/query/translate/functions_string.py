@@ -63,14 +63,10 @@ def _trim(name: str) -> Function:
 
 
 def _split_part(call: Arguments) -> Value:
-    text, separator, index = (
-        call.values[0].lane("s"),
-        call.values[1].lane("s"),
-        position(call.values[2]),
-    )
-    return Typed(
-        STRING, f"CASE WHEN {index} >= 1 THEN string_split({text}, {separator})[{index}] END"
-    )
+    text, separator, number = call.values
+    index = position(number)
+    part = f"string_split({text.lane('s')}, {separator.lane('s')})[{index}]"
+    return Typed(STRING, f"CASE WHEN {index} >= 1 THEN {part} END")
 
 
 def _subnet(call: Arguments) -> Value:

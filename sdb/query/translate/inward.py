@@ -42,7 +42,7 @@ def narrowed(inner: ast.Select, where: ast.Expr | None, alias: str | None) -> as
 
 
 def _passed_on(inner: ast.Select) -> Mapping[str, ast.Expr] | str | None:
-    """Give paths behind output names; the alias of the rows for ``*``; ``None`` when rows change."""
+    """Give paths behind output names, or the alias of the rows; ``None`` when rows change."""
     exprs = [item.expr for item in inner.items] + [sort.expr for sort in inner.order_by]
     changed = (
         inner.limit is not None
@@ -72,7 +72,7 @@ def _passed_on(inner: ast.Select) -> Mapping[str, ast.Expr] | str | None:
 def _moved(
     part: ast.Expr, names: Mapping[str, ast.Expr] | str, alias: str | None
 ) -> ast.Expr | None:
-    """Give a condition in terms of the rows of the sub-query; ``None`` when it cannot be said so."""
+    """Say a condition in terms of the rows of the sub-query; ``None`` when that cannot be."""
     failed = False
 
     def inside(name: str) -> ast.Expr:

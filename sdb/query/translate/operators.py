@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sdb.query import ast
 from sdb.query.plan import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
 from sdb.query.translate.lanes import LETTERS, Constant, Nothing, Null, Typed, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sdb.query import ast
 
 _TWO_63, _TWO_64 = 2**63, 2**64
 

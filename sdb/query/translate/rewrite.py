@@ -45,14 +45,14 @@ def everything(node: object) -> Iterator[ast.Node]:
 
 
 def aggregates(node: ast.Node) -> Iterator[ast.Aggregate]:
-    """Aggregates, other than windows, in an expression."""
+    """Find the aggregates, other than windows, in an expression."""
     for found in walk(node):
         if isinstance(found, ast.Aggregate) and found.over is None:
             yield found
 
 
 def replaced(node: Any, change: Callable[[ast.Node], ast.Node | None]) -> Any:  # noqa: ANN401
-    """A tree in which `change` has replaced nodes; what it returns is not looked into."""
+    """Make a tree in which `change` has replaced nodes; what it returns is not looked into."""
     if isinstance(node, tuple):
         return tuple(replaced(element, change) for element in node)
     if not isinstance(node, ast.Node) or isinstance(node, (ast.Select, ast.Literal)):

@@ -53,12 +53,7 @@ class _Select:
         """Put what aliases stand for in their place; earlier items name parts of later ones."""
         node = self.node
         qualifiers = {source.alias for source in self.rows.sources if source.alias is not None}
-        groups: list[tuple[str, ast.Expr]] = []
-        names: dict[str, ast.Expr] = {}
-        for item in node.group_by or ():
-            if item.alias is not None:
-                groups.append((item.alias, item.expr))
-        names.update(groups)
+        names = {item.alias: item.expr for item in node.group_by or () if item.alias is not None}
         self.items: list[ast.Item] = []
         for item in node.items:
             expr = expanded(item.expr, names, qualifiers)

@@ -167,7 +167,7 @@ def _kind(value: Value, *, row: bool) -> str:
 
 
 def _counts(statement: ast.Statement, query: Query, context: Context) -> int | None:
-    """Give number of columns, when all of them are COUNT(*) over one scan and nothing else is said."""
+    """Give the number of columns when they are nothing but COUNT(*) over one scan."""
     node = statement.select
     count = ast.Aggregate("COUNT", (), star=True)
     plain = (
