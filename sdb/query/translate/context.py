@@ -89,6 +89,10 @@ class Context:
         self.scans.append(scan)
         return scan
 
+    def drop(self, scan: Scan) -> None:
+        """Do not read what was opened after all."""
+        self.scans.remove(scan)
+
     def refer(self, query: Query) -> tuple[str | Level, Reference]:
         """Put a query into FROM: what to write there, and the relation."""
         if query.correlated:

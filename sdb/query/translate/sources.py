@@ -11,7 +11,7 @@ from sdb.query.translate.expressions import condition, translate
 from sdb.query.translate.inward import narrowed
 from sdb.query.translate.lanes import Keyed, Typed, Value, passed
 from sdb.query.translate.levels import Level, Part, Reference
-from sdb.query.translate.rewrite import about
+from sdb.query.translate.rewrite import about, conjunction, conjuncts, walk
 from sdb.query.translate.scans import Field, Scan
 from sdb.query.translate.scope import Binding, Names, Outputs, Rows, Scope, rejected
 from sdb.query.translate.unions import united
@@ -166,8 +166,26 @@ class From:
             if name is None:
                 raise rejected("this is no table", table)
             tables = (name,)
-        alone = len(self.select.sources) == 1
-        return self.context.scan(tables, about(self.select.where, alias, alone=alone))
+        return self._scan(tables, alias)
+
+    def _scan(self, tables: tuple[TableName, ...], alias: str | None) -> Scan:
+        """Read tables, but for blocks where the condition is never TRUE."""
+        (source, *others) = self.select.sources
+        alone = not others and not isinstance(source.table, ast.UnpivotTable)
+        where = about(self.select.where, alias, alone=alone)
+        scan = self.context.scan(tables, where)
+        if where is None or alias is not None or self.scope.parent is None:
+            return scan
+        # Names of fields that the rows do not have are those of a query around this one.
+        own = [part for part in conjuncts(where) if self._is_own(part, scan)]
+        if len(own) == len(conjuncts(where)):
+            return scan
+        self.context.drop(scan)
+        return self.context.scan(tables, conjunction(own))
+
+    @staticmethod
+    def _is_own(part: ast.Expr, scan: Scan) -> bool:
+        return all(scan.holds((node.name,)) for node in walk(part) if isinstance(node, ast.Name))
 
     def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:
         """Move conditions into a sub-query, where names cannot mean anything else."""
