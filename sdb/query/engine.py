@@ -9,6 +9,7 @@ from sdb import _core
 from sdb.errors import SdbError, UsageError
 from sdb.query import natives
 from sdb.query.plan import Column, Result
+from sdb.query.steps import steps
 from sdb.query.translate.statement import translate
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def run(
         If the query cannot be planned or run.
     """
     now = time.time_ns() // 1000 if now_us is None else now_us
-    plan = translate(statement, datasets=datasets, holds=_holds, now_us=now, typed=typed)
+    try:
+        plan = translate(statement, datasets=datasets, holds=_holds, now_us=now, typed=typed)
+    except RecursionError as error:
+        raise UsageError("the query is nested too deeply") from error
     if statement.explain is not None:
         return _explained(statement, plan)
     if plan.counts is not None:
@@ -99,10 +103,10 @@ def _counted(plan: Translation) -> Result:
 
 
 def _explained(statement: ast.Statement, plan: Translation) -> Result:
-    steps = [f"{scan.name}: {len(scan.lanes)} lanes" for scan in plan.scans]
-    steps.append(plan.sql)
-    columns = (Column("query", {"s": 0}, "string"), Column("plan", {"s": 1}, "string"))
-    return Result(columns, None, ((statement.text, "\n".join(steps)),))
+    text = "\n".join(steps(plan))
+    name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
+    columns = (Column("query", {"s": 0}, "string"), Column(name, {"s": 1}, "string"))
+    return Result(columns, None, ((statement.text, text),))
 
 
 def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Result:

@@ -88,7 +88,7 @@ def upper(text: str) -> str:
 
 
 def lower(text: str) -> str:
-    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    return "".join("i" if c == "İ" else c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _distance(data: list[Any], lit: list[Any], k: int, contains: bool) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Narrowed(Value):
-    """Give a value known to be of some of its types."""
+    """A value known to be of some of its types."""
 
     def __init__(self, value: Value, mask: int) -> None:
         self.value = value
@@ -48,14 +48,37 @@ def _double(value: Value) -> bool:
 def coalesce(call: Arguments) -> Value:
     """COALESCE: the first that is neither NULL nor MISSING, else NULL."""
     limbs: list[tuple[str, Value]] = []
-    for value in call.values:
+    for number, value in enumerate(call.values, 1):
         present = value.mask & ~(NULL | MISSING)
         if not present:
             continue
         if present == value.mask:
             return choice(limbs, value)
+        if number == len(call.values):
+            return choice(limbs, Present(value))
         limbs.append((operators.is_test(value, "NULL", negated=True), _present(value)))
     return choice(limbs, Null())
+
+
+class Present(Value):
+    """A value with NULL in the place of MISSING."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.mask = value.mask & ~MISSING | NULL
+
+    def _lane(self, letter: str) -> str:
+        sql = self.value.lane(letter)
+        if letter == "t":
+            return f"greatest({sql}, 1)::UTINYINT"
+        return f"coalesce({sql}, '{_ABSENT[letter]}')" if letter in _ABSENT else sql
+
+    def step(self, step: str | int) -> Value:
+        """Give the value of a member or element."""
+        return self.value.step(step)
+
+
+_ABSENT = {"k": "z", "j": "null"}
 
 
 def _present(value: Value) -> Value:

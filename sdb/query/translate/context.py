@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Query:
-    """Give a translated SELECT.
+    """A translated SELECT.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Context:
 
     def scan(self, tables: tuple[TableName, ...], where: ast.Expr | None) -> Scan:
         """Read tables, leaving out blocks where a condition is never TRUE."""
-        scan = Scan(self.name("s"), self.datasets(tables, where), self.holds)
+        scan = Scan(self.name("s"), tables, self.datasets(tables, where), self.holds)
         self.scans.append(scan)
         return scan
 

@@ -12,6 +12,7 @@ from sdb.query.translate.conditional import cast, choice
 from sdb.query.translate.functions import FUNCTIONS
 from sdb.query.translate.lanes import MadeList, MadeStruct, Nothing, Typed, Value
 from sdb.query.translate.patterns import matches
+from sdb.query.translate.rewrite import operands
 from sdb.query.translate.scope import rejected
 from sdb.query.translate.subqueries import contains, exists, scalar
 
@@ -32,12 +33,24 @@ def condition(node: ast.Expr, scope: Scope, context: Context) -> str:
     return _Translator(scope, context).condition(node)
 
 
+def logical(op: str, values: list[Value]) -> Value:
+    """Give the value of a chain of ANDs or ORs."""
+    sql = f" {op} ".join(map(operators.truth, values))
+    return Typed(BOOL, f"({sql})", absent=MISSING if any(v.mask & MISSING for v in values) else 0)
+
+
+def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
+    """Give the arguments of COALESCE, with those of another one in its place."""
+    args: list[ast.Expr] = []
+    for arg in node.args:
+        nested = isinstance(arg, ast.Call) and arg.name == "COALESCE"
+        args += _flattened(arg) if nested else (arg,)
+    return tuple(args)
+
+
 def combine(op: str, left: Value, right: Value) -> Value:
     """Give the value of an infix operator."""
     absent = (left.mask | right.mask) & MISSING
-    if op in {"AND", "OR"}:
-        sql = f"({operators.truth(left)} {op} {operators.truth(right)})"
-        return Typed(BOOL, sql, absent=absent)
     if op in {"=", "<>"}:
         sql = operators.equal(left, right)
         return Typed(BOOL, sql if op == "=" else f"(NOT {sql})", absent=absent)
@@ -50,6 +63,9 @@ def combine(op: str, left: Value, right: Value) -> Value:
     return make(op, left, right)
 
 
+_LOGICAL = {"AND", "OR"}
+
+
 class _Translator:
     def __init__(self, scope: Scope, context: Context) -> None:
         self.scope = scope
@@ -57,8 +73,13 @@ class _Translator:
 
     def value(self, node: ast.Expr) -> Value:
         """Give the value of an expression."""
-        known = self.scope.known.get(node)
-        return self._BY_TYPE[type(node)](self, node) if known is None else known
+        if self._is_known(node):
+            return self.scope.known[node]
+        return self._BY_TYPE[type(node)](self, node)
+
+    def _is_known(self, node: ast.Expr) -> bool:
+        # To look up a node takes as long as it is large, and mostly nothing is known.
+        return bool(self.scope.known) and node in self.scope.known
 
     def values(self, nodes: tuple[ast.Expr, ...]) -> list[Value]:
         """Give the values of expressions."""
@@ -66,8 +87,9 @@ class _Translator:
 
     def condition(self, node: ast.Expr) -> str:
         """Give SQL of a condition."""
-        if isinstance(node, ast.Binary) and node.op in {"AND", "OR"}:
-            return f"({self.condition(node.left)} {node.op} {self.condition(node.right)})"
+        if isinstance(node, ast.Binary) and node.op in _LOGICAL:
+            parts = [self.condition(part) for part in operands(node, node.op)]
+            return f"({f' {node.op} '.join(parts)})"
         return self.value(node).lane("b")
 
     def _literal(self, node: ast.Literal) -> Value:
@@ -101,12 +123,24 @@ class _Translator:
         return operators.whole(f"(~{operators.int64(value)})", value)
 
     def _binary(self, node: ast.Binary) -> Value:
-        return combine(node.op, self.value(node.left), self.value(node.right))
+        # From left to right and without recursion, for chains may be long.
+        chain = [node]
+        while isinstance(node.left, ast.Binary) and not self._is_known(node.left):
+            node = node.left
+            chain.append(node)
+        value = self.value(node.left)
+        while chain:
+            op = chain[-1].op
+            rest = [self.value(chain.pop().right)]
+            while op in _LOGICAL and chain and chain[-1].op == op:
+                rest.append(self.value(chain.pop().right))
+            value = logical(op, [value, *rest]) if op in _LOGICAL else combine(op, value, *rest)
+        return value
 
     def _between(self, node: ast.Between) -> Value:
         value = self.value(node.operand)
         low = combine(">=", value, self.value(node.low))
-        return combine("AND", low, combine("<=", value, self.value(node.high)))
+        return logical("AND", [low, combine("<=", value, self.value(node.high))])
 
     def _in(self, node: ast.In) -> Value:
         value = self.value(node.operand)
@@ -129,7 +163,8 @@ class _Translator:
         function = FUNCTIONS.get(node.name)
         if function is None:
             raise rejected(f'unrecognized builtin "{node.name}"', node)
-        return function(Arguments(node, self.values(node.args), self.context.now_us))
+        args = _flattened(node) if node.name == "COALESCE" else node.args
+        return function(Arguments(node, self.values(args), self.context.now_us))
 
     def _cast(self, node: ast.Cast) -> Value:
         return cast(self.value(node.operand), node.type)

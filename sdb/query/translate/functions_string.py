@@ -82,8 +82,8 @@ def _subnet(call: Arguments) -> Value:
             low, high = (int(ipaddress.IPv4Address(text)) for text in texts)
     except ValueError as error:
         raise rejected(f"IS_SUBNET_OF: {error}", call.node) from error
-    sql = f"sdb_subnet({call.values[-1].lane('s')}, {literals.integer(low)}, {literals.integer(high)})"
-    return boolean(sql, call.values[-1], wants=STRING)
+    text, range_ = call.values[-1], f"{literals.integer(low)}, {literals.integer(high)}"
+    return boolean(f"sdb_subnet({text.lane('s')}, {range_})", text, wants=STRING)
 
 
 def _fuzzy(*, contains: bool, points: bool) -> Function:

@@ -27,6 +27,7 @@ UNITS_US = {
     "WEEK": 604_800_000_000,
 }
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_PARTS = {*UNITS_US, *MONTHS, "DOW", "DOY"}
 _STRIDE = re.compile(r"\s*(\d+)\s*([A-Za-z]+)")
 
 
@@ -36,13 +37,19 @@ def _counted(sql: str, *operands: Value) -> Typed:
     return Typed(NUMBER, sql, absent=0 if certain else MISSING, integer=True)
 
 
+def _part(call: Arguments) -> str:
+    if call.node.part not in _PARTS:
+        raise rejected(f"bad part {call.node.part!r}", call.node)
+    return call.node.part.lower()
+
+
 def _date_trunc(call: Arguments) -> Value:
     (arg,) = call.values
     time = arg.lane("u")
     if call.node.part == "WEEK":
         days = f"((date_part('dow', {time}) + {7 - (call.node.weekday or 0)}) % 7)::INTEGER"
         return instant(f"(date_trunc('day', {time}) - to_days({days}))::TIMESTAMP", arg)
-    return instant(f"date_trunc('{str(call.node.part).lower()}', {time})::TIMESTAMP", arg)
+    return instant(f"date_trunc('{_part(call)}', {time})::TIMESTAMP", arg)
 
 
 def _date_add(call: Arguments) -> Value:
@@ -83,7 +90,7 @@ def _months(start: str, end: str) -> str:
 
 def _extract(call: Arguments) -> Value:
     return _counted(
-        f"date_part('{str(call.node.part).lower()}', {call.values[0].lane('u')})::BIGINT",
+        f"date_part('{_part(call)}', {call.values[0].lane('u')})::BIGINT",
         *call.values,
     )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from sdb.errors import UsageError
 from sdb.query.plan import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
 
@@ -48,7 +49,14 @@ HOLDS = {
     "e": LIST,
 }
 LETTERS = {BOOL: "b", NUMBER: "n", TIME: "u", STRING: "s"}
-SCALARS = BOOL | NUMBER | TIME | STRING
+_MOST_SQL = 1 << 20
+
+
+def bounded(sql: str) -> str:
+    """Refuse SQL that grows without bound: some expressions name their operands many times."""
+    if len(sql) > _MOST_SQL:
+        raise UsageError("the query is too complex", hint="compute parts of it in sub-queries")
+    return sql
 
 
 class Relation(Protocol):
@@ -59,7 +67,7 @@ class Relation(Protocol):
 
 
 class Value:
-    """Give a value of the dialect.
+    """A value of the dialect.
 
     Attributes
     ----------
@@ -126,7 +134,7 @@ class Null(Value):
 
 
 class Typed(Value):
-    """Give a value of one type, or else MISSING (or NULL), which SQL's NULL stands for.
+    """A value of one type, or else MISSING (or NULL), which SQL's NULL stands for.
 
     Attributes
     ----------
@@ -149,7 +157,7 @@ class Typed(Value):
         whole: bool = False,
     ) -> None:
         self.kind = kind
-        self.sql = sql
+        self.sql = bounded(sql)
         self.absent = absent
         self.integer = integer
         self.whole = whole or integer
@@ -205,7 +213,7 @@ def _json_text(value: Typed) -> str:
 
 
 class Constant(Typed):
-    """Give a constant other than NULL."""
+    """A constant other than NULL."""
 
     def __init__(self, value: ConstantValue) -> None:
         kinds = {bool: BOOL, int: NUMBER, float: NUMBER, str: STRING}
@@ -228,7 +236,7 @@ class Constant(Typed):
 
 
 class Keyed(Value):
-    """Give a value known by its key, which tells everything but the order of members."""
+    """A value known by its key, which tells everything but the order of members."""
 
     def __init__(self, key: str, mask: int = ANY, json: str | None = None) -> None:
         self.sql = key
@@ -268,7 +276,7 @@ class Keyed(Value):
 
 
 class Column(Value):
-    """Give a value that a relation passes on.
+    """A value that a relation passes on.
 
     Attributes
     ----------
@@ -329,7 +337,7 @@ class Choice(Value):
             f" WHEN {condition} THEN {value}"
             for (condition, _), value in zip(self.limbs, values, strict=True)
         )
-        return f"CASE{limbs} ELSE {otherwise} END" if limbs else otherwise
+        return bounded(f"CASE{limbs} ELSE {otherwise} END") if limbs else otherwise
 
     def missing(self) -> str:
         """Give SQL that is true when it is MISSING."""
@@ -350,7 +358,7 @@ class Choice(Value):
 
 
 class MadeList(Value):
-    """Give a list put together from values; those that are MISSING are left out."""
+    """A list put together from values; those that are MISSING are left out."""
 
     mask = LIST
 
@@ -387,7 +395,7 @@ class MadeList(Value):
 
 
 class MadeStruct(Value):
-    """Give a structure put together from values; those that are MISSING are left out."""
+    """A structure put together from values; those that are MISSING are left out."""
 
     mask = STRUCT
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Part(Protocol):
-    """Give SQL that is written out in FROM, under an alias."""
+    """SQL that is written out in FROM, under an alias."""
 
     @property
     def name(self) -> str:
@@ -78,7 +78,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Give a level in FROM, or the level below another one, under an alias."""
+    """A level in FROM, or the level below another one, under an alias."""
 
     level: Level
     alias: str
@@ -90,7 +90,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Give a level of at most one row, read by scalar sub-queries."""
+    """A level of at most one row, read by scalar sub-queries."""
 
     level: Level
     correlated: bool

@@ -8,7 +8,7 @@ from sdb.query import ast
 from sdb.query.plan import ANY, BOOL, MISSING, NULL
 from sdb.query.translate.expressions import translate
 from sdb.query.translate.lanes import Constant, Null
-from sdb.query.translate.rewrite import conjuncts
+from sdb.query.translate.rewrite import conjuncts, operands
 from sdb.query.translate.scans import Field, Predicate, Scan
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Pusher:
 
     def _binary(self, node: ast.Binary) -> Predicate:
         if node.op in {"AND", "OR"}:
-            return (node.op.lower(), [self._condition(node.left), self._condition(node.right)])
+            return (node.op.lower(), [self._condition(part) for part in operands(node, node.op)])
         if node.op not in _FLIPPED:
             raise Unsuited
         if isinstance(node.left, (ast.Name, ast.Dot, ast.Index)):

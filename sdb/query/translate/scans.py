@@ -10,18 +10,20 @@ from sdb.query.translate.lanes import LETTERS, Typed, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.plan import Dataset, Path
+    from sdb.query.plan import Dataset, Path, TableName
 
 Predicate = tuple[Any, ...]
 
 
 class Scan:
-    """Give a scan in the making.
+    """A scan in the making.
 
     Attributes
     ----------
     name : str
         The name under which the engine registers it, which is its alias in the SQL as well.
+    tables : tuple of TableName
+        What it reads, as the query names it.
     explode : list of (level, path, kind)
         Lists and structures to unfold into rows.
     lanes : dict
@@ -32,8 +34,15 @@ class Scan:
         Number of rows that are enough.
     """
 
-    def __init__(self, name: str, dataset: Dataset, holds: Callable[[Dataset, Path], bool]) -> None:
+    def __init__(
+        self,
+        name: str,
+        tables: tuple[TableName, ...],
+        dataset: Dataset,
+        holds: Callable[[Dataset, Path], bool],
+    ) -> None:
         self.name = name
+        self.tables = tables
         self.dataset = dataset
         self._holds = holds
         self.explode: list[tuple[int, Path, str]] = []
@@ -66,7 +75,7 @@ class Scan:
 
 
 class Field(Value):
-    """Give a value at a path of the rows of a scan."""
+    """A value at a path of the rows of a scan."""
 
     def __init__(self, scan: Scan, level: int, path: Path) -> None:
         self.scan = scan

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def rejected(message: str, node: ast.Node | None = None) -> UsageError:
-    """Error of a query that cannot be planned."""
-    return UsageError(message)
+    """Make the error of a query that cannot be planned, with the place in its text."""
+    return UsageError(message, offset=None if node is None else node.span[0])
 
 
 class Binding(Protocol):
-    """Give a source of FROM, as names see it.
+    """A source of FROM, as names see it.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Binding(Protocol):
 
 @dataclass(slots=True)
 class Rows:
-    """Give the rows of a scan."""
+    """The rows of a scan."""
 
     alias: str | None
     scan: Scan
@@ -88,7 +88,7 @@ class Names:
 
 @dataclass(slots=True)
 class Outputs:
-    """Give the output of a sub-query, which can be read with or without its alias."""
+    """The output of a sub-query, which can be read with or without its alias."""
 
     alias: str | None
     columns: list[tuple[str, Value]]
@@ -116,7 +116,7 @@ class Outputs:
 
 @dataclass(slots=True)
 class Scope:
-    """Give the names that an expression may use.
+    """The names that an expression may use.
 
     Attributes
     ----------

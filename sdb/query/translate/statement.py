@@ -38,7 +38,7 @@ _NATIVE = re.compile(r"\bsdb_\w+")
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """Give a statement ready to run.
+    """A statement ready to run.
 
     Attributes
     ----------

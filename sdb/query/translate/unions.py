@@ -43,7 +43,7 @@ class Union:
 
 
 class Merged(Value):
-    """Give a value that each branch has in its own way."""
+    """A value that each branch has in its own way."""
 
     def __init__(self, union: Union, values: Sequence[Value]) -> None:
         self.union = union
