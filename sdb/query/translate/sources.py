@@ -158,7 +158,7 @@ class From:
         if isinstance(table, ast.ConcatTable):
             names = [_table_name(part) for part in table.tables]
             if not all(names) or self._names_query(table):
-                parts = [self._opened(part, None) for part in table.tables]
+                parts = [self._opened(part, alias) for part in table.tables]
                 return united(parts, self.context)
             tables = tuple(name for name in names if name is not None)
         else:
@@ -189,7 +189,9 @@ class From:
 
     def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:
         """Move conditions into a sub-query, where names cannot mean anything else."""
-        if len(self.select.sources) > 1 or self.scope.parent is not None:
+        (source, *others) = self.select.sources
+        unfolded = isinstance(source.table, ast.UnpivotTable)
+        if others or unfolded or self.scope.parent is not None:
             return inner
         return narrowed(inner, self.select.where, alias)
 
