@@ -189,7 +189,7 @@ class _Translator:
 
     def _aggregate(self, node: ast.Aggregate) -> Value:
         if self.scope.aggregate is None:
-            raise rejected("aggregate functions are not allowed here", node)
+            raise rejected(f"cannot handle nested aggregate {node.name}", node)
         return self.scope.aggregate(node)
 
     def _subquery(self, node: ast.Subquery) -> Value:

@@ -77,12 +77,16 @@ def _rebuilt(node: ast.Node, change: Callable[[ast.Node], ast.Node | None]) -> a
 def expanded(node: ast.Expr, aliases: Mapping[str, ast.Expr], qualifiers: set[str]) -> ast.Expr:
     """Give an expression with what aliases stand for in their place.
 
-    A name that qualifies a field (``t`` in ``t.x``) is no alias of the select list.
+    A name that qualifies a field (``t`` in ``t.x``) is no alias of the select list, and inside an
+    aggregate the alias of another one is none either.
     """
+    fields = {name: expr for name, expr in aliases.items() if not any(aggregates(expr))}
 
     def change(part: ast.Node) -> ast.Node | None:
         if isinstance(part, ast.Dot) and isinstance(part.base, ast.Name):
             return part if part.base.name in qualifiers else None
+        if isinstance(part, ast.Aggregate) and part.over is None and len(fields) < len(aliases):
+            return expanded(part, fields, qualifiers)
         if isinstance(part, ast.Name):
             return aliases.get(part.name)
         return part if isinstance(part, ast.Select) else None

@@ -145,6 +145,8 @@ class Scope:
         """Give value of a bare name."""
         value = self.found(node)
         if value is None:
+            if not self.sources:
+                raise _unbound(node)
             raise rejected(f'reference to undefined variable "{node.name}"', node)
         return value
 
@@ -185,7 +187,7 @@ class Scope:
         outside = self.parent is not None and self.parent.binds(node)
         if value is not None and not (outside and _absent(value)):
             if self.closed:
-                raise rejected(f"path {_spelled(node)} references an unbound variable", node)
+                raise _unbound(node)
             return value
         if outside and self.parent is not None:
             found = self.parent.found(node)
@@ -207,7 +209,10 @@ class Scope:
         if isinstance(node, ast.Dot):
             for source in self.sources:
                 if isinstance(node.base, ast.Name) and source.alias == node.base.name:
-                    return source.field(node.name)
+                    value = source.field(node.name)
+                    if value is None and isinstance(source, Outputs):
+                        raise _unbound(node)
+                    return value
             return None
         found = None
         for source in self.sources:
@@ -215,6 +220,10 @@ class Scope:
             if value is not None and (found is None or found.mask == MISSING):
                 found = value
         return found
+
+
+def _unbound(node: ast.Expr) -> UsageError:
+    return rejected(f"path {_spelled(node)} references an unbound variable", node)
 
 
 def _absent(value: Value) -> bool:

@@ -44,8 +44,11 @@ class _Select:
         exprs = [item.expr for item in self.items]
         exprs += [sort.expr for sort in self.order] + self.keys
         exprs += [self.having] if self.having is not None else []
-        self.grouped = node.group_by is not None or any(
-            True for expr in exprs for _ in aggregates_in(expr)
+        counted = self.having is not None and not _has_windows(self.having)
+        self.grouped = (
+            counted
+            or node.group_by is not None
+            or any(True for expr in exprs for _ in aggregates_in(expr))
         )
         self.windows = any(map(_has_windows, exprs))
 

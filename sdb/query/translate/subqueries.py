@@ -76,7 +76,7 @@ def contains(select: ast.Select, value: Value, scope: Scope, context: Context) -
     """Give SQL of ``value IN (SELECT ...)``: MISSING when the value is, else TRUE or FALSE."""
     query = context.plan(select, scope)
     if len(query.columns) != 1:
-        raise rejected("a sub-query on the right of IN must have one column", select)
+        raise rejected(f"IN sub-query should have 1 column; have {len(query.columns)}", select)
     item = query.columns[0][1]
     letter = LETTERS.get(item.only, "k")
     if letter == "n" or value.only != item.only or (item.mask | value.mask) & NULL:
