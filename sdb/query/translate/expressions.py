@@ -43,8 +43,10 @@ def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
     """Give the arguments of COALESCE, with those of another one in its place."""
     args: list[ast.Expr] = []
     for arg in node.args:
-        nested = isinstance(arg, ast.Call) and arg.name == "COALESCE"
-        args += _flattened(arg) if nested else (arg,)
+        if isinstance(arg, ast.Call) and arg.name == "COALESCE":
+            args += _flattened(arg)
+        else:
+            args.append(arg)
     return tuple(args)
 
 
