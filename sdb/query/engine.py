@@ -118,6 +118,8 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Resu
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
         "error_on_division_by_zero": "false",
+        # Otherwise it leaves a folder of its own in the current one when memory is short.
+        "temp_directory": "",
     }
     if threads:
         settings["threads"] = str(threads)
@@ -144,5 +146,8 @@ def failure(error: Exception) -> SdbError:
     """Give what an error of the engine means to the user."""
     text = str(error).splitlines()[0]
     if type(error).__name__ == "OutOfMemoryException":
-        return SdbError(f"the query needs more memory than it may use: {text}")
+        return SdbError(
+            f"the query needs more memory than it may use: {text}",
+            hint="raise the bound, or group, sort and join fewer rows",
+        )
     return UsageError(f"cannot run the query: {text}")

@@ -50,11 +50,12 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
     """
     from duckdb import func
 
+    functions: dict[str, Callable[..., Any]] = standins.FUNCTIONS
     for name in sorted(names):
         arguments, result = SIGNATURES[name]
         connection.create_function(
             name,
-            _vectorised(standins.FUNCTIONS[name], result, len(arguments)),
+            _vectorised(functions[name], result, len(arguments)),
             arguments,  # type: ignore[arg-type]  # a list is invariant
             result,
             type=func.ARROW,

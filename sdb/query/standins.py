@@ -281,7 +281,7 @@ def expm1(x: float) -> float:
     return math.expm1(x) if x < 709 else math.inf
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Any] = {
     "sdb_datashape": datashape,
     "sdb_expm1": expm1,
     "sdb_fuzzy": fuzzy,
