@@ -22,7 +22,7 @@ from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
 from sdb.progress import silent
-from sdb.store.url import grow, locked, open_read
+from sdb.store.url import expand, grow, locked, open_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -109,6 +109,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     on_error: Callable[[Rejected], None] | None = None,
     overwrite: bool = False,
     attempts: int = ATTEMPTS,
+    unsafe_single_writer: bool = False,
     progress: Progress = silent,
 ) -> AppendResult:
     """Append inputs to a packfile, all of them or, after any error, nothing.
@@ -145,6 +146,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
         Whether an existing `output` may be replaced.
     attempts : int
         How often to start over when others change the packfile.
+    unsafe_single_writer : bool
+        Whether to append where the store cannot keep two writers from undoing each other's work.
     progress : Progress, optional
         Told how many bytes of the inputs were read.
 
@@ -180,7 +183,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     """
     began = time.monotonic()
     with ExitStack() as stack:
-        found = [recognise(source, format, hints=hints) for source in inputs]
+        found = [recognise(source, format, hints=hints) for source in expand(inputs)]
         if not found:
             raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
         sources = [
@@ -198,6 +201,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             time_fields=time_fields,
             told=Told(on_error) if on_error else None,
             overwrite=overwrite,
+            single_writer=unsafe_single_writer,
             progress=progress,
         )
         stack.enter_context(locked(packfile) if output is None else nullcontext())
@@ -211,6 +215,8 @@ def _persist(job: Job, attempts: int) -> AppendResult:
         try:
             return replace(_attempt(job), attempts=attempt)
         except ConflictError as error:
+            if error.path != text_of(job.target):
+                raise
             if attempt >= attempts:
                 message = f"{error.message}; gave up after {attempts} attempts"
                 raise ConflictError(message, path=error.path, hint=error.hint) from error
@@ -252,7 +258,13 @@ def _attempt(job: Job) -> AppendResult:
 
 
 def _grow(job: Job, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
-    return grow(reader, kept_bytes, job.target, overwrite=job.overwrite)
+    return grow(
+        reader,
+        kept_bytes,
+        job.target,
+        overwrite=job.overwrite,
+        single_writer=job.single_writer,
+    )
 
 
 class _Output(ExitStack):

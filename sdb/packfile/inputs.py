@@ -23,7 +23,7 @@ from sdb.packfile.pieces import (
     unpacked,
     whole,
 )
-from sdb.store.url import local_path, open_read
+from sdb.store.url import is_local, local_path, open_read, reopen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -155,8 +155,7 @@ def recognise(
     name = os.fspath(source)
     if name == "-":
         return _Found("standard input", forced, hints).stream(standard_input())
-    path = local_path(source)
-    if is_stream(path):
+    if is_local(source) and is_stream(path := local_path(source)):
         return _Found(name, forced, hints).stream(open_stream(path))
     return _Found(name, forced, hints).file(source)
 
@@ -200,7 +199,7 @@ class _Found:
 
     def file(self, location: Location) -> Input:
         """Recognise an object that can be read at any position."""
-        reader = open_read(location)
+        reader = open_read(location, head_bytes=_HEAD_BYTES)
         try:
             size = reader.size_bytes
             head = reader.read(0, min(size, _HEAD_BYTES))
@@ -212,14 +211,14 @@ class _Found:
             from sdb.packfile.parquet import rows
 
             return self._input(
-                kind, compression, lambda: rows(open_read(location), self.name), None
+                kind, compression, lambda: rows(reopen(reader), self.name), None
             )
         if kind == "packfile":
-            found = trailer or self._read_trailer(location)
+            found = trailer or self._read_trailer(reader)
             return self._input(
-                kind, compression, lambda: unpacked(open_read(location), found, self.name), None
+                kind, compression, lambda: unpacked(reopen(reader), found, self.name), None
             )
-        return self._input(kind, compression, lambda: whole(open_read(location)), size)
+        return self._input(kind, compression, lambda: whole(reopen(reader)), size)
 
     def stream(self, file: BinaryIO) -> Input:
         """Recognise what can be read only once."""
@@ -266,10 +265,10 @@ class _Found:
                 return None
             raise
 
-    def _read_trailer(self, location: Location) -> Trailer:
+    def _read_trailer(self, closed: Reader) -> Trailer:
         from sdb.packfile.trailer import read_trailer
 
-        reader = open_read(location)
+        reader = reopen(closed)
         try:
             return read_trailer(reader, self.name)
         finally:
