@@ -12,17 +12,16 @@ import time
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, UsageError, text_of
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
-from sdb.packfile.inputs import Input, recognise
+from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
 from sdb.progress import silent
-from sdb.store.url import expand, grow, locked, open_read
+from sdb.store.url import grow, locked, open_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -182,10 +181,16 @@ def append(  # noqa: PLR0913 - the command's options, by name
     2
     """
     began = time.monotonic()
+    named = list(inputs)
+    if not named:
+        raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
+    if "-" in named:
+        # Nobody shall type rows for a packfile that is not there.
+        open_read(packfile).close()
+    if output is not None and text_of(output) == text_of(packfile):
+        output = None
     with ExitStack() as stack:
-        found = [recognise(source, format, hints=hints) for source in expand(inputs)]
-        if not found:
-            raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
+        found = recognise_all(named, format, hints=hints)
         sources = [
             stack.enter_context(closing(Spool(source))).input if source.once else source
             for source in found
@@ -211,18 +216,19 @@ def append(  # noqa: PLR0913 - the command's options, by name
 
 def _persist(job: Job, attempts: int) -> AppendResult:
     """Start over as long as others are faster."""
-    for attempt in count(1):
+    attempt = 0
+    while True:
+        attempt += 1
         try:
             return replace(_attempt(job), attempts=attempt)
         except ConflictError as error:
-            if error.path != text_of(job.target):
+            if error.path in {source.name for source in job.sources}:
                 raise
             if attempt >= attempts:
                 message = f"{error.message}; gave up after {attempts} attempts"
                 raise ConflictError(message, path=error.path, hint=error.hint) from error
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
         time.sleep(random.uniform(0, longest))  # noqa: S311 - nothing to guess
-    raise AssertionError
 
 
 class _NothingNewError(Exception):

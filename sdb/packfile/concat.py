@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb.errors import UsageError, text_of
+from sdb.packfile.continuation import VERSION, check_version
 from sdb.packfile.merge import typed
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.packfile.sparseindex import SparseIndex, Summary, join_types
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Block, Trailer
 from sdb.progress import silent
-from sdb.store.url import grow
+from sdb.store.url import expand, grow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -107,11 +108,12 @@ def concat(
     """
     start = time.monotonic()
     with ExitStack() as stack:
-        files = [stack.enter_context(closing(open_packfile(location))) for location in inputs]
+        files = [stack.enter_context(closing(open_packfile(location))) for location in expand(inputs)]
         if not files:
             raise UsageError("no packfiles", hint="sdb concat -o OUTPUT PACKFILE...")
         filled = [file for file in files if file.blocks] or files[:1]
-        for file in filled[1:]:
+        for file in filled:
+            check_version(file.trailer, file.path)
             _check_fit(filled[0], file)
         trailer = join([file.trailer for file in filled])
         first = filled[0].trailer.offset
@@ -149,8 +151,6 @@ def _check_fit(first: Packfile, other: Packfile) -> None:
 
 
 def _differences(first: Trailer, other: Trailer) -> Iterator[tuple[str, object, object]]:
-    if first.version != other.version:
-        yield "version", first.version, other.version
     if first.algorithm != other.algorithm:
         yield "compression", first.algorithm, other.algorithm
     if first.align_bytes != other.align_bytes:
@@ -183,7 +183,7 @@ def join(trailers: Sequence[Trailer]) -> Trailer:
     paths = sorted({path for part in parts for path in part.indices})
     indices = {path: _index(parts, path) for path in paths if _is_known(parts, path)}
     sparse = SparseIndex(len(blocks), first.sparse.constants, indices, _summary(parts))
-    return Trailer(first.version, offset, first.algorithm, first.block_shift, tuple(blocks), sparse)
+    return Trailer(VERSION, offset, first.algorithm, first.block_shift, tuple(blocks), sparse)
 
 
 def _is_known(parts: Sequence[SparseIndex], path: Path) -> bool:

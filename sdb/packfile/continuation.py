@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sdb import ion
 from sdb._core import Packer
-from sdb.errors import CorruptError, UsageError, text_of
+from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
 from sdb.packfile.kept import Kept
 from sdb.packfile.merge import Span, merge, typed
 from sdb.packfile.reader import Packfile
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from sdb.packfile.writer import Rejected
     from sdb.progress import Progress
     from sdb.store.url import Location, Reader
+
+
+VERSION = 1
 
 
 class Told:
@@ -119,12 +122,27 @@ def _constants(job: Job, old: Trailer) -> dict[str, object]:
     return own
 
 
+def check_version(trailer: Trailer, path: str) -> None:
+    """Insist on a trailer that can be written again without losing what is not known of it.
+
+    Raises
+    ------
+    UnsupportedError
+        It is of a later version of the format.
+    """
+    if trailer.version > VERSION:
+        raise UnsupportedError(
+            f"{path} is a packfile of version {trailer.version}, which can only be read", path=path
+        )
+
+
 def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
     """Decide what stays, and let the packer go on from there.
 
     A block at the end that is half full stays as it is: the next one begins with the new rows, and
     is the one that grows from then on.
     """
+    check_version(old, source.path)
     kept = Kept(old, len(old.blocks), size_bytes=old.offset)
     least = max(2, job.block_bytes // (2 * old.align_bytes))
     if old.blocks and old.blocks[-1].chunks < least:
@@ -162,5 +180,5 @@ def finish(job: Job, kept: Kept, packer: Packer) -> Trailer:
         kept=kept,
     )
     return Trailer(
-        1, kept.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse
+        VERSION, kept.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse
     )

@@ -23,10 +23,10 @@ from sdb.packfile.pieces import (
     unpacked,
     whole,
 )
-from sdb.store.url import is_local, local_path, open_read, reopen
+from sdb.store.url import expand, is_local, local_path, open_read, reopen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterable
     from typing import BinaryIO
 
     from sdb.packfile.trailer import Trailer
@@ -158,6 +158,37 @@ def recognise(
     if is_local(source) and is_stream(path := local_path(source)):
         return _Found(name, forced, hints).stream(open_stream(path))
     return _Found(name, forced, hints).file(source)
+
+
+def recognise_all(
+    sources: Iterable[Location | Input],
+    format: str | None = None,  # noqa: A002 - the word users know
+    *,
+    hints: bytes | None = None,
+) -> list[Input]:
+    """Find out what inputs are, and which ones patterns of S3 stand for.
+
+    Parameters
+    ----------
+    sources : iterable of path, URL or Input
+        The inputs; ``s3://bucket/2026/*.json.gz`` stands for all objects that it matches.
+    format, hints
+        See :func:`recognise`.
+
+    Returns
+    -------
+    list of Input
+        In the order of `sources`; what a pattern matches is sorted by name.
+
+    Raises
+    ------
+    NotFoundError
+        Nothing matches a pattern; others as :func:`recognise`.
+    """
+    found: list[Location | Input] = []
+    for source in sources:
+        found += [source] if isinstance(source, Input) else expand([source])
+    return [recognise(source, format, hints=hints) for source in found]
 
 
 def _named_format(text: str) -> tuple[str, str]:

@@ -60,6 +60,12 @@ class Draft(Protocol):
         """Write bytes at the end."""
 
 
+def under(root: str | None, location: Location) -> Location:
+    """Give a location that may be relative to a root; absolute paths and URLs are not."""
+    path = os.fspath(location)
+    return location if not root or "://" in path else os.path.join(root, path)  # noqa: PTH118
+
+
 def is_local(location: Location) -> bool:
     """Tell whether a location is one of the file system, and not ``s3://...``."""
     return not os.fspath(location).startswith("s3://")
@@ -89,13 +95,15 @@ def local_path(location: Location) -> str:
     return path
 
 
-def expand(locations: Iterable[Location]) -> list[Location]:
+def expand(locations: Iterable[Location], root: str | None = None) -> list[Location]:
     """Put what they match in the place of patterns like ``s3://bucket/2026/**/*.json.gz``.
 
     Parameters
     ----------
     locations : iterable of path or str
         Paths and URLs. Patterns of local files are the shell's business.
+    root : str, optional
+        What they are relative to; it is put in front of them if it is a URL of S3.
 
     Returns
     -------
@@ -110,7 +118,10 @@ def expand(locations: Iterable[Location]) -> list[Location]:
         The bucket may not be listed.
     """
     found: list[Location] = []
-    for location in locations:
+    for given in locations:
+        location = given
+        if root and not is_local(root):
+            location = under(root, given)
         if is_local(location):
             found.append(location)
             continue

@@ -20,10 +20,10 @@ from sdb.errors import (
     ExistsError,
     InputError,
     NotFoundError,
+    UnsupportedError,
     UsageError,
 )
 from sdb.packfile import append as module
-from sdb.packfile.trailer import Trailer
 from tests.property.test_append import assert_sound, stored
 
 if TYPE_CHECKING:
@@ -263,13 +263,11 @@ def test_output_elsewhere(folder: Folder) -> None:
     other = folder.path / "other.zion"
     assert folder.append(times(3, 4), output=other).path == str(other)
     assert (len(stored(other)), folder.pack.read_bytes()) == (3, before)
-    folder.append(times(3, 4), output=folder.pack)
+    folder.append(times(3, 4), output=str(folder.pack))
     assert len(stored(folder.pack)) == 3
 
 
-def disturbed(
-    monkeypatch: pytest.MonkeyPatch, disturbances: Iterator[Any]
-) -> None:
+def disturbed(monkeypatch: pytest.MonkeyPatch, disturbances: Iterator[Any]) -> None:
     """Let something happen to the packfile each time after it was opened."""
     real = module.grow
 
@@ -327,11 +325,23 @@ def test_the_file_does_not_depend_on_threads(folder: Folder) -> None:
     assert grown[0] == grown[1] == grown[2]
 
 
+def test_later_versions_can_only_be_read(folder: Folder) -> None:
+    folder.new(times(1, 3))
+    data = folder.pack.read_bytes()
+    with sdb.open(folder.pack) as pack:
+        old = pack.trailer
+    folder.pack.write_bytes(data[: old.offset] + replace(old, version=2).encode())
+    with pytest.raises(UnsupportedError, match="version 2"):
+        folder.append(times(1, 3))
+    with pytest.raises(UnsupportedError, match="version 2"):
+        sdb.concat([folder.pack], folder.path / "other.zion")
+
+
 def test_a_summary_that_is_wrong_is_found(folder: Folder) -> None:
     folder.new(times(1, 3) * 50, align_bytes=512, **SMALL)
     data = folder.pack.read_bytes()
     with sdb.open(folder.pack) as pack:
-        old: Trailer = pack.trailer
+        old = pack.trailer
     assert old.sparse.summary
     summary = replace(old.sparse.summary, rows=(0,) * len(old.blocks))
     sparse = replace(old.sparse, summary=summary)

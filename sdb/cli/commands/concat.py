@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sdb.packfile.concat import ConcatResult
 
 EXAMPLES = (
-    "sdb concat -o all.zion monday.zion tuesday.zion",
-    "sdb concat --json -o all.zion monday.zion tuesday.zion",
+    "sdb concat -o both.zion events.zion events.zion",
+    "sdb concat --force --json -o both.zion events.zion events.zion",
 )
 
 
@@ -31,7 +31,10 @@ def command(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Join packfiles of the same compression and constants; nothing is compressed again."""
+    """Join packfiles without packing anything again.
+
+    They need to have the same compression and constants.
+    """
     from sdb.packfile.concat import concat
 
     with Meter("joining", progress, quiet=quiet) as meter:

@@ -25,13 +25,14 @@ def command(
     Every row is checked, and the time index against the rows. Exit code 1 when anything was found.
     """
     from sdb.packfile.validate import validate
+    from sdb.store.url import expand
 
     reports = []
-    for path in packfiles:
+    for path in expand(packfiles, context.obj):
         if verbose:
             output.say(output.plain(f"checking {path}"), to=sys.stderr)
         with Meter("checking", progress) as meter:
-            report = validate(locate(context, path), progress=meter)
+            report = validate(locate(context, str(path)), progress=meter)
         reports.append(report)
         for finding in report.findings:
             output.say(output.plain(str(finding)), to=sys.stderr)
@@ -39,12 +40,12 @@ def command(
     if as_json:
         files = [
             {
-                "path": path,
+                "path": report.path,
                 "blocks": report.blocks,
                 "rows": report.rows,
                 "findings": [str(finding) for finding in report.findings],
             }
-            for path, report in zip(packfiles, reports, strict=True)
+            for report in reports
         ]
         output.say_json({"ok": ok, "files": files})
     if not ok:

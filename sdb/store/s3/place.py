@@ -147,7 +147,8 @@ def _expression(pattern: str) -> str:
         elif text == "?":
             parts.append("[^/]")
         elif token[2]:
-            parts.append(f"[{'^' if token[1] else ''}{re.escape(token[2]).replace(r'\-', '-')}]")
+            characters = re.escape(token[2]).replace(r"\-", "-")
+            parts.append(f"[{'^' if token[1] else ''}{characters}]")
         else:
             parts.append(re.escape(text))
     return "".join(parts)
