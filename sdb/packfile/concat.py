@@ -108,7 +108,8 @@ def concat(
     """
     start = time.monotonic()
     with ExitStack() as stack:
-        files = [stack.enter_context(closing(open_packfile(location))) for location in expand(inputs)]
+        places = expand(inputs)
+        files = [stack.enter_context(closing(open_packfile(place))) for place in places]
         if not files:
             raise UsageError("no packfiles", hint="sdb concat -o OUTPUT PACKFILE...")
         filled = [file for file in files if file.blocks] or files[:1]

@@ -241,9 +241,7 @@ class _Found:
         if kind == "parquet":
             from sdb.packfile.parquet import rows
 
-            return self._input(
-                kind, compression, lambda: rows(reopen(reader), self.name), None
-            )
+            return self._input(kind, compression, lambda: rows(reopen(reader), self.name), None)
         if kind == "packfile":
             found = trailer or self._read_trailer(reader)
             return self._input(

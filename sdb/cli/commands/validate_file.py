@@ -27,12 +27,13 @@ def command(
     from sdb.packfile.validate import validate
     from sdb.store.url import expand
 
+    paths = [str(path) for path in expand(packfiles, context.obj)]
     reports = []
-    for path in expand(packfiles, context.obj):
+    for path in paths:
         if verbose:
             output.say(output.plain(f"checking {path}"), to=sys.stderr)
         with Meter("checking", progress) as meter:
-            report = validate(locate(context, str(path)), progress=meter)
+            report = validate(locate(context, path), progress=meter)
         reports.append(report)
         for finding in report.findings:
             output.say(output.plain(str(finding)), to=sys.stderr)
@@ -40,12 +41,12 @@ def command(
     if as_json:
         files = [
             {
-                "path": report.path,
+                "path": path,
                 "blocks": report.blocks,
                 "rows": report.rows,
                 "findings": [str(finding) for finding in report.findings],
             }
-            for report in reports
+            for path, report in zip(paths, reports, strict=True)
         ]
         output.say_json({"ok": ok, "files": files})
     if not ok:

@@ -31,15 +31,35 @@ _NO_CREDENTIALS = (
     "InfiniteLoopConfigError",
 )
 _CONFLICTS = {"PreconditionFailed", "ConditionalRequestConflict", "OperationAborted"}
-_EXPIRED = {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"}
-_UNKNOWN = {"InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch", "UnrecognizedClient"}
 _REGIONS = {
     "PermanentRedirect",
     "TemporaryRedirect",
     "AuthorizationHeaderMalformed",
     "IllegalLocationConstraintException",
 }
-_BAD_NAMES = {"InvalidBucketName", "InvalidURI", "KeyTooLongError"}
+_MEANINGS: tuple[tuple[set[str], type[SdbError], str, str | None], ...] = (
+    ({"NoSuchBucket"}, NotFoundError, "there is no S3 bucket {bucket}", None),
+    ({"NoSuchKey", "NotFound"}, NotFoundError, "no such object", None),
+    (
+        {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"},
+        AccessError,
+        "the credentials have expired",
+        "log in again",
+    ),
+    (
+        {"InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch", "UnrecognizedClient"},
+        AccessError,
+        "the store does not accept the credentials ({code})",
+        _CREDENTIALS_HINT,
+    ),
+    (
+        {"RequestTimeTooSkewed"},
+        AccessError,
+        "the clock of this machine is wrong",
+        "set it by NTP",
+    ),
+    ({"InvalidBucketName", "InvalidURI", "KeyTooLongError"}, UsageError, "{said}", None),
+)
 _STATUS_CODES = {
     301: "PermanentRedirect",
     307: "TemporaryRedirect",
@@ -130,22 +150,15 @@ def _answer(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - ma
     """Translate an answer of the store."""
     code, status = code_of(error), status_of(error)
     said = _lowered(str(error.response.get("Error", {}).get("Message", "")).strip())
-    if code == "NoSuchBucket":
-        bucket = error.response["Error"].get("BucketName", "")
-        return NotFoundError(f"{where}: no such S3 bucket {bucket}".rstrip(), path=path)
-    if code in {"NoSuchKey", "NotFound"}:
-        return NotFoundError(f"{where}: no such object", path=path)
     if code in _CONFLICTS:
         return changed(where, path)
-    if code in _EXPIRED:
-        return AccessError(f"{where}: the credentials have expired", path=path, hint="log in again")
-    if code in _UNKNOWN:
-        message = f"{where}: the store does not accept the credentials ({code})"
-        return AccessError(message, path=path, hint=_CREDENTIALS_HINT)
     if code in _REGIONS:
         return _wrong_region(error, where, path)
-    if code in _BAD_NAMES:
-        return UsageError(f"{where}: {said or code}", path=path)
+    for codes, kind, text, hint in _MEANINGS:
+        if code in codes:
+            bucket = error.response["Error"].get("BucketName", "S3 bucket")
+            detail = text.format(code=code, said=said or code, bucket=bucket)
+            return kind(f"{where}: {detail}", path=path, hint=hint)
     if status in {401, 403}:
         return AccessError(f"{where}: access denied ({code})", path=path)
     if status in {405, 501}:

@@ -46,11 +46,7 @@ class GrowingDraft(Draft):
     def begin(self) -> None:
         """Take the first bytes over."""
         source, count = self._source, self._kept_bytes
-        if (
-            isinstance(source, S3Reader)
-            and count >= MIN_PART_BYTES
-            and endpoint().copies_parts
-        ):
+        if isinstance(source, S3Reader) and count >= MIN_PART_BYTES and endpoint().copies_parts:
             for start, stop in copy_ranges(count):
                 self.upload.copy(source, start, stop)
             self.copied_bytes = count

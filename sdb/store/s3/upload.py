@@ -330,4 +330,3 @@ class Parts:
         if self._size_bytes:
             self._upload.put(self.rest())
         self._pieces, self._size_bytes = [], 0
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from sdb.errors import ExistsError
 from sdb.store.s3.client import connect
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _NOT_FOUND = 404
+_AnyDraft = TypeVar("_AnyDraft", bound="Draft")
 
 
 class Draft:
@@ -124,12 +125,12 @@ def atomic_write(url: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     if not overwrite:
         check_absent(place)
     with drafting(Draft(place)) as draft:
-        yield _File(draft)  # type: ignore[misc] - a RawIOBase is all that its users need
+        yield cast("BinaryIO", _File(draft))
         draft.publish(Condition(absent=not overwrite))
 
 
 @contextlib.contextmanager
-def drafting(draft: Draft) -> Iterator[Draft]:
+def drafting(draft: _AnyDraft) -> Iterator[_AnyDraft]:
     """Give the upload of a draft up when the block fails."""
     try:
         yield draft
