@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from sdb.errors import SdbError, UsageError
 from sdb.query.lines import effective, lines
-from sdb.query.outputs import FORMATS, write_cells, write_ion
+from sdb.query.outputs import FORMATS, stream, write_cells
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -180,7 +180,7 @@ class Result:
         if fmt == "json":
             output.writelines(self.lines())
         elif fmt == "ion":
-            write_ion(self, output)
+            output.writelines(stream(self))
         elif fmt in {"arrow", "parquet"}:
             with self._explained():
                 self._framed().write(output, fmt)

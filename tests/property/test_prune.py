@@ -270,7 +270,7 @@ def queries(folder: Path, seed: int, count: int) -> int:
     left_out = 0
     for _ in range(count):
         where = text(condition(rng, unit))
-        query = f"SELECT at FROM read_file('{path}') WHERE {where}"  # noqa: S608 - ours
+        query = f"SELECT at FROM read_file('{path}') WHERE {where}"
         with sdb.sql(query, threads=1) as pruned, sdb.sql(query, prune=False, threads=1) as full:
             assert sorted(pruned.lines()) == sorted(full.lines()), (seed, query)
             left_out += pruned.reading.all_blocks - pruned.reading.blocks
