@@ -96,6 +96,54 @@ class UsageError(SdbError, ValueError):
     exit_code: ClassVar[int] = 2
 
 
+class QueryError(UsageError):
+    """A query that is not in the language, or that makes no sense.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    query : str
+        The text of the query.
+    offset : int, optional
+        Where it is wrong, in bytes of UTF-8.
+    length : int
+        How many bytes are wrong; 2 when that is not known.
+    hint : str, optional
+        What to do about it.
+
+    Attributes
+    ----------
+    line, column : int or None
+        Where it is wrong, counted from 1; columns are bytes.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        query: str = "",
+        offset: int | None = None,
+        length: int = 2,
+        hint: str | None = None,
+    ) -> None:
+        before = query.encode()[:offset].split(b"\n") if offset is not None else None
+        line = len(before) if before else None
+        super().__init__(message, hint=hint, offset=offset, line=line)
+        self.query = query
+        self.length = length
+        self.column = len(before[-1]) + 1 if before else None
+
+    def picture(self) -> str:
+        """Give the query with the place underlined; empty when there is no place."""
+        if self.line is None or self.column is None:
+            return ""
+        lines = self.query.split("\n")
+        before = lines[self.line - 1].encode()[: self.column - 1].decode(errors="replace")
+        blank = "".join("\t" if unit == "\t" else " " for unit in before)
+        return "\n".join([*lines[: self.line], blank + "^" * self.length, *lines[self.line :]])
+
+
 class NotFoundError(SdbError, FileNotFoundError):
     """A file, folder, block or field that is not there."""
 

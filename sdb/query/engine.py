@@ -9,6 +9,7 @@ from sdb import _core
 from sdb.errors import SdbError, UsageError
 from sdb.query import natives
 from sdb.query.plan import Column, Result
+from sdb.query.steps import steps
 from sdb.query.translate.statement import translate
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def run(
         If the query cannot be planned or run.
     """
     now = time.time_ns() // 1000 if now_us is None else now_us
-    plan = translate(statement, datasets=datasets, holds=_holds, now_us=now, typed=typed)
+    try:
+        plan = translate(statement, datasets=datasets, holds=_holds, now_us=now, typed=typed)
+    except RecursionError as error:
+        raise UsageError("the query is nested too deeply") from error
     if statement.explain is not None:
         return _explained(statement, plan)
     if plan.counts is not None:
@@ -99,16 +103,16 @@ def _counted(plan: Translation) -> Result:
 
 
 def _explained(statement: ast.Statement, plan: Translation) -> Result:
-    steps = [f"{scan.name}: {len(scan.lanes)} lanes" for scan in plan.scans]
-    steps.append(plan.sql)
-    columns = (Column("query", {"s": 0}, "string"), Column("plan", {"s": 1}, "string"))
-    return Result(columns, None, ((statement.text, "\n".join(steps)),))
+    text = "\n".join(steps(plan))
+    name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
+    columns = (Column("query", {"s": 0}, "string"), Column(name, {"s": 1}, "string"))
+    return Result(columns, None, ((statement.text, text),))
 
 
 def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Result:
     import duckdb
 
-    settings = {
+    settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
@@ -137,7 +141,7 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Resu
 
 
 def failure(error: Exception) -> SdbError:
-    """What an error of the engine means to the user."""
+    """Give what an error of the engine means to the user."""
     text = str(error).splitlines()[0]
     if type(error).__name__ == "OutOfMemoryException":
         return SdbError(f"the query needs more memory than it may use: {text}")

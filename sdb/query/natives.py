@@ -21,7 +21,7 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         function, arguments, result = _SIGNATURES[name]
         connection.create_function(
             name,
-            _vectorised(function, result),
+            _vectorised(function, result, len(arguments)),
             arguments,
             result,
             type="arrow",
@@ -29,10 +29,10 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         )
 
 
-def _vectorised(function: Callable[..., Any], result: str) -> Callable[..., Any]:
+def _vectorised(function: Callable[..., Any], result: str, count: int) -> Callable[..., Any]:
     import pyarrow as pa
 
-    def call(*columns: Any) -> Any:
+    def work(*columns: Any) -> Any:
         lists = [column.to_pylist() for column in columns]
         out = [None if any(v is None for v in row) else function(*row) for row in zip(*lists)]
         return pa.array(out, type=kinds[result])
@@ -47,7 +47,12 @@ def _vectorised(function: Callable[..., Any], result: str) -> Callable[..., Any]
         "DOUBLE[]": pa.list_(pa.float64()),
         "STRUCT(n VARCHAR, k VARCHAR)[]": pa.list_(pa.struct([("n", text), ("k", text)])),
     }
-    return call
+    return {
+        1: lambda a: work(a),
+        2: lambda a, b: work(a, b),
+        3: lambda a, b, c: work(a, b, c),
+        5: lambda a, b, c, d, e: work(a, b, c, d, e),
+    }[count]
 
 
 def _fold(text: str) -> list[str]:
@@ -83,7 +88,7 @@ def upper(text: str) -> str:
 
 
 def lower(text: str) -> str:
-    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    return "".join("i" if c == "İ" else c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _distance(data: list[Any], lit: list[Any], k: int, contains: bool) -> bool:
@@ -137,8 +142,8 @@ def subnet(text: str, low: int, high: int) -> bool:
 def geo_hash(lat: float, lon: float, n: int) -> str:
     n = min(max(n, 1), 12)
     bits = 30
-    y = min(max(math.floor((lat + 90) / 180 * 2**bits), 0), 2**bits - 1)
-    x = min(max(math.floor((lon + 180) / 360 * 2**bits), 0), 2**bits - 1)
+    y = math.floor((lat + 90) / 180 * 2**bits) & (2**bits - 1)
+    x = math.floor((lon + 180) / 360 * 2**bits) & (2**bits - 1)
     code = 0
     for i in range(bits - 1, -1, -1):
         code = code << 2 | (x >> i & 1) << 1 | (y >> i & 1)
@@ -273,7 +278,16 @@ def datashape(rows: list[str]) -> str:
 
     def visit(path: str, k: str) -> None:
         f = fields.setdefault(path, {})
-        tag = {"z": "null", "b": "bool", "n": "int", "f": "float", "t": "timestamp", "s": "string", "[": "list", "{": "struct"}[k[0]]
+        tag = {
+            "z": "null",
+            "b": "bool",
+            "n": "int",
+            "f": "float",
+            "t": "timestamp",
+            "s": "string",
+            "[": "list",
+            "{": "struct",
+        }[k[0]]
         f[tag] = f.get(tag, 0) + 1
         if tag in ("int", "float"):
             v = int(k[1:]) if tag == "int" else key_number(k)
@@ -311,7 +325,11 @@ _SIGNATURES: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "sdb_fuzzy": (fuzzy, [_S, _S, _I, _B, _B], _B),
     "sdb_subnet": (subnet, [_S, _I, _I], _B),
     "sdb_geo_hash": (geo_hash, [_D, _D, _I], _S),
-    "sdb_ln1p": (lambda x: math.log1p(x) if x > -1 else -math.inf if x == -1 else math.nan, [_D], _D),
+    "sdb_ln1p": (
+        lambda x: math.log1p(x) if x > -1 else -math.inf if x == -1 else math.nan,
+        [_D],
+        _D,
+    ),
     "sdb_expm1": (lambda x: math.expm1(x) if x < 709 else math.inf, [_D], _D),
     "sdb_shift": (shift, [_I, _I, _S], _I),
     "sdb_sum": (neumaier, ["DOUBLE[]"], _D),

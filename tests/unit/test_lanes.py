@@ -33,7 +33,13 @@ MIXED: list[dict[str, Any]] = [
     {"id": 3, "any": {"k": [None, 2.5]}, "f": 1, "list": [1, 2.5, -3], "n": None},
     {"any": None, "f": 0.25, "list": [], "t": "2021-01-01T00:00:00.5Z"},
     {"any": True, "list": [1, "x", None], "name": "x", "n": {"a": {"b": [{"d": "e"}]}}},
-    {"any": False, "big": 2**64 - 1, "low": -(2**63), "list": [[], {}], "t": "2021-01-01T00:00:00Z"},
+    {
+        "any": False,
+        "big": 2**64 - 1,
+        "low": -(2**63),
+        "list": [[], {}],
+        "t": "2021-01-01T00:00:00Z",
+    },
     {},
 ]
 
@@ -382,7 +388,9 @@ def test_predicates_know_that_what_is_missing_is_neither(mixed: Packfile) -> Non
 def test_only_what_is_needed_is_read(pack: Packfile) -> None:
     scan = _core.LaneScan(sources(pack), [])
     assert scan.count() == 1000
-    size = sum(stop - start for start, stop in map(pack.trailer.block_range, range(len(pack.blocks))))
+    size = sum(
+        stop - start for start, stop in map(pack.trailer.block_range, range(len(pack.blocks)))
+    )
     assert scan.stats == (len(pack.blocks), size, 1000)
     some = _core.LaneScan(sources(pack), [(0, ["n"], "x")], limit=10)
     assert pa.table(some)["c0"].to_pylist() == [*range(10)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdb.query import ast
 from sdb.query.plan import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.translate.expressions import condition, translate
 from sdb.query.translate.lanes import Constant, Keyed, Nothing, Typed, Value
@@ -14,6 +13,7 @@ from sdb.query.translate.scope import rejected
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sdb.query import ast
     from sdb.query.translate.context import Context
     from sdb.query.translate.scope import Scope
 
@@ -37,13 +37,13 @@ class Call:
 
 
 def aggregate(node: ast.Aggregate, scope: Scope, context: Context) -> Value:
-    """Value of an aggregate; its SQL contains calls of SQL aggregates."""
+    """Give value of an aggregate; its SQL contains calls of SQL aggregates."""
     where = None if node.where is None else condition(node.where, scope, context)
     return _value(node, scope, context, Call(where, None))
 
 
 def window(node: ast.Aggregate, scope: Scope, context: Context) -> Value:
-    """Value of a window function."""
+    """Give value of a window function."""
     assert node.over is not None  # noqa: S101
     keys = [translate(key, scope, context) for key in node.over.partition]
     partition = [value.key() for value in keys]
@@ -57,7 +57,9 @@ def window(node: ast.Aggregate, scope: Scope, context: Context) -> Value:
         return Typed(NUMBER, f"{_RANKS[node.name]} OVER ({over})", absent=0, whole=True)
     where = None if node.where is None else condition(node.where, scope, context)
     value = _value(node, scope, context, Call(where, over))
-    absent = [f"{key} IS NULL" for key, of in zip(partition, keys, strict=True) if of.mask & MISSING]
+    absent = [
+        f"{key} IS NULL" for key, of in zip(partition, keys, strict=True) if of.mask & MISSING
+    ]
     if not absent or not isinstance(value, Typed):
         return value
     default = "0" if value.absent == 0 else "NULL"
@@ -102,12 +104,12 @@ def _count_distinct(call: Call, arg: Value) -> Value:
     return Typed(NUMBER, call(f"count(DISTINCT {arg.key()})"), absent=0, whole=True)
 
 
-def _approximate_count(call: Call, arg: Value, precision: Value | None = None) -> Value:
+def _approximate_count(call: Call, arg: Value, *_: Value) -> Value:
     return Typed(NUMBER, call(f"approx_count_distinct({arg.key()})"), absent=0, whole=True)
 
 
 def _total(call: Call, arg: Value) -> str:
-    """SQL of a sum of doubles, as exact as Neumaier's.
+    """Give SQL of a sum of doubles, as exact as Neumaier's.
 
     Kahan's sum is that exact unless large terms cancel; these are few, if any, and are put
     into a list.

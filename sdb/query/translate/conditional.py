@@ -9,7 +9,7 @@ from sdb.query.translate import operators
 from sdb.query.translate.lanes import Choice, Constant, Nothing, Null, Typed, Value
 
 if TYPE_CHECKING:
-    from sdb.query import ast
+    from sdb.query.translate.arguments import Arguments
 
 
 class Narrowed(Value):
@@ -23,7 +23,7 @@ class Narrowed(Value):
         return self.value.lane(letter)
 
     def step(self, step: str | int) -> Value:
-        """Value of a member or element."""
+        """Give value of a member or element."""
         return self.value.step(step)
 
 
@@ -45,17 +45,40 @@ def _double(value: Value) -> bool:
     return isinstance(value, Nothing) or (isinstance(value, Typed) and not value.whole)
 
 
-def coalesce(node: ast.Call, args: list[Value], context: object) -> Value:
+def coalesce(call: Arguments) -> Value:
     """COALESCE: the first that is neither NULL nor MISSING, else NULL."""
     limbs: list[tuple[str, Value]] = []
-    for value in args:
+    for number, value in enumerate(call.values, 1):
         present = value.mask & ~(NULL | MISSING)
         if not present:
             continue
         if present == value.mask:
             return choice(limbs, value)
+        if number == len(call.values):
+            return choice(limbs, Present(value))
         limbs.append((operators.is_test(value, "NULL", negated=True), _present(value)))
     return choice(limbs, Null())
+
+
+class Present(Value):
+    """A value with NULL in the place of MISSING."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.mask = value.mask & ~MISSING | NULL
+
+    def _lane(self, letter: str) -> str:
+        sql = self.value.lane(letter)
+        if letter == "t":
+            return f"greatest({sql}, 1)::UTINYINT"
+        return f"coalesce({sql}, '{_ABSENT[letter]}')" if letter in _ABSENT else sql
+
+    def step(self, step: str | int) -> Value:
+        """Give the value of a member or element."""
+        return self.value.step(step)
+
+
+_ABSENT = {"k": "z", "j": "null"}
 
 
 def _present(value: Value) -> Value:
@@ -65,28 +88,34 @@ def _present(value: Value) -> Value:
     return Narrowed(value, value.mask & ~(NULL | MISSING))
 
 
-def nullif(node: ast.Call, args: list[Value], context: object) -> Value:
+def nullif(call: Arguments) -> Value:
     """NULLIF: NULL when both are equal, else the first."""
-    left, right = args
+    left, right = call.values
     return choice([(operators.equal(left, right), Null())], left)
 
 
 def cast(value: Value, to: str) -> Value:
-    """CAST."""
-    fixed = {"MISSING": Nothing, "NULL": Null}.get(to)
-    if fixed is not None:
-        return fixed()
+    """Give the value of CAST."""
+    if to in {"MISSING", "NULL"}:
+        return Null() if to == "NULL" else Nothing()
     if to in {"INTEGER", "FLOAT", "BOOLEAN"}:
         return _cast_number(value, to)
     if to == "STRING":
-        if value.integer:
-            return operators.string(f"({value.lane('x')})::VARCHAR", value, wants=NUMBER)
-        if isinstance(value, Constant) and value.kind in {NUMBER, BOOL}:
-            return Typed(STRING, value.lane("j"), absent=0)
-        return Typed(STRING, value.lane("s"))
+        return _cast_string(value)
     if to == "TIMESTAMP":
         return Typed(TIME, value.lane("u"))
-    kind = LIST if to == "LIST" else STRUCT
+    return _cast_nested(value, LIST if to == "LIST" else STRUCT)
+
+
+def _cast_string(value: Value) -> Value:
+    if value.integer:
+        return operators.string(f"({value.lane('x')})::VARCHAR", value, wants=NUMBER)
+    if isinstance(value, Constant) and value.kind in {NUMBER, BOOL}:
+        return Typed(STRING, value.lane("j"), absent=0)
+    return Typed(STRING, value.lane("s"))
+
+
+def _cast_nested(value: Value, kind: int) -> Value:
     if not value.mask & kind:
         return Nothing()
     if value.mask == kind:

@@ -66,7 +66,7 @@ class Context:
     levels : list of Level
         The common table expressions, each after those that it uses.
     queries : dict
-        The entries of WITH.
+        The entries of WITH; those that are used once are translated where they are used.
     """
 
     datasets: OpenDataset
@@ -75,19 +75,23 @@ class Context:
     plan: Callable[[ast.Select, Scope | None], Query]
     scans: list[Scan] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
-    queries: dict[str, Query] = field(default_factory=dict)
+    queries: dict[str, Query | ast.Select] = field(default_factory=dict)
     _names: int = 0
 
     def name(self, prefix: str) -> str:
-        """A name that the statement does not use yet."""
+        """Give a name that the statement does not use yet."""
         self._names += 1
         return f"{prefix}{self._names}"
 
     def scan(self, tables: tuple[TableName, ...], where: ast.Expr | None) -> Scan:
         """Read tables, leaving out blocks where a condition is never TRUE."""
-        scan = Scan(self.name("s"), self.datasets(tables, where), self.holds)
+        scan = Scan(self.name("s"), tables, self.datasets(tables, where), self.holds)
         self.scans.append(scan)
         return scan
+
+    def drop(self, scan: Scan) -> None:
+        """Do not read what was opened after all."""
+        self.scans.remove(scan)
 
     def refer(self, query: Query) -> tuple[str | Level, Reference]:
         """Put a query into FROM: what to write there, and the relation."""

@@ -14,11 +14,9 @@ from sdb.query.translate import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from sdb.query.translate.arguments import Function
 
-    from sdb.query.translate.lanes import Value
-
-FUNCTIONS: dict[str, Callable[..., Value]] = {
+FUNCTIONS: dict[str, Function] = {
     **functions_number.FUNCTIONS,
     **functions_string.FUNCTIONS,
     **functions_time.FUNCTIONS,

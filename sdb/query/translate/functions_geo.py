@@ -12,16 +12,17 @@ from sdb.query.translate.operators import number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query import ast
+    from sdb.query.translate.arguments import Arguments, Function
 
 _RADIUS_M = 6371000
 
 
-def _distance(node: ast.Call, args: list[Value], context: object) -> Value:
-    lat1, lon1, lat2, lon2 = (f"radians({arg.lane('n')})" for arg in args)
+def _distance(call: Arguments) -> Value:
+    lat1, lon1, lat2, lon2 = (f"radians({arg.lane('n')})" for arg in call.values)
     half_lat, half_lon = f"sin(({lat2} - {lat1}) / 2)", f"sin(({lon2} - {lon1}) / 2)"
     square = f"{half_lat} * {half_lat} + cos({lat1}) * cos({lat2}) * {half_lon} * {half_lon}"
-    return number(f"({2 * _RADIUS_M} * asin(least(1.0::DOUBLE, sqrt({square}))))", *args)
+    half = f"CASE WHEN {square} > 1 THEN 1.0::DOUBLE ELSE {square} END"
+    return number(f"({2 * _RADIUS_M} * asin(sqrt({half})))", *call.values)
 
 
 def _zoom(value: Value) -> str:
@@ -29,7 +30,7 @@ def _zoom(value: Value) -> str:
 
 
 def _clamped(part: str, zoom: str) -> str:
-    """SQL of a tile number, from where the place lies between 0 and 1."""
+    """Give SQL of a tile number, from where the place lies between 0 and 1."""
     tiles = f"pow(2.0::DOUBLE, {zoom})"
     return f"least(greatest(floor({part} * {tiles}), 0), {tiles} - 1)::BIGINT"
 
@@ -48,27 +49,27 @@ def _present(sql: str, args: list[Value]) -> str:
     return f"CASE WHEN {' AND '.join(absent)} THEN {sql} END" if absent else sql
 
 
-def _tile(make: Callable[[str, str], str]) -> Callable[..., Value]:
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        sql = _present(make(args[0].lane("n"), _zoom(args[1])), args)
-        absent = MISSING if any(arg.mask & ~NUMBER for arg in args) else 0
+def _tile(make: Callable[[str, str], str]) -> Function:
+    def function(call: Arguments) -> Value:
+        sql = _present(make(call.values[0].lane("n"), _zoom(call.values[1])), call.values)
+        absent = MISSING if any(arg.mask & ~NUMBER for arg in call.values) else 0
         return Typed(NUMBER, sql, absent=absent, integer=True)
 
     return function
 
 
-def _tile_es(node: ast.Call, args: list[Value], context: object) -> Value:
-    lat, lon, zoom = args[0].lane("n"), args[1].lane("n"), _zoom(args[2])
+def _tile_es(call: Arguments) -> Value:
+    lat, lon, zoom = call.values[0].lane("n"), call.values[1].lane("n"), _zoom(call.values[2])
     sql = f"concat_ws('/', {zoom}, {_x(lon, zoom)}, {_y(lat, zoom)})"
-    return Typed(STRING, _present(sql, args))
+    return Typed(STRING, _present(sql, call.values))
 
 
-def _hash(node: ast.Call, args: list[Value], context: object) -> Value:
-    lat, lon = args[0].lane("n"), args[1].lane("n")
-    return Typed(STRING, f"sdb_geo_hash({lat}, {lon}, {position(args[2])})")
+def _hash(call: Arguments) -> Value:
+    lat, lon = call.values[0].lane("n"), call.values[1].lane("n")
+    return Typed(STRING, f"sdb_geo_hash({lat}, {lon}, {position(call.values[2])})")
 
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {
+FUNCTIONS: dict[str, Function] = {
     "GEO_DISTANCE": _distance,
     "GEO_HASH": _hash,
     "GEO_TILE_X": _tile(_x),

@@ -10,35 +10,37 @@ from sdb.query.translate.lanes import Nothing, Typed, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query import ast
+    from sdb.query.translate.arguments import Arguments, Function
 
 
-def _size(node: ast.Call, args: list[Value], context: object) -> Value:
-    value = args[0]
+def _size(call: Arguments) -> Value:
+    value = call.values[0]
     absent = MISSING if value.mask & ~(LIST | STRUCT) else 0
     return Typed(NUMBER, value.lane("z"), absent=absent, integer=True)
 
 
-def _array_size(node: ast.Call, args: list[Value], context: object) -> Value:
-    value = args[0]
+def _array_size(call: Arguments) -> Value:
+    value = call.values[0]
     if not value.mask & STRUCT:
-        return _size(node, args, context)
+        return _size(call)
     sql = f"CASE WHEN {value.lane('t')} = {LIST} THEN {value.lane('z')} END"
     return Typed(NUMBER, sql, integer=True)
 
 
-def _array_contains(node: ast.Call, args: list[Value], context: object) -> Value:
-    return Typed(BOOL, f"list_contains({args[0].lane('e')}, {args[1].lane('k')})")
+def _array_contains(call: Arguments) -> Value:
+    return Typed(BOOL, f"list_contains({call.values[0].lane('e')}, {call.values[1].lane('k')})")
 
 
-def _array_position(node: ast.Call, args: list[Value], context: object) -> Value:
-    found = f"list_position({args[0].lane('e')}, {args[1].lane('k')})"
+def _array_position(call: Arguments) -> Value:
+    found = f"list_position({call.values[0].lane('e')}, {call.values[1].lane('k')})"
     return Typed(NUMBER, f"nullif({found}, 0)::BIGINT", integer=True)
 
 
-def _array_sum(node: ast.Call, args: list[Value], context: object) -> Value:
-    numbers = args[0].lane("l")
-    return Typed(NUMBER, f"CASE WHEN {numbers} IS NOT NULL THEN coalesce(list_sum({numbers}), 0.0) END")
+def _array_sum(call: Arguments) -> Value:
+    numbers = call.values[0].lane("l")
+    return Typed(
+        NUMBER, f"CASE WHEN {numbers} IS NOT NULL THEN coalesce(list_sum({numbers}), 0.0) END"
+    )
 
 
 def _zipped(a: str, b: str, term: str) -> str:
@@ -46,11 +48,11 @@ def _zipped(a: str, b: str, term: str) -> str:
     return f"coalesce(list_sum(list_transform({pairs}, lambda p: {term})), 0.0)"
 
 
-def _vectors(make: Callable[[str, str], str]) -> Callable[..., Value]:
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        if not all(arg.mask & LIST for arg in args):
+def _vectors(make: Callable[[str, str], str]) -> Function:
+    def function(call: Arguments) -> Value:
+        if not all(arg.mask & LIST for arg in call.values):
             return Nothing()
-        a, b = (arg.lane("l") for arg in args)
+        a, b = (arg.lane("l") for arg in call.values)
         sql = f"CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {make(a, b)} END"
         return Typed(NUMBER, sql)
 
@@ -75,7 +77,7 @@ def _cosine(a: str, b: str) -> str:
     return f"coalesce(1 - {ratio}, 0.0)"
 
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {
+FUNCTIONS: dict[str, Function] = {
     "SIZE": _size,
     "ARRAY_SIZE": _array_size,
     "ARRAY_CONTAINS": _array_contains,

@@ -5,31 +5,28 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sdb.query import ast
 from sdb.query.plan import MISSING, NUMBER
 from sdb.query.translate.lanes import Constant, Typed, Value
 from sdb.query.translate.operators import int64, number, whole, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Function = "Callable[[ast.Call, list[Value], object], Value]"
+    from sdb.query.translate.arguments import Arguments, Function
 
 
-def _plain(template: str) -> Callable[..., Value]:
-    """A function of doubles; ``{0}``, ``{1}`` stand for the arguments."""
+def _plain(template: str) -> Function:
+    """Give a function of doubles; ``{0}``, ``{1}`` stand for the arguments."""
 
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        return number(template.format(*(arg.lane("n") for arg in args)), *args)
+    def function(call: Arguments) -> Value:
+        return number(template.format(*(arg.lane("n") for arg in call.values)), *call.values)
 
     return function
 
 
-def _keeping(template: str, whole_template: str) -> Callable[..., Value]:
-    """A function that keeps static integers."""
+def _keeping(template: str, whole_template: str) -> Function:
+    """Give a function that keeps static integers."""
 
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        (arg,) = args
+    def function(call: Arguments) -> Value:
+        (arg,) = call.values
         if arg.integer:
             return whole(whole_template.format(arg.lane("x")), arg)
         return number(template.format(arg.lane("n")), arg)
@@ -37,71 +34,71 @@ def _keeping(template: str, whole_template: str) -> Callable[..., Value]:
     return function
 
 
-def _log(node: ast.Call, args: list[Value], context: object) -> Value:
-    if len(args) == 1:
-        return number(f"log10({args[0].lane('n')})", *args)
-    base, x = args
-    return number(f"(log2({x.lane('n')}) / log2({base.lane('n')}))", *args)
+def _log(call: Arguments) -> Value:
+    if len(call.values) == 1:
+        return number(f"log10({call.values[0].lane('n')})", *call.values)
+    base, x = call.values
+    return number(f"(log2({x.lane('n')}) / log2({base.lane('n')}))", *call.values)
 
 
-def _pi(node: ast.Call, args: list[Value], context: object) -> Value:
+def _pi(_: Arguments) -> Value:
     return Constant(math.pi)
 
 
-def _extreme(name: str) -> Callable[..., Value]:
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        if len(args) == 1:
-            return args[0]
-        kept = all(arg.integer for arg in args)
-        lanes = [arg.lane("x" if kept else "n") for arg in args]
+def _extreme(name: str) -> Function:
+    def function(call: Arguments) -> Value:
+        if len(call.values) == 1:
+            return call.values[0]
+        kept = all(arg.integer for arg in call.values)
+        lanes = [arg.lane("x" if kept else "n") for arg in call.values]
         sql = f"{name}({', '.join(lanes)})"
         doubtful = [
             f"{lane} IS NOT NULL"
-            for lane, arg in zip(lanes, args, strict=True)
+            for lane, arg in zip(lanes, call.values, strict=True)
             if arg.mask & ~NUMBER
         ]
         if doubtful:
             sql = f"CASE WHEN {' AND '.join(doubtful)} THEN {sql} END"
-        return whole(sql, *args) if kept else number(sql, *args)
+        return whole(sql, *call.values) if kept else number(sql, *call.values)
 
     return function
 
 
-def _pmod(node: ast.Call, args: list[Value], context: object) -> Value:
-    kept = all(arg.integer for arg in args)
+def _pmod(call: Arguments) -> Value:
+    kept = all(arg.integer for arg in call.values)
     if kept:
-        a, b = (f"({arg.lane('x')})::HUGEINT" for arg in args)
+        a, b = (f"({arg.lane('x')})::HUGEINT" for arg in call.values)
         b = f"nullif({b}, 0)"
     else:
-        a, b = (arg.lane("n") for arg in args)
+        a, b = (arg.lane("n") for arg in call.values)
     sql = f"CASE WHEN ({a} % {b}) < 0 THEN ({a} % {b}) + abs({b}) ELSE ({a} % {b}) END"
     if kept:
         return Typed(NUMBER, f"({sql})::BIGINT", integer=True)
-    return number(sql, *args)
+    return number(sql, *call.values)
 
 
-def _width_bucket(node: ast.Call, args: list[Value], context: object) -> Value:
-    x, low, high, count = (arg.lane("n") for arg in args)
+def _width_bucket(call: Arguments) -> Value:
+    x, low, high, count = (arg.lane("n") for arg in call.values)
     sql = (
         f"CASE WHEN {x} < {low} AND {high} IS NOT NULL AND {count} IS NOT NULL THEN 0.0::DOUBLE "
         f"WHEN {x} >= {high} AND {low} IS NOT NULL THEN {count} + 1 "
         f"ELSE floor(({x} - {low}) * {count} / ({high} - {low})) + 1 END"
     )
-    return number(sql, *args)
+    return number(sql, *call.values)
 
 
-def _bit_count(node: ast.Call, args: list[Value], context: object) -> Value:
-    return whole(f"bit_count({int64(args[0])})::BIGINT", *args)
+def _bit_count(call: Arguments) -> Value:
+    return whole(f"bit_count({int64(call.values[0])})::BIGINT", *call.values)
 
 
-def _type_bit(node: ast.Call, args: list[Value], context: object) -> Value:
-    value = args[0]
+def _type_bit(call: Arguments) -> Value:
+    value = call.values[0]
     if value.mask == MISSING:
         return Typed(NUMBER, "0::BIGINT", absent=0, integer=True)
     return Typed(NUMBER, f"({value.lane('t')})::BIGINT", absent=0, integer=True)
 
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {
+FUNCTIONS: dict[str, Function] = {
     name: _plain(template)
     for name, template in {
         "ROUND": "round({0})",

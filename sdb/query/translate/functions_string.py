@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
-from sdb.query import ast
 from sdb.query.plan import BOOL, NUMBER, STRING
 from sdb.query.translate import literals
 from sdb.query.translate.lanes import Constant, Typed, Value
@@ -13,19 +12,19 @@ from sdb.query.translate.operators import boolean, string
 from sdb.query.translate.scope import rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from sdb.query.translate.arguments import Arguments, Function
 
 
-def _plain(template: str) -> Callable[..., Value]:
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        return string(template.format(*(arg.lane("s") for arg in args)), *args)
+def _plain(template: str) -> Function:
+    def function(call: Arguments) -> Value:
+        return string(template.format(*(arg.lane("s") for arg in call.values)), *call.values)
 
     return function
 
 
-def _length(template: str) -> Callable[..., Value]:
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        (arg,) = args
+def _length(template: str) -> Function:
+    def function(call: Arguments) -> Value:
+        (arg,) = call.values
         absent = boolean("", arg, wants=STRING).absent
         return Typed(NUMBER, template.format(arg.lane("s")), absent=absent, integer=True)
 
@@ -33,14 +32,14 @@ def _length(template: str) -> Callable[..., Value]:
 
 
 def position(value: Value) -> str:
-    """SQL of a number that counts something: truncated."""
+    """Give SQL of a number that counts something: truncated."""
     if isinstance(value, Typed) and value.whole:
         return value.lane("x")
     return f"TRY_CAST(trunc({value.lane('n')}) AS BIGINT)"
 
 
 def _clamped(value: Value, low: int) -> str:
-    """SQL of a count between a bound and what DuckDB can slice; NULL stays NULL."""
+    """Give SQL of a count between a bound and what DuckDB can slice; NULL stays NULL."""
     sql = position(value)
     bounded = f"least(greatest({sql}, {low}), 2147483647)"
     if not value.mask & ~NUMBER and value.integer:
@@ -48,31 +47,33 @@ def _clamped(value: Value, low: int) -> str:
     return f"CASE WHEN {sql} IS NOT NULL THEN {bounded} END"
 
 
-def _substring(node: ast.Call, args: list[Value], context: object) -> Value:
-    parts = [args[0].lane("s"), _clamped(args[1], 1)]
-    if len(args) > 2:  # noqa: PLR2004
-        parts.append(_clamped(args[2], 0))
+def _substring(call: Arguments) -> Value:
+    parts = [call.values[0].lane("s"), _clamped(call.values[1], 1)]
+    if len(call.values) > 2:  # noqa: PLR2004
+        parts.append(_clamped(call.values[2], 0))
     return Typed(STRING, f"substring({', '.join(parts)})")
 
 
-def _trim(name: str) -> Callable[..., Value]:
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        lanes = [arg.lane("s") for arg in args] + (["' '"] if len(args) == 1 else [])
-        return string(f"{name}({', '.join(lanes)})", *args)
+def _trim(name: str) -> Function:
+    def function(call: Arguments) -> Value:
+        lanes = [arg.lane("s") for arg in call.values] + (["' '"] if len(call.values) == 1 else [])
+        return string(f"{name}({', '.join(lanes)})", *call.values)
 
     return function
 
 
-def _split_part(node: ast.Call, args: list[Value], context: object) -> Value:
-    text, separator, index = args[0].lane("s"), args[1].lane("s"), position(args[2])
-    return Typed(STRING, f"CASE WHEN {index} >= 1 THEN string_split({text}, {separator})[{index}] END")
+def _split_part(call: Arguments) -> Value:
+    text, separator, number = call.values
+    index = position(number)
+    part = f"string_split({text.lane('s')}, {separator.lane('s')})[{index}]"
+    return Typed(STRING, f"CASE WHEN {index} >= 1 THEN {part} END")
 
 
-def _subnet(node: ast.Call, args: list[Value], context: object) -> Value:
-    bounds = [arg.value for arg in args[:-1] if isinstance(arg, Constant)]
+def _subnet(call: Arguments) -> Value:
+    bounds = [arg.value for arg in call.values[:-1] if isinstance(arg, Constant)]
     texts = [bound for bound in bounds if isinstance(bound, str)]
-    if len(texts) != len(args) - 1:
-        raise rejected("IS_SUBNET_OF takes constant bounds", node)
+    if len(texts) != len(call.values) - 1:
+        raise rejected("IS_SUBNET_OF takes constant bounds", call.node)
     try:
         if len(texts) == 1:
             network = ipaddress.IPv4Network(texts[0], strict=False)
@@ -80,14 +81,14 @@ def _subnet(node: ast.Call, args: list[Value], context: object) -> Value:
         else:
             low, high = (int(ipaddress.IPv4Address(text)) for text in texts)
     except ValueError as error:
-        raise rejected(f"IS_SUBNET_OF: {error}", node) from error
-    sql = f"sdb_subnet({args[-1].lane('s')}, {literals.integer(low)}, {literals.integer(high)})"
-    return boolean(sql, args[-1], wants=STRING)
+        raise rejected(f"IS_SUBNET_OF: {error}", call.node) from error
+    text, range_ = call.values[-1], f"{literals.integer(low)}, {literals.integer(high)}"
+    return boolean(f"sdb_subnet({text.lane('s')}, {range_})", text, wants=STRING)
 
 
-def _fuzzy(*, contains: bool, points: bool) -> Callable[..., Value]:
-    def function(node: ast.Call, args: list[Value], context: object) -> Value:
-        text, literal, distance = args
+def _fuzzy(*, contains: bool, points: bool) -> Function:
+    def function(call: Arguments) -> Value:
+        text, literal, distance = call.values
         flags = f"{str(contains).lower()}, {str(points).lower()}"
         sql = f"sdb_fuzzy({text.lane('s')}, {literal.lane('s')}, {position(distance)}, {flags})"
         return Typed(BOOL, sql)
@@ -95,7 +96,7 @@ def _fuzzy(*, contains: bool, points: bool) -> Callable[..., Value]:
     return function
 
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {
+FUNCTIONS: dict[str, Function] = {
     "UPPER": _plain("sdb_upper({0})"),
     "LOWER": _plain("sdb_lower({0})"),
     "CHAR_LENGTH": _length("length({0})"),

@@ -14,9 +14,8 @@ from sdb.query.translate.operators import instant
 from sdb.query.translate.scope import rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from sdb.query.translate.arguments import Arguments, Function
 
-    from sdb.query.translate.context import Context
 
 UNITS_US = {
     "MICROSECOND": 1,
@@ -28,27 +27,34 @@ UNITS_US = {
     "WEEK": 604_800_000_000,
 }
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_PARTS = {*UNITS_US, *MONTHS, "DOW", "DOY"}
 _STRIDE = re.compile(r"\s*(\d+)\s*([A-Za-z]+)")
 
 
 def _counted(sql: str, *operands: Value) -> Typed:
-    """A static integer made of timestamps."""
+    """Give a static integer made of timestamps."""
     certain = all(operand.mask == TIME for operand in operands)
     return Typed(NUMBER, sql, absent=0 if certain else MISSING, integer=True)
 
 
-def _date_trunc(node: ast.Call, args: list[Value], context: object) -> Value:
-    (arg,) = args
+def _part(call: Arguments) -> str:
+    if call.node.part not in _PARTS:
+        raise rejected(f"bad part {call.node.part!r}", call.node)
+    return call.node.part.lower()
+
+
+def _date_trunc(call: Arguments) -> Value:
+    (arg,) = call.values
     time = arg.lane("u")
-    if node.part == "WEEK":
-        days = f"((date_part('dow', {time}) + {7 - (node.weekday or 0)}) % 7)::INTEGER"
+    if call.node.part == "WEEK":
+        days = f"((date_part('dow', {time}) + {7 - (call.node.weekday or 0)}) % 7)::INTEGER"
         return instant(f"(date_trunc('day', {time}) - to_days({days}))::TIMESTAMP", arg)
-    return instant(f"date_trunc('{str(node.part).lower()}', {time})::TIMESTAMP", arg)
+    return instant(f"date_trunc('{_part(call)}', {time})::TIMESTAMP", arg)
 
 
-def _date_add(node: ast.Call, args: list[Value], context: object) -> Value:
-    count, time = position(args[0]), args[1].lane("u")
-    part = str(node.part)
+def _date_add(call: Arguments) -> Value:
+    count, time = position(call.values[0]), call.values[1].lane("u")
+    part = str(call.node.part)
     if part in MONTHS:
         start = f"date_trunc('month', {time})"
         months = f"TRY_CAST({count} * {MONTHS[part]} AS INTEGER)"
@@ -57,18 +63,20 @@ def _date_add(node: ast.Call, args: list[Value], context: object) -> Value:
     return Typed(TIME, f"make_timestamp(TRY_CAST({sum_} AS BIGINT))")
 
 
-def _date_diff(node: ast.Call, args: list[Value], context: object) -> Value:
-    start, end = (arg.lane("u") for arg in args)
-    part = str(node.part)
+def _date_diff(call: Arguments) -> Value:
+    start, end = (arg.lane("u") for arg in call.values)
+    part = str(call.node.part)
     if part in UNITS_US:
-        return _counted(f"((epoch_us({end}) - epoch_us({start})) // {UNITS_US[part]})", *args)
+        return _counted(
+            f"((epoch_us({end}) - epoch_us({start})) // {UNITS_US[part]})", *call.values
+        )
     forward, backward = _months(start, end), _months(end, start)
     months = f"CASE WHEN {start} <= {end} THEN {forward} ELSE -({backward}) END"
-    return _counted(f"(({months}) // {MONTHS[part]})", *args)
+    return _counted(f"(({months}) // {MONTHS[part]})", *call.values)
 
 
 def _months(start: str, end: str) -> str:
-    """SQL of the complete months from one time to a later one."""
+    """Give SQL of the complete months from one time to a later one."""
 
     def within(time: str) -> str:
         return f"(epoch_us({time}) - epoch_us(date_trunc('month', {time})))"
@@ -80,24 +88,27 @@ def _months(start: str, end: str) -> str:
     return f"({month(end)} - {month(start)} - {short})"
 
 
-def _extract(node: ast.Call, args: list[Value], context: object) -> Value:
-    return _counted(f"date_part('{str(node.part).lower()}', {args[0].lane('u')})::BIGINT", *args)
+def _extract(call: Arguments) -> Value:
+    return _counted(
+        f"date_part('{_part(call)}', {call.values[0].lane('u')})::BIGINT",
+        *call.values,
+    )
 
 
 def _epoch(time: str) -> str:
     return f"(epoch_us(date_trunc('second', {time})) // 1000000)"
 
 
-def _unix_epoch(node: ast.Call, args: list[Value], context: object) -> Value:
-    return _counted(_epoch(args[0].lane("u")), *args)
+def _unix_epoch(call: Arguments) -> Value:
+    return _counted(_epoch(call.values[0].lane("u")), *call.values)
 
 
-def _unix_micro(node: ast.Call, args: list[Value], context: object) -> Value:
-    return _counted(f"epoch_us({args[0].lane('u')})", *args)
+def _unix_micro(call: Arguments) -> Value:
+    return _counted(f"epoch_us({call.values[0].lane('u')})", *call.values)
 
 
-def _time_bucket(node: ast.Call, args: list[Value], context: object) -> Value:
-    epoch, seconds = _epoch(args[0].lane("u")), position(args[1])
+def _time_bucket(call: Arguments) -> Value:
+    epoch, seconds = _epoch(call.values[0].lane("u")), position(call.values[1])
     return Typed(NUMBER, f"({epoch} - {epoch} % nullif({seconds}, 0))", integer=True)
 
 
@@ -116,19 +127,19 @@ def stride_us(text: str, node: ast.Node) -> int:
     return total
 
 
-def _date_bin(node: ast.Call, args: list[Value], context: object) -> Value:
-    time, origin = (arg.lane("u") for arg in args)
-    stride = stride_us(str(node.part), node)
+def _date_bin(call: Arguments) -> Value:
+    time, origin = (arg.lane("u") for arg in call.values)
+    stride = stride_us(str(call.node.part), call.node)
     past = f"(epoch_us({time}) - epoch_us({origin}))"
     remainder = f"((({past} % {stride}) + {stride}::HUGEINT) % {stride})::BIGINT"
-    return instant(f"make_timestamp(epoch_us({time}) - {remainder})", *args)
+    return instant(f"make_timestamp(epoch_us({time}) - {remainder})", *call.values)
 
 
-def _now(node: ast.Call, args: list[Value], context: Context) -> Value:
-    return Constant(ast.Instant(context.now_us))
+def _now(call: Arguments) -> Value:
+    return Constant(ast.Instant(call.now_us))
 
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {
+FUNCTIONS: dict[str, Function] = {
     "DATE_TRUNC": _date_trunc,
     "DATE_ADD": _date_add,
     "DATE_DIFF": _date_diff,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from sdb.errors import UsageError
 from sdb.query.plan import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
 
@@ -48,14 +49,21 @@ HOLDS = {
     "e": LIST,
 }
 LETTERS = {BOOL: "b", NUMBER: "n", TIME: "u", STRING: "s"}
-SCALARS = BOOL | NUMBER | TIME | STRING
+_MOST_SQL = 1 << 20
+
+
+def bounded(sql: str) -> str:
+    """Refuse SQL that grows without bound: some expressions name their operands many times."""
+    if len(sql) > _MOST_SQL:
+        raise UsageError("the query is too complex", hint="compute parts of it in sub-queries")
+    return sql
 
 
 class Relation(Protocol):
     """Something in FROM that passes on expressions of its inside."""
 
     def column(self, sql: str) -> str:
-        """SQL, valid outside, for an expression that is valid inside."""
+        """Give SQL, valid outside, for an expression that is valid inside."""
 
 
 class Value:
@@ -73,7 +81,7 @@ class Value:
     integer: bool = False
 
     def lane(self, letter: str) -> str:
-        """SQL of a lane."""
+        """Give SQL of a lane."""
         if letter == "t" and not self.mask & (self.mask - 1):
             return f"{self.mask & ~MISSING}::UTINYINT"
         if not HOLDS[letter] & self.mask:
@@ -84,19 +92,19 @@ class Value:
         raise NotImplementedError
 
     def step(self, step: str | int) -> Value:
-        """Value of a field of a structure, or of an element of a list."""
+        """Give value of a field of a structure, or of an element of a list."""
         if not self.mask & (LIST if isinstance(step, int) else STRUCT):
             return Nothing()
         return Keyed(self.lane("k")).step(step)
 
     @property
     def only(self) -> int:
-        """The one type it can have besides MISSING, 0 when there are more."""
+        """Give the one type it can have besides MISSING, 0 when there are more."""
         types = self.mask & ~MISSING
         return 0 if types & (types - 1) else types
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING, never NULL."""
+        """Give SQL that is true when it is MISSING, never NULL."""
         if not self.mask & MISSING:
             return "false"
         if self.mask == MISSING:
@@ -104,7 +112,7 @@ class Value:
         return f"({self.lane('t')} = 0)"
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING: a typed lane when one does."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         return self.lane("k")
 
 
@@ -112,7 +120,7 @@ class Nothing(Value):
     """MISSING."""
 
     def key(self) -> str:
-        """SQL that is NULL."""
+        """Give SQL that is NULL."""
         return "NULL::VARCHAR"
 
 
@@ -149,7 +157,7 @@ class Typed(Value):
         whole: bool = False,
     ) -> None:
         self.kind = kind
-        self.sql = sql
+        self.sql = bounded(sql)
         self.absent = absent
         self.integer = integer
         self.whole = whole or integer
@@ -176,11 +184,11 @@ class Typed(Value):
         return Typed(self.kind, sql, absent=absent, integer=self.integer, whole=self.whole)
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING."""
+        """Give SQL that is true when it is MISSING."""
         return f"({self.sql} IS NULL)" if self.absent == MISSING else "false"
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         return self.lane("k") if self.absent == NULL else self.sql
 
 
@@ -220,9 +228,8 @@ class Constant(Typed):
     def _lane(self, letter: str) -> str:
         if letter == "n" and isinstance(self.value, (int, float)):
             return literals.double(float(self.value))
-        if letter == "k" and isinstance(self.value, float) and self.value.is_integer():
-            if literals.INT64_MIN <= self.value <= literals.INT64_MAX:
-                return f"'n{int(self.value)}'"
+        if letter == "k" and isinstance(self.value, int) and not isinstance(self.value, bool):
+            return f"'n{self.value}'"
         if letter == "k" and isinstance(self.value, str):
             return literals.string("s" + self.value)
         return super()._lane(letter)
@@ -258,13 +265,13 @@ class Keyed(Value):
         return sql[letter]
 
     def step(self, step: str | int) -> Value:
-        """Value of a member or element."""
+        """Give value of a member or element."""
         if isinstance(step, int):
             return Keyed(f"sdb_key_item({self.sql}, {literals.integer(step)})")
         return Keyed(f"sdb_key_field({self.sql}, {literals.string(step)})")
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING."""
+        """Give SQL that is true when it is MISSING."""
         return f"({self.sql} IS NULL)" if self.mask & MISSING else "false"
 
 
@@ -289,11 +296,11 @@ class Column(Value):
         return f"coalesce({sql}, 0)" if letter == "t" and self.optional else sql
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         return self.relation.column(self.inner.key())
 
     def step(self, step: str | int) -> Value:
-        """Value of a member or element, found inside the relation."""
+        """Give value of a member or element, found inside the relation."""
         return passed(self.relation, self.inner.step(step), optional=self.optional)
 
 
@@ -321,28 +328,30 @@ class Choice(Value):
             self.mask |= value.mask
 
     def _lane(self, letter: str) -> str:
-        return self._case([value.lane(letter) for _, value in self.limbs], self.otherwise.lane(letter))
+        return self._case(
+            [value.lane(letter) for _, value in self.limbs], self.otherwise.lane(letter)
+        )
 
     def _case(self, values: list[str], otherwise: str) -> str:
         limbs = "".join(
             f" WHEN {condition} THEN {value}"
             for (condition, _), value in zip(self.limbs, values, strict=True)
         )
-        return f"CASE{limbs} ELSE {otherwise} END" if limbs else otherwise
+        return bounded(f"CASE{limbs} ELSE {otherwise} END") if limbs else otherwise
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING."""
+        """Give SQL that is true when it is MISSING."""
         if not self.mask & MISSING:
             return "false"
         return self._case([value.missing() for _, value in self.limbs], self.otherwise.missing())
 
     def step(self, step: str | int) -> Value:
-        """Value of the member or element of whichever is chosen."""
+        """Give value of the member or element of whichever is chosen."""
         limbs = [(condition, value.step(step)) for condition, value in self.limbs]
         return Choice(limbs, self.otherwise.step(step))
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         if self.only in LETTERS and self.only != NUMBER:
             return self.lane(LETTERS[self.only])
         return self.lane("k")
@@ -379,7 +388,7 @@ class MadeList(Value):
         return f"CASE WHEN {numbers} THEN {present} END"
 
     def step(self, step: str | int) -> Value:
-        """Value of an item as it was written."""
+        """Give value of an item as it was written."""
         if isinstance(step, int) and step < len(self.items):
             return self.items[step]
         return Nothing()
@@ -411,7 +420,7 @@ class MadeStruct(Value):
         return f"concat('{{', {', '.join(keys)})" if keys else "'{'"
 
     def step(self, step: str | int) -> Value:
-        """Value of a member."""
+        """Give value of a member."""
         return self.members.get(step, Nothing()) if isinstance(step, str) else Nothing()
 
 

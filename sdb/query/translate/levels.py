@@ -32,7 +32,11 @@ class Level:
         What stands after FROM; empty without FROM.
     prefix : str
         What stands between SELECT and the columns.
-    where, group, qualify, order, tail : str
+    conditions : list of str
+        Conditions, all of which rows must satisfy.
+    qualified : list of str
+        Conditions that come after the window functions.
+    group, order, tail : str
         The clauses, with their keywords; empty for none.
     columns : dict
         Name of the column for each expression.
@@ -41,15 +45,15 @@ class Level:
     name: str
     source: tuple[str | Part, ...] = ()
     prefix: str = ""
-    where: str = ""
+    conditions: list[str] = field(default_factory=list)
+    qualified: list[str] = field(default_factory=list)
     group: str = ""
-    qualify: str = ""
     order: str = ""
     tail: str = ""
     columns: dict[str, str] = field(default_factory=dict)
 
     def column(self, sql: str) -> str:
-        """Name of a column that holds an expression."""
+        """Give name of a column that holds an expression."""
         return self.columns.setdefault(sql, f"c{len(self.columns)}")
 
     def text(self, columns: Iterable[tuple[str, str]] | None = None) -> str:
@@ -63,7 +67,12 @@ class Level:
         clauses = [f"SELECT {self.prefix}{listed}"]
         if source:
             clauses.append(f"FROM {source}")
-        clauses += [self.where, self.group, self.qualify, self.order, self.tail]
+        if self.conditions:
+            clauses.append(f"WHERE {' AND '.join(self.conditions)}")
+        clauses.append(self.group)
+        if self.qualified:
+            clauses.append(f"QUALIFY {' AND '.join(self.qualified)}")
+        clauses += [self.order, self.tail]
         return " ".join(clause for clause in clauses if clause)
 
 
@@ -75,7 +84,7 @@ class Reference:
     alias: str
 
     def column(self, sql: str) -> str:
-        """SQL for an expression of the level."""
+        """Give SQL for an expression of the level."""
         return f"{self.alias}.{self.level.column(sql)}"
 
 
@@ -87,7 +96,7 @@ class Lookup:
     correlated: bool
 
     def column(self, sql: str) -> str:
-        """SQL for an expression of the level."""
+        """Give SQL for an expression of the level."""
         if self.correlated:
             return f"({self.level.text([(sql, 'c0')])})"
         return f"(SELECT {self.level.column(sql)} FROM {self.level.name})"

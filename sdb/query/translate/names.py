@@ -17,7 +17,7 @@ _AGGREGATES = {
 
 
 def automatic(node: ast.Expr) -> str:
-    """Name of an item without an alias; empty for most expressions."""
+    """Give name of an item without an alias; empty for most expressions."""
     if isinstance(node, (ast.Name, ast.Dot)):
         return node.name
     if isinstance(node, ast.Index):

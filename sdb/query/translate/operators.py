@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sdb.query import ast
 from sdb.query.plan import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
 from sdb.query.translate.lanes import LETTERS, Constant, Nothing, Null, Typed, Value
@@ -16,32 +15,33 @@ from sdb.query.translate.lanes import LETTERS, Constant, Nothing, Null, Typed, V
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sdb.query import ast
+
 _TWO_63, _TWO_64 = 2**63, 2**64
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 def boolean(sql: str, *operands: Value, wants: int = 0) -> Typed:
-    """A boolean, MISSING when the SQL is NULL: never when no operand is of another type."""
+    """Give a boolean, MISSING when the SQL is NULL: never when no operand is of another type."""
     return Typed(BOOL, sql, absent=_absent(wants, operands))
 
 
 def number(sql: str, *operands: Value, wants: int = NUMBER) -> Typed:
-    """A number of double precision."""
+    """Give a number of double precision."""
     return Typed(NUMBER, sql, absent=_absent(wants, operands))
 
 
 def whole(sql: str, *operands: Value, wants: int = NUMBER) -> Typed:
-    """A static integer."""
+    """Give a static integer."""
     return Typed(NUMBER, sql, absent=_absent(wants, operands), integer=True)
 
 
 def string(sql: str, *operands: Value, wants: int = STRING) -> Typed:
-    """A string."""
+    """Give a string."""
     return Typed(STRING, sql, absent=_absent(wants, operands))
 
 
 def instant(sql: str, *operands: Value, wants: int = TIME) -> Typed:
-    """A timestamp."""
+    """Give a timestamp."""
     return Typed(TIME, sql, absent=_absent(wants, operands))
 
 
@@ -51,7 +51,7 @@ def _absent(wants: int, operands: Sequence[Value]) -> int:
 
 
 def truth(value: Value) -> str:
-    """SQL of a value in the place of a boolean: present values other than TRUE are FALSE."""
+    """Give SQL of a value in the place of a boolean: present values other than TRUE are FALSE."""
     if value.only == BOOL or value.mask == MISSING:
         return value.lane("b")
     if not value.mask & MISSING:
@@ -69,7 +69,7 @@ def settled(sql: str, *operands: Value) -> str:
 
 
 def compare_numbers(op: str, left: Value, right: Value) -> str:
-    """SQL that compares the numbers of two values; NULL when one is no number.
+    """Give SQL that compares the numbers of two values; NULL when one is no number.
 
     Doubles cannot tell integers beyond 2**53 apart, so where both sides may hold them the exact
     integers decide.
@@ -83,6 +83,7 @@ def compare_numbers(op: str, left: Value, right: Value) -> str:
 
 
 def is_double(value: Value) -> bool:
+    """Tell whether a double says a number exactly."""
     if isinstance(value, Constant) and isinstance(value.value, (int, float)):
         return isinstance(value.value, float) or abs(value.value) < 2**53
     return isinstance(value, Typed) and not value.whole
@@ -93,7 +94,7 @@ def _is_whole(value: Value) -> bool:
 
 
 def equal(left: Value, right: Value) -> str:
-    """SQL of ``left = right``, three-valued."""
+    """Give SQL of ``left = right``, three-valued."""
     if isinstance(left, (Constant, Null)) and not isinstance(right, (Constant, Null)):
         left, right = right, left
     common = left.mask & right.mask & ~MISSING
@@ -115,13 +116,8 @@ def equal(left: Value, right: Value) -> str:
     return f"({left.lane('k')} = {right.lane('k')})"
 
 
-def unequal(left: Value, right: Value) -> str:
-    """SQL of ``left <> right``, three-valued."""
-    return f"(NOT {equal(left, right)})"
-
-
 def ordered(op: str, left: Value, right: Value) -> str:
-    """SQL of ``<``, ``<=``, ``>``, ``>=``: MISSING unless both are of one type that has an order."""
+    """Give SQL of ``< <= > >=``: MISSING unless both are of one type that has an order."""
     common = left.mask & right.mask
     terms = []
     if common & NUMBER:
@@ -130,16 +126,16 @@ def ordered(op: str, left: Value, right: Value) -> str:
         if common & kind:
             letter = LETTERS[kind]
             terms.append(f"({left.lane(letter)} {op} {right.lane(letter)})")
-    if common & NULL and op in {"<=", ">="}:
+    if common & NULL:
         both = f"{left.lane('t')} = 1 AND {right.lane('t')} = 1"
-        terms.append(f"CASE WHEN {both} THEN true END")
+        terms.append(f"CASE WHEN {both} THEN {str(op in {'<=', '>='}).lower()} END")
     if len(terms) > 1:
         return f"coalesce({', '.join(terms)})"
     return terms[0] if terms else "NULL::BOOLEAN"
 
 
 def among(value: Value, items: Sequence[Value]) -> str:
-    """SQL of ``value IN (items)``: FALSE, not MISSING, when nothing is equal."""
+    """Give SQL of ``value IN (items)``: FALSE, not MISSING, when nothing is equal."""
     if isinstance(value, Nothing):
         return "NULL::BOOLEAN"
     lists: dict[str, list[str]] = {}
@@ -167,7 +163,7 @@ def among(value: Value, items: Sequence[Value]) -> str:
 
 
 def is_test(value: Value, what: str, *, negated: bool) -> str:
-    """SQL of ``value IS [NOT] what``, never NULL."""
+    """Give SQL of ``value IS [NOT] what``, never NULL."""
     if what == "MISSING":
         sql = value.missing()
         return f"(NOT {sql})" if negated else sql
@@ -182,7 +178,7 @@ def is_test(value: Value, what: str, *, negated: bool) -> str:
 
 
 def int64(value: Value) -> str:
-    """SQL of a number as a 64-bit integer: truncated, the least one when out of range."""
+    """Give SQL of a number as a 64-bit integer: truncated, the least one when out of range."""
     if value.integer or _is_whole(value):
         return value.lane("x")
     double = value.lane("n")
@@ -196,7 +192,7 @@ def int64(value: Value) -> str:
 
 
 def wrap(sql: str) -> str:
-    """SQL of a HUGEINT cut to 64 bits."""
+    """Give SQL of a HUGEINT cut to 64 bits."""
     shifted = f"({sql})::HUGEINT + {_TWO_63}::HUGEINT"
     return f"((({shifted}) & {_TWO_64 - 1}::HUGEINT) - {_TWO_63}::HUGEINT)::BIGINT"
 
@@ -283,5 +279,5 @@ def sort_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
 
 
 def literal(node: ast.Literal) -> Value:
-    """A constant of the query."""
+    """Give a constant of the query."""
     return Null() if node.value is None else Constant(node.value)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def matches(node: ast.Match, text: str) -> str:
-    """SQL of a match over SQL of a string; NULL for NULL."""
+    """Give SQL of a match over SQL of a string; NULL for NULL."""
     pattern = literals.string(node.pattern)
     if node.op == "LIKE":
         if node.escape is not None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sdb.query import ast
 from sdb.query.plan import ANY, BOOL, MISSING, NULL
 from sdb.query.translate.expressions import translate
 from sdb.query.translate.lanes import Constant, Null
-from sdb.query.translate.rewrite import conjuncts
+from sdb.query.translate.rewrite import conjuncts, operands
 from sdb.query.translate.scans import Field, Predicate, Scan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sdb.query.translate.context import Context
     from sdb.query.translate.scope import Scope
 
@@ -53,37 +55,44 @@ class Pusher:
         self.scan: Scan | None = None
 
     def push(self, node: ast.Expr) -> tuple[Scan, Predicate]:
-        """The scan that a condition is about, and the condition."""
+        """Give the scan that a condition is about, and the condition."""
         predicate = self._condition(node)
         if self.scan is None:
             raise Unsuited
         return self.scan, predicate
 
     def _condition(self, node: ast.Expr) -> Predicate:
-        if isinstance(node, ast.Binary) and node.op in {"AND", "OR"}:
-            sides = [self._condition(node.left), self._condition(node.right)]
-            return (node.op.lower(), sides)
-        if isinstance(node, ast.Unary) and node.op == "NOT":
-            if isinstance(node.operand, (ast.Name, ast.Dot, ast.Index)):
-                raise Unsuited
-            return ("not", self._condition(node.operand))
-        if isinstance(node, ast.Binary) and node.op in _FLIPPED:
-            return self._comparison(node)
-        if isinstance(node, ast.Between):
-            path = self._path(node.operand)
-            low, high = self._constant(node.low), self._constant(node.high)
-            return ("and", [("cmp", path, ">=", low), ("cmp", path, "<=", high)])
-        if isinstance(node, ast.In) and not isinstance(node.items, ast.Subquery):
-            values = [self._constant(item) for item in node.items]
-            return ("in", self._path(node.operand), values)
-        if isinstance(node, ast.Is):
-            return self._test(node)
-        if isinstance(node, ast.Match) and node.op == "LIKE":
-            match = ("like", self._path(node.operand), node.pattern, node.escape)
-            return ("not", match) if node.negated else match
-        return ("cmp", self._path(node), "=", ("b", True))
+        make = self._BY_TYPE.get(type(node))
+        # A path in the place of a condition: TRUE when it is TRUE, MISSING when it is MISSING.
+        return make(self, node) if make else ("cmp", self._path(node), "=", ("b", True))
 
-    def _comparison(self, node: ast.Binary) -> Predicate:
+    def _not(self, node: ast.Unary) -> Predicate:
+        # NOT of a present value that is no boolean is MISSING, which no predicate says.
+        if node.op != "NOT" or isinstance(node.operand, (ast.Name, ast.Dot, ast.Index)):
+            raise Unsuited
+        return ("not", self._condition(node.operand))
+
+    def _between(self, node: ast.Between) -> Predicate:
+        path = self._path(node.operand)
+        low, high = self._constant(node.low), self._constant(node.high)
+        return ("and", [("cmp", path, ">=", low), ("cmp", path, "<=", high)])
+
+    def _in(self, node: ast.In) -> Predicate:
+        if isinstance(node.items, ast.Subquery):
+            raise Unsuited
+        return ("in", self._path(node.operand), [self._constant(item) for item in node.items])
+
+    def _like(self, node: ast.Match) -> Predicate:
+        if node.op != "LIKE":
+            raise Unsuited
+        match = ("like", self._path(node.operand), node.pattern, node.escape)
+        return ("not", match) if node.negated else match
+
+    def _binary(self, node: ast.Binary) -> Predicate:
+        if node.op in {"AND", "OR"}:
+            return (node.op.lower(), [self._condition(part) for part in operands(node, node.op)])
+        if node.op not in _FLIPPED:
+            raise Unsuited
         if isinstance(node.left, (ast.Name, ast.Dot, ast.Index)):
             return ("cmp", self._path(node.left), node.op, self._constant(node.right))
         return ("cmp", self._path(node.right), _FLIPPED[node.op], self._constant(node.left))
@@ -120,3 +129,12 @@ class Pusher:
             return ("u", constant.us)
         letters = {bool: "b", int: "x", float: "n", str: "s"}
         return (letters[type(constant)], constant)
+
+    _BY_TYPE: ClassVar[dict[type, Callable[[Pusher, Any], Predicate]]] = {
+        ast.Binary: _binary,
+        ast.Unary: _not,
+        ast.Between: _between,
+        ast.In: _in,
+        ast.Is: _test,
+        ast.Match: _like,
+    }

@@ -1,4 +1,4 @@
-"""What a statement reads: one scan for each table of each FROM, with the lanes that were asked of it."""
+"""What a statement reads: scans, with the lanes that were asked of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdb.query.translate.lanes import LETTERS, Typed, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.plan import Dataset, Path
+    from sdb.query.plan import Dataset, Path, TableName
 
 Predicate = tuple[Any, ...]
 
@@ -22,6 +22,8 @@ class Scan:
     ----------
     name : str
         The name under which the engine registers it, which is its alias in the SQL as well.
+    tables : tuple of TableName
+        What it reads, as the query names it.
     explode : list of (level, path, kind)
         Lists and structures to unfold into rows.
     lanes : dict
@@ -32,8 +34,15 @@ class Scan:
         Number of rows that are enough.
     """
 
-    def __init__(self, name: str, dataset: Dataset, holds: Callable[[Dataset, Path], bool]) -> None:
+    def __init__(
+        self,
+        name: str,
+        tables: tuple[TableName, ...],
+        dataset: Dataset,
+        holds: Callable[[Dataset, Path], bool],
+    ) -> None:
         self.name = name
+        self.tables = tables
         self.dataset = dataset
         self._holds = holds
         self.explode: list[tuple[int, Path, str]] = []
@@ -42,12 +51,12 @@ class Scan:
         self.limit: int | None = None
 
     def lane(self, level: int, path: Path, letter: str) -> str:
-        """SQL of a lane, which is read from now on."""
+        """Give SQL of a lane, which is read from now on."""
         number = self.lanes.setdefault((level, path, letter), len(self.lanes))
         return f"{self.name}.c{number}"
 
     def unfold(self, level: int, path: Path, kind: str) -> int:
-        """Make a row of each element of a list (or member of a structure); the number of its level."""
+        """Make a row of each element of a list or structure; the number of the new level."""
         self.explode.append((level, path, kind))
         return len(self.explode)
 
@@ -58,7 +67,6 @@ class Scan:
     def types(self, level: int, path: Path) -> int:
         """Mask of the types a path may have."""
         if level:
-            _, above, kind = self.explode[level - 1]
             return ANY & ~MISSING if not path else ANY
         if not path:
             return STRUCT
@@ -85,17 +93,17 @@ class Field(Value):
         return self.scan.lane(self.level, self.path, letter)
 
     def step(self, step: str | int) -> Field:
-        """Value of a member or element."""
+        """Give value of a member or element."""
         return Field(self.scan, self.level, (*self.path, step))
 
     def missing(self) -> str:
-        """SQL that is true when it is MISSING."""
+        """Give SQL that is true when it is MISSING."""
         native = LETTERS.get(self.only)
         if native and self.mask & MISSING:
             return f"({self._read(native)} IS NULL)"
         return super().missing()
 
     def key(self) -> str:
-        """SQL that is equal for equal values and NULL for MISSING."""
+        """Give SQL that is equal for equal values and NULL for MISSING."""
         native = LETTERS.get(self.only)
         return self._read(native if native and self.only != NUMBER else "k")

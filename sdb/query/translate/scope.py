@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def rejected(message: str, node: ast.Node | None = None) -> UsageError:
-    """Error of a query that cannot be planned."""
-    return UsageError(message)
+    """Make the error of a query that cannot be planned, with the place in its text."""
+    return UsageError(message, offset=None if node is None else node.span[0])
 
 
 class Binding(Protocol):
@@ -34,13 +34,13 @@ class Binding(Protocol):
     alias: str | None
 
     def named(self, name: str) -> Value | None:
-        """Value of a bare name, ``None`` when the source does not know it."""
+        """Give value of a bare name, ``None`` when the source does not know it."""
 
     def field(self, name: str) -> Value | None:
-        """Value of a field behind the alias; ``None`` when the alias is itself a value."""
+        """Give value of a field behind the alias; ``None`` when the alias is itself a value."""
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """What ``*`` stands for: names and values, the empty name for a whole row."""
+        """Give what ``*`` stands for: names and values, the empty name for a whole row."""
 
 
 @dataclass(slots=True)
@@ -52,17 +52,17 @@ class Rows:
     row: Value
 
     def named(self, name: str) -> Value | None:
-        """Value of a bare name: a field, when there is no alias."""
+        """Give value of a bare name: a field, when there is no alias."""
         if self.alias == name:
             raise rejected(f"cannot reference raw table {name!r}")
         return self.row.step(name) if self.alias is None else None
 
     def field(self, name: str) -> Value | None:
-        """Value of a field."""
+        """Give value of a field."""
         return self.row.step(name)
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """The row as a whole."""
+        """Give the row as a whole."""
         return [("", self.row)]
 
 
@@ -74,15 +74,15 @@ class Names:
     alias: str | None = None
 
     def named(self, name: str) -> Value | None:
-        """Value of a bare name."""
+        """Give value of a bare name."""
         return self.values.get(name)
 
-    def field(self, name: str) -> Value | None:
-        """No field: the alias is the value."""
+    def field(self, _: str) -> Value | None:
+        """Give no field: the alias is the value."""
         return None
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """All of them."""
+        """Give all of them."""
         return list(self.values.items())
 
 
@@ -94,13 +94,13 @@ class Outputs:
     columns: list[tuple[str, Value]]
 
     def named(self, name: str) -> Value | None:
-        """Value of a bare name."""
+        """Give value of a bare name."""
         if name == self.alias and not any(name == column for column, _ in self.columns):
             raise rejected(f"cannot reference raw table {name!r}")
         return self.field(name)
 
     def field(self, name: str) -> Value | None:
-        """Value of a column; the last one of that name."""
+        """Give value of a column; the last one of that name."""
         for column, value in reversed(self.columns):
             if column == name:
                 return value
@@ -110,7 +110,7 @@ class Outputs:
         return None
 
     def outputs(self) -> list[tuple[str, Value]]:
-        """All columns."""
+        """Give all columns."""
         return self.columns
 
 
@@ -142,15 +142,17 @@ class Scope:
     correlated: bool = False
 
     def path(self, node: ast.Name) -> Value:
-        """Value of a bare name."""
-        value = self._find(node)
+        """Give value of a bare name."""
+        value = self.found(node)
         if value is None:
+            if not self.sources:
+                raise _unbound(node)
             raise rejected(f'reference to undefined variable "{node.name}"', node)
         return value
 
     def field(self, node: ast.Dot) -> Value | None:
-        """Value of a name behind an alias, ``None`` when the alias is itself a value."""
-        return self._find(node)
+        """Give value of a name behind an alias, ``None`` when the alias is itself a value."""
+        return self.found(node)
 
     def qualifies(self, node: ast.Expr) -> bool:
         """Whether an expression is the alias of a source, so that a name behind it is a field."""
@@ -161,12 +163,12 @@ class Scope:
             for source in scope.sources:
                 if source.alias == node.name:
                     return True
-            if scope._hides(node.name):
+            if scope.hides(node.name):
                 return False
             scope = scope.parent
         return False
 
-    def _hides(self, name: str) -> bool:
+    def hides(self, name: str) -> bool:
         """Whether a bare name certainly is a field here."""
         for source in self.sources:
             if isinstance(source, Names) and name in source.values:
@@ -177,17 +179,18 @@ class Scope:
                     return True
         return False
 
-    def _find(self, node: ast.Name | ast.Dot) -> Value | None:
+    def found(self, node: ast.Name | ast.Dot) -> Value | None:
+        """Give the value of a name, ``None`` when it means nothing."""
         if node in self.known:
             return self.known[node]
         value = self._local(node)
         outside = self.parent is not None and self.parent.binds(node)
         if value is not None and not (outside and _absent(value)):
             if self.closed:
-                raise rejected(f"path {_spelled(node)} references an unbound variable", node)
+                raise _unbound(node)
             return value
         if outside and self.parent is not None:
-            found = self.parent._find(node)
+            found = self.parent.found(node)
             self.correlated = True
             return found
         return None
@@ -206,7 +209,10 @@ class Scope:
         if isinstance(node, ast.Dot):
             for source in self.sources:
                 if isinstance(node.base, ast.Name) and source.alias == node.base.name:
-                    return source.field(node.name)
+                    value = source.field(node.name)
+                    if value is None and isinstance(source, Outputs):
+                        raise _unbound(node)
+                    return value
             return None
         found = None
         for source in self.sources:
@@ -214,6 +220,10 @@ class Scope:
             if value is not None and (found is None or found.mask == MISSING):
                 found = value
         return found
+
+
+def _unbound(node: ast.Expr) -> UsageError:
+    return rejected(f"path {_spelled(node)} references an unbound variable", node)
 
 
 def _absent(value: Value) -> bool:

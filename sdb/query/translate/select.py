@@ -9,7 +9,7 @@ from sdb.query.plan import MISSING
 from sdb.query.translate import aggregates
 from sdb.query.translate.context import Query
 from sdb.query.translate.expressions import condition, translate
-from sdb.query.translate.lanes import Constant, Keyed, Null, Typed, Value, passed
+from sdb.query.translate.lanes import Constant, Keyed, Nothing, Null, Typed, Value, passed
 from sdb.query.translate.levels import Level, Reference
 from sdb.query.translate.names import automatic
 from sdb.query.translate.operators import sort_keys
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.query.translate.context import Context
+
+
+_SHAPE = ast.Aggregate("SNELLER_DATASHAPE", (), star=True)
 
 
 def select(node: ast.Select, parent: Scope | None, context: Context) -> Query:
@@ -41,25 +44,19 @@ class _Select:
         exprs = [item.expr for item in self.items]
         exprs += [sort.expr for sort in self.order] + self.keys
         exprs += [self.having] if self.having is not None else []
-        self.grouped = node.group_by is not None or any(
-            True for expr in exprs for _ in aggregates_in(expr)
+        counted = self.having is not None and not _has_windows(self.having)
+        self.grouped = (
+            counted
+            or node.group_by is not None
+            or any(True for expr in exprs for _ in aggregates_in(expr))
         )
-        self.windows = any(
-            isinstance(found, ast.Aggregate) and found.over is not None
-            for expr in exprs
-            for found in walk(expr)
-        )
+        self.windows = any(map(_has_windows, exprs))
 
     def _name_items(self) -> None:
         """Put what aliases stand for in their place; earlier items name parts of later ones."""
         node = self.node
         qualifiers = {source.alias for source in self.rows.sources if source.alias is not None}
-        groups: list[tuple[str, ast.Expr]] = []
-        names: dict[str, ast.Expr] = {}
-        for item in node.group_by or ():
-            if item.alias is not None:
-                groups.append((item.alias, item.expr))
-        names.update(groups)
+        names = {item.alias: item.expr for item in node.group_by or () if item.alias is not None}
         self.items: list[ast.Item] = []
         for item in node.items:
             expr = expanded(item.expr, names, qualifiers)
@@ -84,18 +81,19 @@ class _Select:
 
     def query(self) -> Query:
         """Translate it."""
-        remaining = self._filter()
+        filtered = self._filter()
         scope = self._group() if self.grouped else self.rows
         if self.windows:
             self._enable_windows(scope)
         columns = self._columns(scope)
-        conditions = [] if self.having is None else [self._having(scope)]
+        if self.having is not None:
+            kept = condition(self.having, scope, self.context)
+            (self._after if _has_windows(self.having) else self.level.conditions).append(kept)
         if self.node.distinct:
-            columns = self._distinct(columns, scope, conditions)
+            columns = self._distinct(columns, scope)
         else:
-            conditions += self._sort(scope)
-            self._apply(conditions)
-        self._limit(remaining=remaining)
+            self._sort([(translate(sort.expr, scope, self.context), sort) for sort in self.order])
+        self._limit(filtered=filtered)
         correlated = self.rows.correlated
         if not correlated:
             self.context.levels.append(self.level)
@@ -110,9 +108,7 @@ class _Select:
                 raise rejected("aggregate functions are not allowed in WHERE", found)
         scans = [] if self.source.outer else self.source.scans
         rest = pushed(self.node.where, scans, self.rows, self.context)
-        if rest:
-            parts = [condition(part, self.rows, self.context) for part in rest]
-            self.level.where = f"WHERE {' AND '.join(parts)}"
+        self.level.conditions += [condition(part, self.rows, self.context) for part in rest]
         return not rest
 
     def _group(self) -> Scope:
@@ -121,7 +117,7 @@ class _Select:
         self.level = Level(self.context.name("q"), (inner,))
         reference = Reference(inner, inner.name)
         scope = Scope(self.rows.parent, self.rows.sources, closed=True)
-        keys, present = [], []
+        keys = []
         for expr in self.groups:
             value = translate(expr, self.rows, self.context)
             if isinstance(value, (Constant, Null)):
@@ -130,11 +126,8 @@ class _Select:
             key = value.key()
             keys.append(key)
             if value.mask & MISSING:
-                present.append(f"{key} IS NOT NULL")
+                inner.conditions.append(f"{key} IS NOT NULL")
             scope.known[expr] = _grouped(reference, value, key)
-        if present:
-            both = [inner.where[len("WHERE ") :]] if inner.where else []
-            inner.where = f"WHERE {' AND '.join(both + present)}"
         if keys:
             inner.group = f"GROUP BY {', '.join(keys)}"
         elif self.node.group_by is not None:
@@ -174,6 +167,8 @@ class _Select:
             if item.alias:
                 columns = [pair for pair in columns if pair[0] != item.alias]
                 name = item.alias
+            elif original.expr == _SHAPE:
+                name = ""
             else:
                 name = automatic(original.expr)
                 if not name or name in taken:
@@ -182,64 +177,43 @@ class _Select:
             columns.append((name, value))
         return columns
 
-    def _having(self, scope: Scope) -> str:
-        assert self.having is not None  # noqa: S101
-        return condition(self.having, scope, self.context)
-
-    def _sort(self, scope: Scope) -> list[str]:
-        """Write ORDER BY; the conditions under which rows have all their sort keys."""
-        return self._sort_by(
-            [(translate(sort.expr, scope, self.context), sort) for sort in self.order]
-        )
-
-    def _sort_by(self, keys: Iterable[tuple[Value, ast.Sort]]) -> list[str]:
+    def _sort(self, keys: Iterable[tuple[Value, ast.Sort]]) -> None:
+        """Write ORDER BY, and drop rows without a sort key."""
         terms: list[str] = []
-        conditions = []
         for value, sort in keys:
             terms += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
             if value.mask & MISSING:
-                conditions.append(f"NOT {value.missing()}")
+                self._after.append(f"NOT {value.missing()}")
         if terms:
             self.level.order = f"ORDER BY {', '.join(terms)}"
-        return conditions
 
-    def _apply(self, conditions: list[str]) -> None:
-        """Keep the rows that satisfy conditions, which may hold window functions."""
-        if not conditions:
-            return
-        if self.windows:
-            self.level.qualify = f"QUALIFY {' AND '.join(conditions)}"
-            return
-        if self.level.where:
-            conditions = [self.level.where[len("WHERE ") :], *conditions]
-        self.level.where = f"WHERE {' AND '.join(conditions)}"
-
-    def _distinct(
-        self, columns: list[tuple[str, Value]], scope: Scope, conditions: list[str]
-    ) -> list[tuple[str, Value]]:
+    def _distinct(self, columns: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
         """Keep one row for each combination of the items, or of the keys of DISTINCT ON."""
         values = [value for _, value in columns]
         if self.keys:
             values = [translate(expr, scope, self.context) for expr in self.keys]
         sorts = [(translate(sort.expr, scope, self.context), sort) for sort in self.order]
-        present = [f"NOT {value.missing()}" for value in values if value.mask & MISSING]
-        self._apply(conditions + present)
         inner = self.level
+        self._after.extend(f"NOT {value.missing()}" for value in values if value.mask & MISSING)
         inner.prefix = f"DISTINCT ON ({', '.join(value.key() for value in values)}) "
         self.level = Level(self.context.name("q"), (inner,))
-        reference = Reference(inner, inner.name)
-        missing = self._sort_by([(passed(reference, value), sort) for value, sort in sorts])
         self.windows = False
-        self._apply(missing)
+        reference = Reference(inner, inner.name)
+        self._sort([(passed(reference, value), sort) for value, sort in sorts])
         return [(name, passed(reference, value)) for name, value in columns]
 
-    def _limit(self, *, remaining: bool) -> None:
+    @property
+    def _after(self) -> list[str]:
+        """Give where conditions go that come after window functions."""
+        return self.level.qualified if self.windows else self.level.conditions
+
+    def _limit(self, *, filtered: bool) -> None:
         node = self.node
         if node.limit is not None:
             self.level.tail = f"LIMIT {node.limit}"
         if node.offset:
             self.level.tail += f" OFFSET {node.offset}"
-        plain = remaining and not (self.grouped or self.windows or node.distinct or self.order)
+        plain = filtered and not (self.grouped or self.windows or node.distinct or self.order)
         if plain and node.limit is not None and node.having is None and len(node.sources) == 1:
             for scan in self.source.scans:
                 if not scan.explode:
@@ -257,8 +231,14 @@ class _Select:
         return plain and not node.sources and node.where is None
 
 
+def _has_windows(expr: ast.Expr) -> bool:
+    return any(isinstance(node, ast.Aggregate) and node.over is not None for node in walk(expr))
+
+
 def _grouped(reference: Reference, value: Value, key: str) -> Value:
-    """Value of a group key, seen from above the groups."""
+    """Give value of a group key, seen from above the groups."""
+    if value.mask == MISSING:
+        return Nothing()
     column = reference.column(key)
     if key == value.lane("k"):
         return Keyed(column, value.mask & ~MISSING)

@@ -8,9 +8,10 @@ from sdb.query import ast
 from sdb.query.plan import ANY, MISSING, STRING, TableName
 from sdb.query.translate import literals
 from sdb.query.translate.expressions import condition, translate
+from sdb.query.translate.inward import narrowed
 from sdb.query.translate.lanes import Keyed, Typed, Value, passed
 from sdb.query.translate.levels import Level, Part, Reference
-from sdb.query.translate.rewrite import about
+from sdb.query.translate.rewrite import about, conjunction, conjuncts, walk
 from sdb.query.translate.scans import Field, Scan
 from sdb.query.translate.scope import Binding, Names, Outputs, Rows, Scope, rejected
 from sdb.query.translate.unions import united
@@ -90,9 +91,7 @@ class From:
             scope = scope.parent
         return False
 
-    def _unnest(
-        self, table: ast.PathTable, alias: str | None
-    ) -> tuple[str | Part | None, Binding]:
+    def _unnest(self, table: ast.PathTable, alias: str | None) -> tuple[str | Part | None, Binding]:
         name = alias or _last(table.expr)
         value = translate(table.expr, self.scope, self.context)
         if isinstance(value, Field) and value.scan in self.scans and not self.outer:
@@ -112,11 +111,13 @@ class From:
         part, reference = self.context.refer(source)
         alias = self.context.name("u")
         members = _members(source.through(reference, optional=False))
-        self.parts += [part, " CROSS JOIN "]
         lateral = f"(SELECT unnest({members}, recursive := true)) AS {alias}(n, k)"
         unfolded = f"LATERAL (SELECT n, k FROM {lateral} WHERE k IS NOT NULL) AS {alias}"
         value = Keyed(f"{alias}.k", ANY & ~MISSING)
         binding = self._pivoted(table, value, Typed(STRING, f"{alias}.n", absent=0))
+        if self.parts:
+            self.parts.append(" CROSS JOIN ")
+        self.parts.append(part)
         return unfolded, binding
 
     @staticmethod
@@ -140,19 +141,24 @@ class From:
             return level, Rows(source.alias, opened, row)
         part, reference = self.context.refer(opened)
         columns = opened.through(reference, optional=optional)
-        return part, Outputs(source.alias, columns)
+        alias = source.alias
+        if alias is None and isinstance(source.table, ast.PathTable):
+            alias = _last(source.table.expr)
+        return part, Outputs(alias, columns)
 
     def _opened(self, table: ast.Table, alias: str | None) -> Scan | Query:
         if isinstance(table, ast.QueryTable):
-            return self.context.plan(table.select, self.scope.parent)
+            return self.context.plan(self._narrowed(table.select, alias), self.scope.parent)
         if isinstance(table, ast.PathTable) and isinstance(table.expr, ast.Name):
             query = self.context.queries.get(table.expr.name)
+            if isinstance(query, ast.Select):
+                return self.context.plan(self._narrowed(query, alias), None)
             if query is not None:
                 return query
         if isinstance(table, ast.ConcatTable):
             names = [_table_name(part) for part in table.tables]
             if not all(names) or self._names_query(table):
-                parts = [self._opened(part, None) for part in table.tables]
+                parts = [self._opened(part, alias) for part in table.tables]
                 return united(parts, self.context)
             tables = tuple(name for name in names if name is not None)
         else:
@@ -160,8 +166,34 @@ class From:
             if name is None:
                 raise rejected("this is no table", table)
             tables = (name,)
-        alone = len(self.select.sources) == 1
-        return self.context.scan(tables, about(self.select.where, alias, alone=alone))
+        return self._scan(tables, alias)
+
+    def _scan(self, tables: tuple[TableName, ...], alias: str | None) -> Scan:
+        """Read tables, but for blocks where the condition is never TRUE."""
+        (source, *others) = self.select.sources
+        alone = not others and not isinstance(source.table, ast.UnpivotTable)
+        where = about(self.select.where, alias, alone=alone)
+        scan = self.context.scan(tables, where)
+        if where is None or alias is not None or self.scope.parent is None:
+            return scan
+        # Names of fields that the rows do not have are those of a query around this one.
+        own = [part for part in conjuncts(where) if self._is_own(part, scan)]
+        if len(own) == len(conjuncts(where)):
+            return scan
+        self.context.drop(scan)
+        return self.context.scan(tables, conjunction(own))
+
+    @staticmethod
+    def _is_own(part: ast.Expr, scan: Scan) -> bool:
+        return all(scan.holds((node.name,)) for node in walk(part) if isinstance(node, ast.Name))
+
+    def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:
+        """Move conditions into a sub-query, where names cannot mean anything else."""
+        (source, *others) = self.select.sources
+        unfolded = isinstance(source.table, ast.UnpivotTable)
+        if others or unfolded or self.scope.parent is not None:
+            return inner
+        return narrowed(inner, self.select.where, alias)
 
     def _names_query(self, table: ast.ConcatTable) -> bool:
         return any(
@@ -173,7 +205,7 @@ class From:
 
 
 def _members(columns: list[tuple[str, Value]]) -> str:
-    """SQL of a list of (name, key) of the members of a row."""
+    """Give SQL of a list of (name, key) of the members of a row."""
     if [name for name, _ in columns] == [""]:
         return f"sdb_key_members({columns[0][1].lane('k')})"
     members = [
@@ -208,5 +240,3 @@ def _parts(node: ast.Expr) -> tuple[str, ...]:
     if isinstance(node, ast.Name):
         return (node.name,)
     raise rejected("a table is named by a path", node)
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from sdb.query.plan import MISSING, NULL, NUMBER, Column
 from sdb.query.translate.context import Context, Query
 from sdb.query.translate.lanes import HOLDS, LETTERS, Typed, Value
 from sdb.query.translate.levels import Level
+from sdb.query.translate.rewrite import everything
 from sdb.query.translate.scope import rejected
 from sdb.query.translate.select import select
 from sdb.query.translate.unions import united
@@ -89,8 +91,13 @@ def translate(
     context = Context(datasets, holds, now_us, plan)
     if statement.into is not None:
         raise rejected("INTO is not supported", statement.into)
+    uses = Counter(
+        node.expr.name
+        for node in everything(statement)
+        if isinstance(node, ast.PathTable) and isinstance(node.expr, ast.Name)
+    )
     for name, node in statement.with_:
-        context.queries[name] = plan(node, None)
+        context.queries[name] = node if uses[name] == 1 else plan(node, None)
     query = plan(statement.select, None)
     for all_, node in statement.unions:
         query = united([query, plan(node, None)], context, distinct=not all_)
@@ -141,8 +148,10 @@ def _letters(value: Value, *, row: bool, typed: bool) -> str:
         return "t"
     if not typed or value.mask & ~MISSING in {32, 64}:
         return "j"
-    return "t" + "".join(letter for letter in "nxsbu" if HOLDS[letter] & value.mask) + (
-        "j" if value.mask & (32 | 64) else ""
+    return (
+        "t"
+        + "".join(letter for letter in "nxsbu" if HOLDS[letter] & value.mask)
+        + ("j" if value.mask & (32 | 64) else "")
     )
 
 
@@ -158,7 +167,7 @@ def _kind(value: Value, *, row: bool) -> str:
 
 
 def _counts(statement: ast.Statement, query: Query, context: Context) -> int | None:
-    """Number of columns, when all of them are COUNT(*) over one scan and nothing else is said."""
+    """Give the number of columns when they are nothing but COUNT(*) over one scan."""
     node = statement.select
     count = ast.Aggregate("COUNT", (), star=True)
     plain = (
@@ -174,8 +183,6 @@ def _counts(statement: ast.Statement, query: Query, context: Context) -> int | N
     if not plain or context.scans[0].explode:
         return None
     inner = query.level.source[0]
-    if not isinstance(inner, Level) or inner.where:
+    if not isinstance(inner, Level) or inner.conditions:
         return None
     return len(query.columns)
-
-

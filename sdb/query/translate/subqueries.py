@@ -12,9 +12,7 @@ from sdb.query.translate.lanes import (
     Keyed,
     MadeStruct,
     Nothing,
-    Typed,
     Value,
-
 )
 from sdb.query.translate.levels import Level, Lookup
 from sdb.query.translate.scope import rejected
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def scalar(select: ast.Select, scope: Scope, context: Context) -> Value:
-    """Value of ``(SELECT ...)``: a scalar, a structure or a list of structures."""
+    """Give value of ``(SELECT ...)``: a scalar, a structure or a list of structures."""
     query = context.plan(select, scope)
     if not query.single:
         return _rows(query, context)
@@ -48,7 +46,7 @@ def _struct(query: Query) -> Value:
 
 
 def _rows(query: Query, context: Context) -> Value:
-    """A list with a structure for each row, in their order."""
+    """Give a list with a structure for each row, in their order."""
     struct = _struct(query)
     key, json = struct.lane("k"), struct.lane("j")
     rows = query.level.text([(key, "k"), (json, "j"), ("row_number() OVER ()", "i")])
@@ -67,7 +65,7 @@ def _rows(query: Query, context: Context) -> Value:
 
 
 def exists(select: ast.Select, scope: Scope, context: Context) -> str:
-    """SQL of EXISTS."""
+    """Give SQL of EXISTS."""
     query = context.plan(select, scope)
     if query.correlated:
         return f"EXISTS ({query.level.text([('1', 'c0')])})"
@@ -75,10 +73,10 @@ def exists(select: ast.Select, scope: Scope, context: Context) -> str:
 
 
 def contains(select: ast.Select, value: Value, scope: Scope, context: Context) -> str:
-    """SQL of ``value IN (SELECT ...)``: MISSING when the value is, else TRUE or FALSE."""
+    """Give SQL of ``value IN (SELECT ...)``: MISSING when the value is, else TRUE or FALSE."""
     query = context.plan(select, scope)
     if len(query.columns) != 1:
-        raise rejected("a sub-query on the right of IN must have one column", select)
+        raise rejected(f"IN sub-query should have 1 column; have {len(query.columns)}", select)
     item = query.columns[0][1]
     letter = LETTERS.get(item.only, "k")
     if letter == "n" or value.only != item.only or (item.mask | value.mask) & NULL:
@@ -94,5 +92,3 @@ def contains(select: ast.Select, value: Value, scope: Scope, context: Context) -
     if not value.mask & MISSING:
         return f"coalesce({found}, false)"
     return operators.settled(found, value)
-
-

@@ -30,7 +30,7 @@ class Union:
         self._columns: dict[tuple[str, ...], str] = {}
 
     def column(self, sqls: tuple[str, ...]) -> str:
-        """SQL of a column, given that of each branch."""
+        """Give SQL of a column, given that of each branch."""
         return f"{self.name}.{self._columns.setdefault(sqls, f'c{len(self._columns)}')}"
 
     def text(self) -> str:
@@ -57,12 +57,12 @@ class Merged(Value):
         return self.union.column(tuple(value.lane(letter) for value in self.values))
 
     def step(self, step: str | int) -> Value:
-        """Value of a member or element."""
+        """Give value of a member or element."""
         return Merged(self.union, [value.step(step) for value in self.values])
 
 
 def united(parts: Sequence[Scan | Query], context: Context, *, distinct: bool = False) -> Query:
-    """The rows of all parts; each once, if so wished."""
+    """Give the rows of all parts; each once, if so wished."""
     queries = [_query(part, context) for part in parts]
     union = Union(context.name("u"), [query.level for query in queries])
     level = Level(context.name("q"), (union,))
@@ -92,5 +92,3 @@ def _query(part: Scan | Query, context: Context) -> Query:
         return part
     level = Level(context.name("q"), (part.name,))
     return Query(level, [("", Field(part, 0, ()))], single=False, certain=False, correlated=False)
-
-
