@@ -16,6 +16,7 @@ def iguana_decompress(data: bytes, limit: int, /) -> bytes: ...
 def ion_dumps(value: object, /) -> bytes: ...
 def ion_loads(data: bytes, /) -> object: ...
 def native_call(name: str, /, *args: object) -> ArrowColumn: ...
+def render_json(stream: object, columns: list[tuple[str, dict[str, int]]]) -> JsonLines: ...
 def rows(
     block: bytes,
     algorithm: str,
@@ -101,6 +102,42 @@ class BlockReport:
     def rows(self) -> int: ...
     @property
     def types(self) -> dict[tuple[str, ...], int]: ...
+
+@final
+class JsonLines:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
+
+# What LaneScan is given: reader of blocks, their chunks, algorithm, size of chunks, blame.
+_Source: TypeAlias = tuple[
+    Callable[[int], bytes | bytearray | memoryview],
+    list[int],
+    str,
+    int,
+    Callable[[Any, int], Exception] | None,
+]
+_Path: TypeAlias = list[str | int]
+
+@final
+class LaneScan:
+    def __new__(
+        cls,
+        sources: list[_Source],
+        lanes: list[tuple[int, _Path, str]],
+        *,
+        explode: list[tuple[int, _Path, str]] = ...,
+        predicate: tuple[Any, ...] | None = None,
+        threads: int = 0,
+        limit: int | None = None,
+        batch_rows: int = 16384,
+    ) -> Self: ...
+    def count(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    @property
+    def failure(self) -> Exception | None: ...
+    @property
+    def stats(self) -> tuple[int, int, int]: ...
 
 @final
 class Packer:

@@ -6,7 +6,7 @@ use zion::Result;
 use zion::block::{Position, put_frame_header};
 use zion::codec::Algorithm;
 use zion::rows::TimeFilter;
-use zion::unpack::{Format, Job, Request, Worker};
+use zion::unpack::{Form, Format, Job, Request, Worker};
 
 use super::zion_chunk;
 
@@ -51,6 +51,7 @@ fn unpack(
     let job = Job {
         number: 0,
         block: Arc::clone(block),
+        form: Form::new(algorithm, ALIGN).ok()?,
         position: Position::default(),
         chunks: 100,
         limit: u64::MAX,

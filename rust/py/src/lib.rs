@@ -4,11 +4,17 @@
 use pyo3::prelude::*;
 
 mod arrow;
+mod capsule;
 mod errors;
+mod feed;
 mod iguana;
+#[allow(unsafe_code)]
+mod import;
 mod ion;
 mod natives;
+mod lanes;
 mod pack;
+mod render;
 mod rows;
 mod unpack;
 mod verify;
@@ -21,6 +27,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<natives::ArrowColumn>()?;
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<arrow::ArrowTypes>()?;
+    module.add_class::<lanes::LaneScan>()?;
+    module.add_class::<render::JsonLines>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
@@ -30,6 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
     module.add_function(wrap_pyfunction!(natives::native_call, module)?)?;
+    module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
     Ok(())

@@ -161,6 +161,16 @@ impl<'a> BlockReader<'a> {
         Ok(self.next.table.as_ref().map(|table| Chunk { number, offset, data, rows_at, resets, table }))
     }
 
+    /// Passes over a chunk of a zion block and gives the number of its rows; only its shape is read.
+    pub fn count_chunk(&mut self) -> Result<Option<u64>> {
+        let Position { offset, chunk: number, .. } = self.next;
+        let Some(payload) = self.payload()? else { return Ok(None) };
+        let counted = self.codecs.zion.count(payload);
+        let rows = counted.map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
+        self.advance(payload.len());
+        Ok(Some(rows))
+    }
+
     /// Passes over a chunk: only its symbol table is read. False at the end of the block.
     pub fn skip_chunk(&mut self) -> Result<bool> {
         let Position { offset, chunk: number, .. } = self.next;
