@@ -11,8 +11,8 @@ mod iguana;
 #[allow(unsafe_code)]
 mod import;
 mod ion;
-mod natives;
 mod lanes;
+mod natives;
 mod pack;
 mod render;
 mod rows;

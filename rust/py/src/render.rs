@@ -45,7 +45,8 @@ pub fn render_json(
     };
     let members = columns.into_iter().map(member).collect::<Result<Vec<_>>>().map_err(to_py)?;
     let renderer = Renderer::new(&members).map_err(to_py)?;
-    let state = State { stream: import::stream(stream)?, renderer, page: None, sink: Sink::default(), failure: None };
+    let state =
+        State { stream: import::stream(stream)?, renderer, page: None, sink: Sink::default(), failure: None };
     Ok(JsonLines { state: Mutex::new(state) })
 }
 

@@ -16,6 +16,7 @@ use super::{address, geo, key, text};
 use crate::error::{Error, Result};
 use crate::json::digits;
 use crate::json::sink::Sink;
+use crate::lanes::Number;
 
 /// Calls a function.
 ///
@@ -141,21 +142,22 @@ fn printed<T>(column: impl Iterator<Item = Option<T>>, function: fn(&mut Sink, T
     Arc::new(out.finish())
 }
 
-/// The number of a key, so that `1` and `1.0` are printed alike.
+/// Whole numbers are printed as integers, whatever their type.
 fn put_number(out: &mut Sink, value: f64) {
-    let mut key = String::new();
-    key::put_number(&mut key, value);
-    key::put_json(out, &key);
+    match Number::from(value) {
+        Number::Int(value) => digits::put_int(out, value < 0, value.unsigned_abs()),
+        Number::Float(value) => digits::put_float(out, value),
+    }
 }
 
 fn number_keys(column: &Float64Array) -> ArrayRef {
     let mut out = StringBuilder::with_capacity(column.len(), column.len() * 8);
-    let mut buffer = String::new();
+    let mut buffer = Vec::new();
     for value in column {
         buffer.clear();
         out.append_option(value.map(|value| {
             key::put_number(&mut buffer, value);
-            &*buffer
+            String::from_utf8_lossy(&buffer)
         }));
     }
     Arc::new(out.finish())

@@ -1,20 +1,8 @@
-//! Keys: one text for each value, equal for equal values and for no others.
-//!
-//! | value | key |
-//! |---|---|
-//! | null | `z` |
-//! | false, true | `b0`, `b1` |
-//! | a whole number within 64 bits, whatever its type | `n` and its decimal digits |
-//! | any other number | `f` and the 16 hexadecimal digits of its bits as a double |
-//! | a timestamp | `t` and the microseconds since 1970, in decimal |
-//! | a string | `s` and the string |
-//! | a list | `[` and the keys of its items, each with its length in bytes and a colon before it |
-//! | a struct | `{` and its members, sorted by the bytes of their names: name and key, each with length and colon |
-
-use std::fmt::Write as _;
+//! What is in a key, the text form of any value that [`crate::lanes::key`] describes.
 
 use crate::json::digits;
 use crate::json::sink::Sink;
+use crate::lanes::{self, Number};
 
 /// What a key stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,16 +79,8 @@ pub fn parse(key: &str) -> Option<Key<'_>> {
 }
 
 /// Appends the key of a number.
-pub fn put_number(out: &mut String, value: f64) {
-    // 2^63 is a double, and the first one that is too large.
-    let limit = (1u64 << 63) as f64;
-    let written = if value == value.trunc() && (-limit..limit).contains(&value) {
-        write!(out, "n{}", value as i64)
-    } else {
-        let value = if value.is_nan() { f64::NAN } else { value };
-        write!(out, "f{:016x}", value.to_bits())
-    };
-    debug_assert!(written.is_ok(), "strings take all that is written");
+pub fn put_number(out: &mut Vec<u8>, value: f64) {
+    lanes::key::put_number(Number::from(value), out);
 }
 
 /// Appends the JSON text of the value that a key stands for; nothing when the text is no key.
@@ -230,9 +210,9 @@ mod tests {
     }
 
     fn key_of(value: f64) -> String {
-        let mut out = String::new();
+        let mut out = Vec::new();
         put_number(&mut out, value);
-        out
+        String::from_utf8_lossy(&out).into_owned()
     }
 
     #[test]
