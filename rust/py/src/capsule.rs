@@ -12,6 +12,7 @@ use pyo3::types::PyCapsule;
 use zion::Error;
 
 use crate::errors::to_py;
+use crate::foreign::attached;
 
 /// A schema for a consumer.
 pub fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
@@ -24,7 +25,7 @@ pub fn stream<F>(py: Python<'_>, schema: SchemaRef, next: F) -> PyResult<Bound<'
 where
     F: FnMut(Python<'_>) -> PyResult<Option<RecordBatch>> + Send + 'static,
 {
-    let reader = Reader { schema, next };
+    let reader = Reader { schema, next: Some(next) };
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
 }
 
@@ -33,16 +34,25 @@ pub fn failed(error: &ArrowError) -> PyErr {
     to_py(Error::argument(format!("no Arrow data: {error}")))
 }
 
+/// What a consumer pulls at; `next` is there until the end.
 struct Reader<F> {
     schema: SchemaRef,
-    next: F,
+    next: Option<F>,
 }
 
 impl<F: FnMut(Python<'_>) -> PyResult<Option<RecordBatch>>> Iterator for Reader<F> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Python::attach(|py| (self.next)(py).map_err(|error| as_text(py, &error))).transpose()
+        let next = self.next.as_mut()?;
+        attached(|py| next(py).map_err(|error| as_text(py, &error))).transpose()
+    }
+}
+
+impl<F> Drop for Reader<F> {
+    fn drop(&mut self) {
+        let next = self.next.take();
+        attached(|_| drop(next));
     }
 }
 

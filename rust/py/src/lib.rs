@@ -7,9 +7,9 @@ mod arrow;
 mod capsule;
 mod errors;
 mod feed;
-mod iguana;
 #[allow(unsafe_code)]
-mod import;
+mod foreign;
+mod iguana;
 mod ion;
 mod lanes;
 mod natives;

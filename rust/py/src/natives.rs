@@ -7,7 +7,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::capsule::failed;
 use crate::errors::to_py;
-use crate::import;
+use crate::foreign;
 
 /// A column for any Arrow library.
 #[pyclass(module = "sdb._core", frozen)]
@@ -36,6 +36,6 @@ impl ArrowColumn {
 #[pyfunction]
 #[pyo3(signature = (name, /, *args))]
 pub fn native_call(py: Python<'_>, name: &str, args: &Bound<'_, PyTuple>) -> PyResult<ArrowColumn> {
-    let args = args.iter().map(|arg| import::array(&arg)).collect::<PyResult<Vec<_>>>()?;
+    let args = args.iter().map(|arg| foreign::array(&arg)).collect::<PyResult<Vec<_>>>()?;
     py.detach(|| zion::natives::call::call(name, &args)).map(ArrowColumn).map_err(to_py)
 }

@@ -12,7 +12,7 @@ use zion::json::sink::Sink;
 use zion::lanes::{Letter, Member, Page, Renderer};
 
 use crate::errors::to_py;
-use crate::import;
+use crate::foreign;
 
 /// Pieces of text have at least so many bytes.
 const PIECE_BYTES: usize = 1 << 20;
@@ -45,8 +45,13 @@ pub fn render_json(
     };
     let members = columns.into_iter().map(member).collect::<Result<Vec<_>>>().map_err(to_py)?;
     let renderer = Renderer::new(&members).map_err(to_py)?;
-    let state =
-        State { stream: import::stream(stream)?, renderer, page: None, sink: Sink::default(), failure: None };
+    let state = State {
+        stream: foreign::stream(stream)?,
+        renderer,
+        page: None,
+        sink: Sink::default(),
+        failure: None,
+    };
     Ok(JsonLines { state: Mutex::new(state) })
 }
 

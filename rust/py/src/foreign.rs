@@ -1,10 +1,11 @@
-//! Arrow data of others: the one place where pointers come from outside.
+//! Arrow data across the C interface: the one place with pointers and calls from outside.
 
 use std::ptr::NonNull;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{ArrayRef, make_array};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -31,4 +32,25 @@ pub fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     // is moved out, the schema only looked at.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
     Ok(make_array(data.map_err(|error| failed(&error))?))
+}
+
+/// Runs code of a callback with the interpreter.
+///
+/// Whoever calls may have released the interpreter without telling `PyO3`, which then takes a thread that
+/// came from Python for one that still has it.
+pub fn attached<R>(run: impl FnOnce(Python<'_>) -> R) -> R {
+    struct Held(ffi::PyGILState_STATE);
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            // SAFETY: the state comes from the call below, on this thread, and is given back once.
+            unsafe { ffi::PyGILState_Release(self.0) }
+        }
+    }
+
+    // SAFETY: callbacks live in modules that were loaded by an interpreter that runs.
+    let held = Held(unsafe { ffi::PyGILState_Ensure() });
+    let result = Python::attach(run);
+    drop(held);
+    result
 }
