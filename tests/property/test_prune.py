@@ -263,14 +263,16 @@ def queries(folder: Path, seed: int, count: int) -> int:
     """Run queries with and without leaving out blocks; tell how many blocks were left out."""
     rng = Rng(seed)
     unit = rng.choice(UNIT_US[1:])
-    lines = "".join(json.dumps(shown(row) | {"at": at}) + "\n" for at, row in enumerate(rows(rng)))
+    lines = "".join(
+        json.dumps(shown(row) | {"number": at}) + "\n" for at, row in enumerate(rows(rng))
+    )
     source, path = folder / "rows.json", folder / "rows.zion"
     source.write_text(lines)
     sdb.pack([source], path, block_bytes=512, align_bytes=512, overwrite=True, threads=1)
     left_out = 0
     for _ in range(count):
         where = text(condition(rng, unit))
-        query = f"SELECT at FROM read_file('{path}') WHERE {where}"
+        query = f"SELECT number FROM read_file('{path}') WHERE {where}"
         with sdb.sql(query, threads=1) as pruned, sdb.sql(query, prune=False, threads=1) as full:
             assert sorted(pruned.lines()) == sorted(full.lines()), (seed, query)
             left_out += pruned.reading.all_blocks - pruned.reading.blocks
