@@ -3,6 +3,8 @@
 ======================  =========================================================
 `sdb.open`              a packfile for reading, see :class:`sdb.packfile.reader.Packfile`
 `sdb.pack`              text to a packfile
+`sdb.append`            more text to a packfile
+`sdb.concat`            several packfiles to one
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
 `sdb.sql`               a query on packfiles, see :class:`sdb.query.results.Result`
 `sdb.register`          a packfile as a table of a DuckDB connection of yours
@@ -21,6 +23,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sdb import errors
+    from sdb.packfile.append import append
+    from sdb.packfile.concat import concat
     from sdb.packfile.describe import describe
     from sdb.packfile.reader import open_packfile as open  # noqa: A004 - sdb.open
     from sdb.packfile.unpack import unpack
@@ -29,9 +33,22 @@ if TYPE_CHECKING:
     from sdb.query.api import sql
     from sdb.query.registered import register
 
-__all__ = ["describe", "errors", "open", "pack", "register", "sql", "unpack", "validate"]
+__all__ = [
+    "append",
+    "concat",
+    "describe",
+    "errors",
+    "open",
+    "pack",
+    "register",
+    "sql",
+    "unpack",
+    "validate",
+]
 
 _PLACES = {
+    "append": ("sdb.packfile.append", "append"),
+    "concat": ("sdb.packfile.concat", "concat"),
     "describe": ("sdb.packfile.describe", "describe"),
     "open": ("sdb.packfile.reader", "open_packfile"),
     "pack": ("sdb.packfile.writer", "pack"),

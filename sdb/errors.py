@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 from typing import ClassVar, Self
 
+_LINE_BREAKS = str.maketrans({"\n": r"\n", "\r": r"\r", "\u2028": r"\u2028", "\u2029": r"\u2029"})
+
 
 class SdbError(Exception):
     """Something that `sdb` could not do.
@@ -22,7 +24,8 @@ class SdbError(Exception):
     Parameters
     ----------
     message : str
-        What failed, on what, and where, in one line.
+        What failed, on what, and where, in one line: line breaks, which names in a damaged file may
+        hold, are escaped.
     hint : str, optional
         What to do about it, often a command.
     path : str, optional
@@ -47,6 +50,7 @@ class SdbError(Exception):
         line: int | None = None,
         expected: str | None = None,
     ) -> None:
+        message = message.translate(_LINE_BREAKS)
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -90,6 +94,54 @@ class UsageError(SdbError, ValueError):
     """A call or a command line that makes no sense."""
 
     exit_code: ClassVar[int] = 2
+
+
+class QueryError(UsageError):
+    """A query that is not in the language, or that makes no sense.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    query : str
+        The text of the query.
+    offset : int, optional
+        Where it is wrong, in bytes of UTF-8.
+    length : int
+        How many bytes are wrong; 2 when that is not known.
+    hint : str, optional
+        What to do about it.
+
+    Attributes
+    ----------
+    line, column : int or None
+        Where it is wrong, counted from 1; columns are bytes.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        query: str = "",
+        offset: int | None = None,
+        length: int = 2,
+        hint: str | None = None,
+    ) -> None:
+        before = query.encode()[:offset].split(b"\n") if offset is not None else None
+        line = len(before) if before else None
+        super().__init__(message, hint=hint, offset=offset, line=line)
+        self.query = query
+        self.length = length
+        self.column = len(before[-1]) + 1 if before else None
+
+    def picture(self) -> str:
+        """Give the query with the place underlined; empty when there is no place."""
+        if self.line is None or self.column is None:
+            return ""
+        lines = self.query.split("\n")
+        before = lines[self.line - 1].encode()[: self.column - 1].decode(errors="replace")
+        blank = "".join("\t" if unit == "\t" else " " for unit in before)
+        return "\n".join([*lines[: self.line], blank + "^" * self.length, *lines[self.line :]])
 
 
 class NotFoundError(SdbError, FileNotFoundError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,21 +24,35 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
     stop : callable
         Makes what runs return soon; called from another thread.
     """
+    seen: list[int] = []
     reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     os.set_blocking(reading, True)
 
     def watch() -> None:
         while number := os.read(reading, 1):
             if number[0] in _OURS:
+                seen.append(number[0])
                 stop()
 
     watcher = threading.Thread(target=watch, name="signals", daemon=True)
     watcher.start()
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    try:
-        yield
-    finally:
+
+    def finish() -> None:
         signal.set_wakeup_fd(before)
         os.close(writing)
         watcher.join()
         os.close(reading)
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        finish()
+        # What ran may have taken the exception of the handler for an interrupt like any other.
+        if signal.SIGTERM in seen:
+            sys.exit(128 + signal.SIGTERM)
+        raise
+    except BaseException:
+        finish()
+        raise
+    finish()

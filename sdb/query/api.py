@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sdb import instants
-from sdb.errors import UsageError
-from sdb.query import ast
 from sdb.query.dataset import Catalog
+from sdb.query.params import bind
 from sdb.query.parser import parse
 from sdb.query.results import Result
-from sdb.query.translate.rewrite import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +64,7 @@ def sql(
     """
     from sdb.query import engine
 
-    statement = _bound(parse(text), dict(params or {}))
+    statement = bind(parse(text), params or {})
     catalog = Catalog(root, prune=prune)
     try:
         result = engine.run(
@@ -83,32 +79,3 @@ def sql(
         raise
     result.on_close(catalog.close)
     return Result(text, result, catalog.tables)
-
-
-def _bound(statement: ast.Statement, params: dict[str, object]) -> ast.Statement:
-    """Put values in the place of parameters."""
-    used = set()
-
-    def change(node: ast.Node) -> ast.Node | None:
-        if not isinstance(node, ast.Param):
-            return None
-        if node.name not in params:
-            raise UsageError(
-                f"the query has a parameter ${node.name} without a value",
-                hint=f"--param {node.name}=VALUE",
-            )
-        used.add(node.name)
-        return ast.Literal(_constant(node.name, params[node.name]), span=node.span)
-
-    bound: ast.Statement = replaced(statement, change)
-    if unused := sorted(params.keys() - used):
-        raise UsageError(f"the query has no parameter ${unused[0]}")
-    return bound
-
-
-def _constant(name: str, value: object) -> Any:  # noqa: ANN401 - a constant
-    if isinstance(value, datetime):
-        return ast.Instant(instants.to_us(value))
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise UsageError(f"the parameter ${name} is a {type(value).__name__}: not a value of a query")

@@ -12,14 +12,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from sdb.errors import InputError
 from sdb.query import plan
 from sdb.query.lines import effective, lines
+from sdb.query.outputs import stream
+from sdb.query.replay import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
+    from sdb.packfile.arrow import Scan
     from sdb.query.plan import Column
     from sdb.query.replay import Replay
 
@@ -31,6 +35,7 @@ _STATIC = {
     "timestamp": plan.TIME,
     "string": plan.STRING,
 }
+_DATED = r"^\s*\d{4}-\d\d-\d\d[Tt ]"
 _NESTED = plan.LIST | plan.STRUCT
 
 
@@ -52,7 +57,7 @@ class Frame:
         self._replay = replay
         self._stack = ExitStack()
         self._types = self._direct_types()
-        self._packed: Any = None
+        self._packed: Scan | None = None
         indirect = [column for column in self._columns if column.name not in self._types]
         if indirect or any(column.kind == "row" for column in self._columns):
             self._packed = self._pack([c for c in self._columns if not self._is_direct(c)])
@@ -86,19 +91,35 @@ class Frame:
             types[column.name] = _arrow_type(kinds, integral=integral)
         return types
 
-    def _pack(self, columns: Sequence[Column]) -> Any:  # noqa: ANN401 - _core
+    def _pack(self, columns: Sequence[Column]) -> Scan:
         """Have the types of other columns found out."""
         from sdb.packfile.arrow import Scan
         from sdb.packfile.inputs import Input
         from sdb.packfile.reader import open_packfile
         from sdb.packfile.writer import pack
 
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="sdb-query-"))
-        path = Path(folder) / "rows.zion"
-        source = Input("the result", "json", source=lambda: lines(self._replay, columns))
-        pack([source], path, level=1)
-        packfile = self._stack.enter_context(open_packfile(path))
+        as_json = Input("the result", "json", source=lambda: lines(self._replay, columns))
+        as_ion = Input("the result", "ion", source=lambda: stream(rows(self._replay, columns)))
+        with tempfile.TemporaryDirectory(prefix="sdb-query-") as folder:
+            path = Path(folder) / "rows.zion"
+            try:
+                pack([as_ion if self._has_dated_text(columns) else as_json], path, level=1)
+            except InputError:  # JSON has no NaN and no infinities
+                pack([as_ion], path, level=1)
+            # The file is gone with the folder; what is open stays.
+            packfile = self._stack.enter_context(open_packfile(path))
         return Scan([(packfile, packfile.select())])
+
+    def _has_dated_text(self, columns: Sequence[Column]) -> bool:
+        """Tell whether there are strings that would be read as timestamps in JSON."""
+        import pyarrow.compute as pc
+
+        places = [column.lanes["s"] for column in columns if "s" in column.lanes]
+        return any(
+            pc.any(pc.match_substring_regex(batch.column(at), _DATED)).as_py()
+            for batch in (self._replay if places else ())
+            for at in places
+        )
 
     def _fields(self) -> list[pa.Field]:
         import pyarrow as pa

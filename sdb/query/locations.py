@@ -85,6 +85,8 @@ def _stem(path: str) -> str:
 
 
 def _matching(pattern: str, root: str) -> list[str]:
+    if not url.is_local(_under(pattern, root)):
+        return [os.fspath(found) for found in url.expand([_under(pattern, root)])]
     place = _under(pattern, glob.escape(root))
     found = [
         path
@@ -97,9 +99,9 @@ def _matching(pattern: str, root: str) -> list[str]:
 
 
 def _under(path: str, root: str) -> str:
-    return path if not root or "://" in path else os.path.join(root, path)  # noqa: PTH118
+    return os.fspath(url.under(root, path))
 
 
 def _exists(place: str) -> bool:
     """Tell whether this is a file; names of remote objects mean what they say."""
-    return place.startswith("s3://") or os.path.isfile(url.local_path(place))  # noqa: PTH113
+    return not url.is_local(place) or os.path.isfile(url.local_path(place))  # noqa: PTH113

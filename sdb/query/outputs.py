@@ -11,7 +11,7 @@ from sdb import ion
 from sdb.query.lines import parse, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 FORMATS = ("json", "csv", "tsv", "markdown", "ion", "arrow", "parquet")
 TEXTS = frozenset({"json", "csv", "tsv", "markdown"})
@@ -115,20 +115,22 @@ _WRITERS: dict[str, Callable[..., bytes]] = {
 }
 
 
-def write_ion(rows: Iterable[dict[str, Any]], output: BinaryIO) -> None:
-    """Write rows as a stream of Ion structs.
+def stream(rows: Iterable[dict[str, Any]]) -> Generator[bytes]:
+    """Encode rows as a stream of Ion structs.
 
     Parameters
     ----------
     rows : iterable of dict
         The rows, as Python values.
-    output : binary file
-        Where the bytes go.
+
+    Yields
+    ------
+    bytes
+        The next part of the stream.
     """
-    output.write(_ION_VERSION)
-    output.writelines(
-        _structs(ion.dumps([_canonical(row) for row in page])) for page in _pages(iter(rows))
-    )
+    yield _ION_VERSION
+    for page in _pages(iter(rows)):
+        yield _structs(ion.dumps([_canonical(row) for row in page]))
 
 
 def _structs(stream: bytes) -> bytes:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from sdb.errors import SdbError, UsageError
 from sdb.query.lines import effective, lines
-from sdb.query.outputs import FORMATS, write_cells, write_ion
+from sdb.query.outputs import FORMATS, stream, write_cells
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -179,7 +180,7 @@ class Result:
         if fmt == "json":
             output.writelines(self.lines())
         elif fmt == "ion":
-            write_ion(self, output)
+            output.writelines(stream(self))
         elif fmt in {"arrow", "parquet"}:
             with self._explained():
                 self._framed().write(output, fmt)
@@ -258,7 +259,8 @@ class Result:
     def _cause(self, error: Exception) -> BaseException:
         for scan in self._result.scans:
             if scan.failure is not None:
-                cause: BaseException = scan.failure
+                # A copy: the scan would keep what the traceback refers to, and itself, for ever.
+                cause: BaseException = copy(scan.failure)
                 return cause
         text = str(error).strip()
         if "INTERRUPT" in text.upper():
@@ -281,6 +283,7 @@ class Result:
         if self._replay is not None:
             self._replay.close()
         self._result.reader = None
+        self._result.scans = ()
         self._result.close()
 
     def __enter__(self) -> Self:

@@ -14,6 +14,7 @@ pub mod inflate;
 pub mod ion;
 pub mod json;
 pub mod lanes;
+pub mod natives;
 pub mod pack;
 pub mod paths;
 pub mod pipeline;
