@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from sdb.query import standins
+from sdb import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import duckdb
+    import pyarrow as pa
 
 _TEXT, _BOOL, _DOUBLE, _INT = "VARCHAR", "BOOLEAN", "DOUBLE", "BIGINT"
 SIGNATURES: dict[str, tuple[list[str], str]] = {
@@ -23,7 +25,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "sdb_key_item": ([_TEXT, _INT], _TEXT),
     "sdb_key_items": ([_TEXT], "VARCHAR[]"),
     "sdb_key_json": ([_TEXT], _TEXT),
-    "sdb_key_members": ([_TEXT], "STRUCT(n VARCHAR, k VARCHAR)[]"),
+    "sdb_key_members": ([_TEXT], "STRUCT(name VARCHAR, key VARCHAR)[]"),
     "sdb_key_n": ([_DOUBLE], _TEXT),
     "sdb_key_number": ([_TEXT], _DOUBLE),
     "sdb_key_numbers": ([_TEXT], "DOUBLE[]"),
@@ -50,12 +52,11 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
     """
     from duckdb import func
 
-    functions: dict[str, Callable[..., Any]] = standins.FUNCTIONS
     for name in sorted(names):
         arguments, result = SIGNATURES[name]
         connection.create_function(
             name,
-            _vectorised(functions[name], result, len(arguments)),
+            _taking(len(arguments), partial(_apply, name)),
             arguments,  # type: ignore[arg-type]  # a list is invariant
             result,
             type=func.ARROW,
@@ -63,30 +64,18 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         )
 
 
-def _vectorised(function: Callable[..., Any], result: str, count: int) -> Callable[..., Any]:
-    """Apply a function to columns; DuckDB wants it to have as many parameters as columns."""
+def _apply(name: str, *columns: pa.ChunkedArray) -> pa.Array:
+    import pyarrow as pa
 
-    def work(*columns: Any) -> Any:  # noqa: ANN401 - columns of Arrow
-        import pyarrow as pa
+    return pa.array(_core.native_call(name, *(column.combine_chunks() for column in columns)))
 
-        text = pa.utf8()
-        types = {
-            _TEXT: text,
-            _BOOL: pa.bool_(),
-            _DOUBLE: pa.float64(),
-            _INT: pa.int64(),
-            "VARCHAR[]": pa.list_(text),
-            "DOUBLE[]": pa.list_(pa.float64()),
-            "STRUCT(n VARCHAR, k VARCHAR)[]": pa.list_(pa.struct([("n", text), ("k", text)])),
-        }
-        rows = zip(*(column.to_pylist() for column in columns), strict=True)
-        out = [None if any(item is None for item in row) else function(*row) for row in rows]
-        return pa.array(out, type=types[result])
 
-    by_count: dict[int, Callable[..., Any]] = {
-        1: lambda a: work(a),  # noqa: PLW0108
-        2: lambda a, b: work(a, b),  # noqa: PLW0108
-        3: lambda a, b, c: work(a, b, c),  # noqa: PLW0108
-        5: lambda a, b, c, d, e: work(a, b, c, d, e),  # noqa: PLW0108
+def _taking(count: int, function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+    """Give a function as many parameters as it takes columns, for DuckDB counts them."""
+    by_count: dict[int, Callable[..., pa.Array]] = {
+        1: lambda a: function(a),  # noqa: PLW0108
+        2: lambda a, b: function(a, b),  # noqa: PLW0108
+        3: lambda a, b, c: function(a, b, c),  # noqa: PLW0108
+        5: lambda a, b, c, d, e: function(a, b, c, d, e),  # noqa: PLW0108
     }
     return by_count[count]

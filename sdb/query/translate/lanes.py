@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from sdb.errors import UsageError
+from sdb.errors import QueryError
 from sdb.query.plan import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
 
@@ -55,7 +55,7 @@ _MOST_SQL = 1 << 20
 def bounded(sql: str) -> str:
     """Refuse SQL that grows without bound: some expressions name their operands many times."""
     if len(sql) > _MOST_SQL:
-        raise UsageError("the query is too complex", hint="compute parts of it in sub-queries")
+        raise QueryError("the query is too complex", hint="compute parts of it in sub-queries")
     return sql
 
 
