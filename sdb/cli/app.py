@@ -23,6 +23,7 @@ COMMANDS = (
     "head",
     "describe-file",
     "validate-file",
+    "doctor",
     "version",
 )
 
