@@ -3,20 +3,26 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from sdb.store import url as stores
 from sdb.store.s3 import client as s3
+from tests.store import proxy as proxies
 from tests.store import server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.store.proxy import Proxy
 
 BUCKET = "tests"
+PATHS = Config(s3={"addressing_style": "path"}, request_checksum_calculation="when_required")
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +120,43 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return place
 
 
+class Direct:
+    """Looks at the server past the proxy."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.client = boto3.client("s3", endpoint_url=endpoint, config=PATHS)
+
+    def get(self, key: str) -> bytes:
+        with self.client.get_object(Bucket=BUCKET, Key=key)["Body"] as body:
+            data: bytes = body.read()
+        return data
+
+    def put(self, key: str, data: bytes) -> None:
+        self.client.put_object(Bucket=BUCKET, Key=key, Body=data)
+
+    def uploads(self, prefix: str) -> list[str]:
+        found = self.client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
+        return [upload["Key"] for upload in found.get("Uploads", [])]
+
+
+@pytest.fixture
+def direct(endpoint: str) -> Iterator[Direct]:
+    found = Direct(endpoint)
+    yield found
+    found.client.close()
+
+
+@pytest.fixture
+def proxy(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    with proxies.running(endpoint) as found:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", found.url)
+        monkeypatch.setattr(s3, "READ_SECONDS", 2)
+        s3.disconnect()
+        yield found
+        s3.disconnect()
+    s3.disconnect()
+
+
 class Requests:
     """Counts what goes to the server and comes from there."""
 
@@ -136,7 +179,7 @@ class Requests:
 
     def on_send(self, request: Any, event_name: str, **_: object) -> None:
         self.sent.append(
-            (event_name.rpartition(".")[2], int(request.headers["Content-Length"] or 0))
+            (event_name.rpartition(".")[2], int(request.headers.get("Content-Length", 0)))
         )
 
     def on_answer(self, parsed: dict[str, Any], event_name: str, **_: object) -> None:

@@ -13,6 +13,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from tests.store import server
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -57,6 +63,7 @@ class Proxy:
     choose: Callable[[Request], str] = lambda _: ""
     log: list[tuple[str, str]] = field(default_factory=list)
     url: str = ""
+    ignored: frozenset[str] = frozenset()
     slow_seconds: float = 0.2
 
 
@@ -75,6 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {n: v for n, v in self.headers.items() if n.lower() != "expect"}
         request = Request(self.command, self.path, headers, body)
+        if self.proxy.ignored & {name.lower() for name in headers}:
+            request = _without(request, self.proxy.ignored)
         fault = self.proxy.choose(request)
         self.proxy.log.append((request.kind, fault))
         if fault == "reset":
@@ -129,6 +138,18 @@ class _Handler(BaseHTTPRequestHandler):
     def _reset(self) -> None:
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self.close_connection = True
+
+
+def _without(request: Request, ignored: frozenset[str]) -> Request:
+    """Sign a request again that lacks headers which some servers do not know."""
+    own = {"authorization", "x-amz-date", "x-amz-content-sha256", "content-length", "host"}
+    headers = {n: v for n, v in request.headers.items() if n.lower() not in own | ignored}
+    url = f"http://{request.headers['Host']}{request.path}"
+    again = AWSRequest(request.method, url, headers, request.body)
+    S3SigV4Auth(Credentials(server.KEY, server.SECRET), "s3", "us-east-1").add_auth(again)
+    signed = {"Host": request.headers["Host"], **dict(again.headers.items())}
+    signed["Content-Length"] = str(len(request.body))
+    return Request(request.method, request.path, signed, request.body)
 
 
 class _Server(ThreadingHTTPServer):

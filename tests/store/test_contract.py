@@ -1,6 +1,6 @@
 """What every store must do; the same for files and for S3."""
 # What fails is often the end of a block.
-# ruff: noqa: PT012
+# ruff: noqa: PT012, SIM117
 
 from __future__ import annotations
 

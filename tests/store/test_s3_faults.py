@@ -9,63 +9,24 @@ from collections import Counter
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-import boto3
 import pytest
-from botocore.config import Config
 
 import sdb
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UncertainError
 from sdb.store import url as stores
-from sdb.store.s3 import client, probe
+from sdb.store.s3 import probe
 from tests.store import proxy as proxies
-from tests.store.conftest import BUCKET, S3Place
+from tests.store.conftest import BUCKET
 from tests.store.test_contract import MIB, noise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
+    from tests.store.conftest import Direct, S3Place
     from tests.store.proxy import Proxy, Request
 
 pytestmark = pytest.mark.s3
-PATHS = Config(s3={"addressing_style": "path"}, request_checksum_calculation="when_required")
-
-
-class Direct:
-    """Looks at the server past the proxy."""
-
-    def __init__(self, endpoint: str) -> None:
-        self.client = boto3.client("s3", endpoint_url=endpoint, config=PATHS)
-
-    def get(self, key: str) -> bytes:
-        with self.client.get_object(Bucket=BUCKET, Key=key)["Body"] as body:
-            data: bytes = body.read()
-        return data
-
-    def put(self, key: str, data: bytes) -> None:
-        self.client.put_object(Bucket=BUCKET, Key=key, Body=data)
-
-    def uploads(self, prefix: str) -> list[str]:
-        found = self.client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
-        return [upload["Key"] for upload in found.get("Uploads", [])]
-
-
-@pytest.fixture
-def direct(endpoint: str) -> Iterator[Direct]:
-    found = Direct(endpoint)
-    yield found
-    found.client.close()
-
-
-@pytest.fixture
-def proxy(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with proxies.running(endpoint) as found:
-        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", found.url)
-        monkeypatch.setattr(client, "READ_SECONDS", 2)
-        client.disconnect()
-        yield found
-        client.disconnect()
-    client.disconnect()
 
 
 def on(kind: str, *faults: str) -> Callable[[Request], str]:
