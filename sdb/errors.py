@@ -127,11 +127,15 @@ class QueryError(UsageError):
         length: int = 2,
         hint: str | None = None,
     ) -> None:
-        before = query.encode()[:offset].split(b"\n") if offset is not None else None
-        line = len(before) if before else None
-        super().__init__(message, hint=hint, offset=offset, line=line)
-        self.query = query
+        super().__init__(message, hint=hint, offset=offset)
         self.length = length
+        self.place(query)
+
+    def place(self, query: str) -> None:
+        """Say in which text it is wrong; for errors that are raised where it is not at hand."""
+        before = query.encode()[: self.offset].split(b"\n") if self.offset is not None else None
+        self.query = query
+        self.line = len(before) if before else None
         self.column = len(before[-1]) + 1 if before else None
 
     def picture(self) -> str:

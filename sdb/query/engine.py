@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from sdb import _core
-from sdb.errors import SdbError, UsageError
+from sdb.errors import QueryError, SdbError
 from sdb.query import natives
 from sdb.query.plan import Column, Result
 from sdb.query.steps import steps
@@ -52,14 +52,17 @@ def run(
 
     Raises
     ------
-    UsageError
+    QueryError
         If the query cannot be planned or run.
     """
     now = time.time_ns() // 1000 if now_us is None else now_us
     try:
         plan = translate(statement, datasets=datasets, holds=_holds, now_us=now, typed=typed)
     except RecursionError as error:
-        raise UsageError("the query is nested too deeply") from error
+        raise QueryError("the query is nested too deeply", query=statement.text) from error
+    except QueryError as error:
+        error.place(statement.text)
+        raise
     if statement.explain is not None:
         return _explained(statement, plan)
     if plan.counts is not None:
@@ -118,6 +121,8 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Resu
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
         "error_on_division_by_zero": "false",
+        # Otherwise it leaves a folder of its own in the current one when memory is short.
+        "temp_directory": "",
     }
     if threads:
         settings["threads"] = str(threads)
@@ -144,5 +149,8 @@ def failure(error: Exception) -> SdbError:
     """Give what an error of the engine means to the user."""
     text = str(error).splitlines()[0]
     if type(error).__name__ == "OutOfMemoryException":
-        return SdbError(f"the query needs more memory than it may use: {text}")
-    return UsageError(f"cannot run the query: {text}")
+        return SdbError(
+            f"the query needs more memory than it may use: {text}",
+            hint="raise the bound, or group, sort and join fewer rows",
+        )
+    return QueryError(f"cannot run the query: {text}")

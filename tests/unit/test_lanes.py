@@ -68,9 +68,7 @@ def columns(*packs: Packfile, lanes: list[Any], **more: Any) -> list[list[Any]]:
 
 def follow(value: Any, path: list[Any]) -> Any:
     for step in path:
-        if isinstance(step, str) and isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(step, int) and isinstance(value, list) and step < len(value):
+        if (isinstance(step, str) and isinstance(value, dict) and step in value) or (isinstance(step, int) and isinstance(value, list) and step < len(value)):
             value = value[step]
         else:
             return MISSING

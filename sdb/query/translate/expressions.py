@@ -43,8 +43,10 @@ def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
     """Give the arguments of COALESCE, with those of another one in its place."""
     args: list[ast.Expr] = []
     for arg in node.args:
-        nested = isinstance(arg, ast.Call) and arg.name == "COALESCE"
-        args += _flattened(arg) if nested else (arg,)
+        if isinstance(arg, ast.Call) and arg.name == "COALESCE":
+            args += _flattened(arg)
+        else:
+            args.append(arg)
     return tuple(args)
 
 
@@ -81,6 +83,12 @@ class _Translator:
         # To look up a node takes as long as it is large, and mostly nothing is known.
         return bool(self.scope.known) and node in self.scope.known
 
+    def operand(self, node: ast.Expr) -> Value:
+        """Give the value of what an operator works on: a sub-query must be one scalar."""
+        if isinstance(node, ast.Subquery):
+            return scalar(node.select, self.scope, self.context, one=True)
+        return self.value(node)
+
     def values(self, nodes: tuple[ast.Expr, ...]) -> list[Value]:
         """Give the values of expressions."""
         return [self.value(node) for node in nodes]
@@ -115,7 +123,7 @@ class _Translator:
         return self.value(node.base).step(node.index)
 
     def _unary(self, node: ast.Unary) -> Value:
-        value = self.value(node.operand)
+        value = self.operand(node.operand)
         if node.op == "NOT":
             return operators.boolean(f"(NOT {value.lane('b')})", value, wants=BOOL)
         if node.op == "-":
@@ -128,22 +136,22 @@ class _Translator:
         while isinstance(node.left, ast.Binary) and not self._is_known(node.left):
             node = node.left
             chain.append(node)
-        value = self.value(node.left)
+        value = self.operand(node.left)
         while chain:
             op = chain[-1].op
-            rest = [self.value(chain.pop().right)]
+            rest = [self.operand(chain.pop().right)]
             while op in _LOGICAL and chain and chain[-1].op == op:
-                rest.append(self.value(chain.pop().right))
+                rest.append(self.operand(chain.pop().right))
             value = logical(op, [value, *rest]) if op in _LOGICAL else combine(op, value, *rest)
         return value
 
     def _between(self, node: ast.Between) -> Value:
-        value = self.value(node.operand)
-        low = combine(">=", value, self.value(node.low))
-        return logical("AND", [low, combine("<=", value, self.value(node.high))])
+        value = self.operand(node.operand)
+        low = combine(">=", value, self.operand(node.low))
+        return logical("AND", [low, combine("<=", value, self.operand(node.high))])
 
     def _in(self, node: ast.In) -> Value:
-        value = self.value(node.operand)
+        value = self.operand(node.operand)
         if isinstance(node.items, ast.Subquery):
             sql = contains(node.items.select, value, self.scope, self.context)
         else:

@@ -97,8 +97,8 @@ def _fuzzy(*, contains: bool, points: bool) -> Function:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "UPPER": _plain("sdb_upper({0})"),
-    "LOWER": _plain("sdb_lower({0})"),
+    "UPPER": _plain("CASE WHEN strlen({0}) <> length({0}) THEN sdb_upper({0}) ELSE upper({0}) END"),
+    "LOWER": _plain("CASE WHEN strlen({0}) <> length({0}) THEN sdb_lower({0}) ELSE lower({0}) END"),
     "CHAR_LENGTH": _length("length({0})"),
     "CHARACTER_LENGTH": _length("length({0})"),
     "OCTET_LENGTH": _length("strlen({0})"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from sdb.errors import UsageError
+from sdb.errors import QueryError
 from sdb.query.plan import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
 
@@ -55,7 +55,7 @@ _MOST_SQL = 1 << 20
 def bounded(sql: str) -> str:
     """Refuse SQL that grows without bound: some expressions name their operands many times."""
     if len(sql) > _MOST_SQL:
-        raise UsageError("the query is too complex", hint="compute parts of it in sub-queries")
+        raise QueryError("the query is too complex", hint="compute parts of it in sub-queries")
     return sql
 
 
@@ -173,10 +173,7 @@ class Typed(Value):
                 return f"coalesce({text}, '{'z' if letter == 'k' else 'null'}')"
             return text
         if letter == "x" and not self.whole:
-            return (
-                f"CASE WHEN {sql} >= -9223372036854775808 AND {sql} < 9223372036854775808 "
-                f"AND {sql} = trunc({sql}) THEN {sql}::BIGINT END"
-            )
+            return f"CASE WHEN {_INTEGRAL.format(sql)} THEN {sql}::BIGINT END"
         return f"({sql})::DOUBLE" if letter == "n" and self.whole else sql
 
     def like(self, sql: str, absent: int) -> Typed:
@@ -192,6 +189,9 @@ class Typed(Value):
         return self.lane("k") if self.absent == NULL else self.sql
 
 
+_INTEGRAL = "{0} >= -9223372036854775808 AND {0} < 9223372036854775808 AND {0} = trunc({0})"
+
+
 def _key_text(value: Typed) -> str:
     sql = value.sql
     if value.kind == STRING:
@@ -200,16 +200,22 @@ def _key_text(value: Typed) -> str:
         return f"CASE WHEN {sql} THEN 'b1' WHEN NOT {sql} THEN 'b0' END"
     if value.kind == TIME:
         return f"('t' || epoch_us({sql}))"
-    return f"('n' || {sql})" if value.whole else f"sdb_key_n({sql})"
+    if value.whole:
+        return f"('n' || {sql})"
+    return f"CASE WHEN {_INTEGRAL.format(sql)} THEN 'n' || {sql}::BIGINT ELSE sdb_key_n({sql}) END"
 
 
 def _json_text(value: Typed) -> str:
     sql = value.sql
     if value.kind == STRING:
-        return f"sdb_json_s({sql})"
+        return f"to_json({sql})::VARCHAR"
     if value.kind == TIME:
-        return f"sdb_json_u({sql})"
-    return f"({sql})::VARCHAR" if value.kind == BOOL or value.whole else f"sdb_json_n({sql})"
+        text = f"strftime({sql}, '\"%Y-%m-%dT%H:%M:%S.%f')"
+        return f"(rtrim(rtrim({text}, '0'), '.') || 'Z\"')"
+    if value.kind == BOOL or value.whole:
+        return f"({sql})::VARCHAR"
+    whole = f"{sql}::BIGINT::VARCHAR"
+    return f"CASE WHEN {_INTEGRAL.format(sql)} THEN {whole} ELSE sdb_json_n({sql}) END"
 
 
 class Constant(Typed):
@@ -409,7 +415,7 @@ class MadeStruct(Value):
             return _count_present(list(self.members.values()))
         if letter == "j":
             texts = [
-                f"(sdb_json_s({literals.string(name)}) || ': ' || {value.lane('j')})"
+                f"({literals.string(literals.json(name) + ': ')} || {value.lane('j')})"
                 for name, value in self.members.items()
             ]
             return f"('{{' || concat_ws(', ', {', '.join(texts)}) || '}}')" if texts else "'{}'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from json import dumps
 from typing import TYPE_CHECKING
 
 from sdb.query import ast
@@ -20,6 +21,11 @@ def string(text: str) -> str:
     """
     parts = ["'" + part.replace("'", "''") + "'" for part in text.split("\0")]
     return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
+
+
+def json(text: str) -> str:
+    """Write a string as JSON text, as rows show it."""
+    return dumps(text, ensure_ascii=False)
 
 
 def integer(value: int) -> str:

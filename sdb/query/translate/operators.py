@@ -260,13 +260,15 @@ def bitwise(op: str, left: Value, right: Value) -> Value:
 
 
 def sort_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
-    """Terms of ORDER BY that sort as the dialect does, NULL first whatever the direction."""
+    """Terms of ORDER BY that sort as the dialect does: NULL first, lists and structures last."""
     terms = []
     direction = "DESC" if descending else "ASC"
     types = value.mask & ~MISSING
     if types & NULL:
         terms.append(f"({value.lane('t')} = 1) {'ASC' if nulls_last else 'DESC'}")
         types &= ~NULL
+    if types & (LIST | STRUCT):
+        terms.append(f"{value.lane('t')} >= {LIST}")
     if types & (types - 1):
         terms.append(f"{value.lane('t')} {direction}")
     for kind, letter in ((BOOL, "b"), (NUMBER, "n"), (TIME, "u"), (STRING, "s")):

@@ -53,7 +53,7 @@ def replaced(node: Any, change: Callable[[ast.Node], ast.Node | None]) -> Any:  
     while (new := change(node)) is None and isinstance(node, ast.Binary):
         spine.append(node)
         node = node.left
-    result = _rebuilt(node, change) if new is None else new
+    result: Any = _rebuilt(node, change) if new is None else new
     while spine:
         above = spine.pop()
         right = replaced(above.right, change)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from sdb.errors import UsageError
+from sdb.errors import QueryError
 from sdb.query import ast
 from sdb.query.plan import ANY, MISSING
 from sdb.query.translate.scans import Field
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from sdb.query.translate.scans import Scan
 
 
-def rejected(message: str, node: ast.Node | None = None) -> UsageError:
+def rejected(message: str, node: ast.Node | None = None) -> QueryError:
     """Make the error of a query that cannot be planned, with the place in its text."""
-    return UsageError(message, offset=None if node is None else node.span[0])
+    start, stop = (None, 0) if node is None or node.span == (0, 0) else node.span
+    return QueryError(message, offset=start, length=max(stop - (start or 0), 1))
 
 
 class Binding(Protocol):
@@ -222,7 +223,7 @@ class Scope:
         return found
 
 
-def _unbound(node: ast.Expr) -> UsageError:
+def _unbound(node: ast.Expr) -> QueryError:
     return rejected(f"path {_spelled(node)} references an unbound variable", node)
 
 

@@ -23,9 +23,13 @@ if TYPE_CHECKING:
     from sdb.query.translate.scope import Scope
 
 
-def scalar(select: ast.Select, scope: Scope, context: Context) -> Value:
+def scalar(select: ast.Select, scope: Scope, context: Context, *, one: bool = False) -> Value:
     """Give value of ``(SELECT ...)``: a scalar, a structure or a list of structures."""
     query = context.plan(select, scope)
+    if one and not query.single:
+        raise rejected("scalar sub-query has unbounded results; use LIMIT 1", select)
+    if one and len(query.columns) != 1:
+        raise rejected(f"sub-query should have 1 column; have {len(query.columns)}", select)
     if not query.single:
         return _rows(query, context)
     lookup = Lookup(query.level, query.correlated)

@@ -2,8 +2,9 @@
 
 const DIGITS: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
 
-/// The geohash of a place, of `length` characters (taken as 1 to 12). Coordinates out of range are
-/// those of the nearest edge; NaN has no hash.
+/// The geohash of a place, of `length` characters (taken as 1 to 12). The upper edge is the lower
+/// one, as it is on the globe at 180 degrees of longitude; coordinates out of range are those of the
+/// nearest edge; NaN has no hash.
 ///
 /// ```
 /// assert_eq!(zion::natives::geo::hash(52.2297, 21.0122, 6).as_deref(), Some("u3qcnh"));
@@ -13,7 +14,8 @@ pub fn hash(latitude: f64, longitude: f64, length: i64) -> Option<String> {
         return None;
     }
     let length = length.clamp(1, 12) as usize;
-    let mut ranges = [(-180.0, 180.0, longitude), (-90.0, 90.0, latitude)];
+    let around = |value: f64, edge: f64| if value >= edge { -edge } else { value };
+    let mut ranges = [(-180.0, 180.0, around(longitude, 180.0)), (-90.0, 90.0, around(latitude, 90.0))];
     let mut bits = 0usize;
     let mut text = String::with_capacity(length);
     for place in 0..length * 5 {
