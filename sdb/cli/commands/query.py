@@ -49,7 +49,7 @@ def command(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show which blocks would be read, and why.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print --explain as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="--fmt json; of --explain too.")] = False,
     no_prune: Annotated[
         bool, typer.Option("--no-prune", help="Read all blocks: distrust time indexes.")
     ] = False,
@@ -71,7 +71,8 @@ def command(
     from sdb.query.explain import summary
 
     started = time.perf_counter()
-    form = answers.form(fmt, target)
+    answers.allow_many_files()
+    form = answers.form("json" if as_json and fmt is None else fmt, target)
     with run(
         _text(sql, file),
         params=constants(param or [], "parameter"),
@@ -81,7 +82,7 @@ def command(
         prune=not no_prune,
         typed=form in {"ion", "arrow", "parquet"},
     ) as result:
-        if explain or as_json:
+        if explain:
             answers.explain(result, as_json=as_json)
             return
         answers.write(result, form, target, force=force)
