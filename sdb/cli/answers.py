@@ -33,6 +33,7 @@ _SUFFIXES = {
     ".parquet": "parquet",
 }
 _MOST_ROWS = 100
+_MOST_FILES = 1 << 16
 
 
 def form(fmt: str | None, target: str) -> str:
@@ -61,6 +62,16 @@ def form(fmt: str | None, target: str) -> str:
     if fmt not in _FORMATS:
         raise UsageError(f"unknown format {fmt!r}", expected=", ".join(_FORMATS))
     return fmt
+
+
+def allow_many_files() -> None:
+    """Use as many open files as the system allows: a pattern may match thousands."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def write(result: Result, form: str, target: str, *, force: bool) -> None:

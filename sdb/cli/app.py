@@ -24,6 +24,7 @@ COMMANDS = (
     "query",
     "describe-file",
     "validate-file",
+    "doctor",
     "version",
 )
 

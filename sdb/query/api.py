@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from sdb.query.dataset import Catalog
@@ -65,13 +66,15 @@ def sql(
     from sdb.query import engine
 
     statement = bind(parse(text), params or {})
-    catalog = Catalog(root, prune=prune)
+    now_us = time.time_ns() // 1000
+    catalog = Catalog(root, prune=prune, now_us=now_us)
     try:
         result = engine.run(
             statement,
             datasets=catalog,
             threads=threads or 0,
             memory_bytes=memory_bytes,
+            now_us=now_us,
             typed=typed,
         )
     except BaseException:

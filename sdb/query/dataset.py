@@ -10,6 +10,7 @@ from sdb.errors import CorruptError
 from sdb.packfile.reader import open_packfile
 from sdb.query import plan
 from sdb.query.blocks import Intervals, blocks, reasons
+from sdb.query.constants import folded
 from sdb.query.locations import candidates
 from sdb.query.prune import Anywhere, reduce
 
@@ -172,6 +173,8 @@ class Catalog:
         Folder or URL that relative paths start at; the current folder when empty.
     prune : bool
         Whether blocks are left out where the condition cannot be TRUE.
+    now_us : int
+        The instant of UTCNOW(), in microseconds since 1970.
 
     Attributes
     ----------
@@ -179,9 +182,10 @@ class Catalog:
         What was opened.
     """
 
-    def __init__(self, root: str = "", *, prune: bool = True) -> None:
+    def __init__(self, root: str = "", *, prune: bool = True, now_us: int = 0) -> None:
         self._root = root
         self._prune = prune
+        self._now_us = now_us
         self._open: dict[str, Packfile] = {}
         self.tables: list[Table] = []
 
@@ -193,7 +197,7 @@ class Catalog:
         tables : tuple of TableName
             Their names; the rows of one follow on those of the other.
         condition : Expr or None
-            Only rows for which it is TRUE are wanted; constants are folded.
+            Only rows for which it is TRUE are wanted.
 
         Returns
         -------
@@ -207,11 +211,16 @@ class Catalog:
         CorruptError
             A file is no packfile, or a damaged one.
         """
-        test = reduce(condition) if self._prune else Anywhere()
+        test = self._reduced(condition)
         packs = list(chain.from_iterable(map(self._find, tables)))
         table = Table(" ++ ".join("/".join(name.parts) for name in tables), test, packs)
         self.tables.append(table)
         return table
+
+    def _reduced(self, condition: ast.Expr | None) -> Test:
+        if condition is None or not self._prune:
+            return Anywhere()
+        return reduce(folded(condition, self, self._now_us))
 
     def _find(self, name: TableName) -> list[Packfile]:
         paths = candidates(name, self._root)

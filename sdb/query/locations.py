@@ -53,7 +53,7 @@ def candidates(table: TableName, root: str) -> list[str]:
 
 def _files(path: str, root: str) -> list[str]:
     place = _under(path, root)
-    if _PATTERN.search(path) is None or _exists(place):
+    if _PATTERN.search(path) is None or (url.is_local(place) and _exists(place)):
         return [place]
     return _matching(path, root)
 
@@ -85,9 +85,9 @@ def _stem(path: str) -> str:
 
 
 def _matching(pattern: str, root: str) -> list[str]:
-    if not url.is_local(_under(pattern, root)):
-        return [os.fspath(found) for found in url.expand([_under(pattern, root)])]
     place = _under(pattern, glob.escape(root))
+    if not url.is_local(place):
+        return [os.fspath(found) for found in url.expand([place])]
     found = [
         path
         for path in glob.glob(url.local_path(place), recursive=True)  # noqa: PTH207 - and not Path

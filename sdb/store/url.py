@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
     from contextlib import AbstractContextManager
 
+    from sdb.store.s3.doctor import Diagnosis
+
 Location = str | os.PathLike[str]
 
 TAIL_BYTES = 256 << 10
@@ -271,6 +273,21 @@ def locked(location: Location) -> AbstractContextManager[None]:
     if not is_local(location):
         return nullcontext()
     return local_grow.locked(local_path(location))
+
+
+def diagnose(location: Location) -> Diagnosis:
+    """Try what a store does, see :func:`sdb.store.s3.doctor.diagnose`.
+
+    Raises
+    ------
+    UsageError
+        The location is one of the file system, which needs no trial.
+    """
+    if is_local(location):
+        raise UsageError(f"{os.fspath(location)} is no URL of S3", expected="s3://bucket/prefix")
+    from sdb.store.s3 import doctor
+
+    return doctor.diagnose(os.fspath(location))
 
 
 def shown(location: Location) -> str:

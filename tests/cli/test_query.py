@@ -168,6 +168,25 @@ def test_patterns_and_several_files(run: Run, events: Path) -> None:
     assert (done.returncode, b"no file matches no*.zion" in done.stderr) == (3, True)
 
 
+def test_more_files_than_a_process_usually_opens(tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    one = tmp_path / "one.json"
+    one.write_text('{"a": 1}')
+    sdb.pack([one], tmp_path / "many/0.zion")
+    for number in range(1, 300):
+        (tmp_path / f"many/{number}.zion").hardlink_to(tmp_path / "many/0.zion")
+    command = " ".join(COMMAND)
+    query = "SELECT COUNT(a) AS n FROM read_file('many/*.zion')"
+    done = subprocess.run(
+        ["bash", "-c", f'ulimit -Sn 100; {command} query "{query}"'],
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment(),
+        check=True,
+    )
+    assert lines(done.stdout) == [{"n": 300}]
+
+
 def test_params_are_bound_and_never_pasted(run: Run, events: Path) -> None:
     assert events.exists()
     query = "SELECT COUNT(*) AS n FROM read_file('events.zion') WHERE type = $t AND created_at < $c"
@@ -235,7 +254,7 @@ def test_exit_codes(run: Run, tmp_path: Path, query: str, code: int) -> None:
     (tmp_path / "words.txt").write_text("hello, world, this is no packfile\n" * 10)
     done = run("query", query)
     assert (done.returncode, done.stdout) == (code, b"")
-    assert b"sdb: " in done.stderr
+    assert b"\nsdb: " in b"\n" + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
 
 import sdb
@@ -11,6 +12,7 @@ from sdb.query import ast, plan
 from sdb.query.dataset import Catalog
 from sdb.query.explain import ranges
 from sdb.query.locations import candidates
+from sdb.query.parser import parse
 from sdb.query.plan import TableName
 
 if TYPE_CHECKING:
@@ -63,6 +65,28 @@ def test_files_are_left_out_for_their_types_and_constants(tmp_path: Path) -> Non
     assert read("v", "x") == ["b.zion"]
     assert read("w", 1) == []
     assert (catalog.tables[0].name, len(catalog.tables)) == ("*.zion", 4)
+    catalog.close()
+
+
+@pytest.mark.parametrize(
+    ("condition", "days"),
+    [
+        ("ts < DATE_ADD(DAY, -1 + 0, `2021-01-03T00:00:00Z`)", [1]),
+        ("ts >= DATE_ADD(HOUR, -36, UTCNOW())", [3]),
+        ("ts BETWEEN DATE_TRUNC(DAY, `2021-01-02T07:00:00Z`) AND `2021-01-02T08:00:00Z`", [2]),
+        ("NOT ts IN (DATE_TRUNC(DAY, UTCNOW()), `2021-01-01T00:00:02Z`)", [1, 2, 3]),
+        ("TO_UNIX_EPOCH(ts) < 1609459200 + 3600 OR day = 1 + 2", [1, 2, 3]),
+        ("TO_UNIX_EPOCH(ts) < 1609459200 + 3600 OR day = 'a' || 'b'", [1]),
+        ("ts < CAST(1 AS TIMESTAMP)", [1, 2, 3]),
+        ("ts < DATE_ADD(DAY, day, `2021-01-01T00:00:00Z`)", [1, 2, 3]),
+        ("NOT (ts >= `2021-01-02T00:00:00Z` AND day > 0)", [1, 2, 3]),
+    ],
+)
+def test_constants_are_worked_out(logs: Path, condition: str, days: list[int]) -> None:
+    where = parse(f"SELECT 1 FROM t WHERE {condition}").select.where
+    catalog = Catalog(str(logs), now_us=1_609_718_400_000_000)  # 2021-01-04
+    table = catalog((file("day*.zion"),), where)
+    assert [int(part.pack.path[-6]) for part in table.read] == days
     catalog.close()
 
 
@@ -166,3 +190,17 @@ def test_a_file_that_is_not_there_closes_the_others(logs: Path) -> None:
 def test_ranges_of_blocks() -> None:
     assert ranges(()) == "none"
     assert ranges(((0, 1), (3, 6))) == "0,3-5"
+
+
+def test_a_connection_of_its_own_reads_packfiles(logs: Path) -> None:
+    connection = duckdb.connect()
+    rows = sdb.register(connection, "logs", str(logs / "day*.zion"), fields=["day", "ts"])
+    query = "SELECT a.day, count(*) FROM logs a JOIN logs b USING (ts) GROUP BY 1 ORDER BY 1"
+    assert connection.sql(query).fetchall() == [(1, 5), (2, 5), (3, 5)]
+    late = sdb.register(connection, "late", str(logs / "day*.zion"), since="2021-01-03")
+    assert connection.sql("SELECT min(day), count(*) FROM late").fetchall() == [(3, 5)]
+    with pytest.raises(errors.NotFoundError):
+        sdb.register(connection, "none", str(logs / "no.zion"))
+    connection.close()
+    rows.close()
+    late.close()

@@ -14,9 +14,9 @@ from sdb.cli.options import Force, Threads, Verbose, constants
 from sdb.errors import UsageError
 
 EXAMPLES = (
-    "sdb query \"SELECT type, COUNT(*) AS n FROM 'events.zion' GROUP BY type\"",
-    "sdb query --fmt csv \"SELECT id, type FROM read_file('events.zion') LIMIT 3\"",
-    "sdb query --explain \"SELECT * FROM 'events.zion' WHERE created_at < `2015-01-01T00:00:00Z`\"",
+    """sdb query 'SELECT type, COUNT(*) AS n FROM "events.zion" GROUP BY type'""",
+    """sdb query --fmt csv "SELECT id, type FROM read_file('*.zion') LIMIT 3\"""",
+    """sdb query --explain 'SELECT * FROM "events.zion" WHERE type IS MISSING'""",
 )
 
 
@@ -49,10 +49,10 @@ def command(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show which blocks would be read, and why.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print --explain as JSON.")] = False,
-    prune: Annotated[
-        bool, typer.Option(" /--no-prune", help="Read all blocks: distrust time indexes.")
-    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="--fmt json; of --explain too.")] = False,
+    no_prune: Annotated[
+        bool, typer.Option("--no-prune", help="Read all blocks: distrust time indexes.")
+    ] = False,
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="Most memory for groups, joins and sorts (2GiB)."),
@@ -71,17 +71,18 @@ def command(
     from sdb.query.explain import summary
 
     started = time.perf_counter()
-    form = answers.form(fmt, target)
+    answers.allow_many_files()
+    form = answers.form("json" if as_json and fmt is None else fmt, target)
     with run(
         _text(sql, file),
         params=constants(param or [], "parameter"),
         root=root or context.obj or "",
         threads=threads,
         memory_bytes=None if memory is None else sizes.parse(memory),
-        prune=prune,
+        prune=not no_prune,
         typed=form in {"ion", "arrow", "parquet"},
     ) as result:
-        if explain or as_json:
+        if explain:
             answers.explain(result, as_json=as_json)
             return
         answers.write(result, form, target, force=force)

@@ -40,6 +40,7 @@ _REGIONS = {
 _MEANINGS: tuple[tuple[set[str], type[SdbError], str, str | None], ...] = (
     ({"NoSuchBucket"}, NotFoundError, "there is no S3 bucket {bucket}", None),
     ({"NoSuchKey", "NotFound"}, NotFoundError, "no such object", None),
+    ({"NoSuchUpload"}, ConflictError, "someone else gave the upload up", "run it again"),
     (
         {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"},
         AccessError,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.errors import changed, translated
+from sdb.store.s3.parts import MIN_PART_BYTES, copy_ranges
 from sdb.store.s3.place import parse
 from sdb.store.s3.probe import check_conditions
 from sdb.store.s3.publish import Condition
 from sdb.store.s3.reader import S3Reader
-from sdb.store.s3.upload import MIN_PART_BYTES, copy_ranges
 from sdb.store.s3.writer import Draft, check_absent, drafting
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from sdb.errors import UnsupportedError
+from sdb.errors import SdbError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.errors import is_answer, status_of, translate
 from sdb.store.s3.place import Place
+from sdb.store.s3.upload import Upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SCRATCH = ".sdb-doctor-"
 NO_SUCH_VERSION = '"00000000000000000000000000000000"'
 _REFUSALS = {404, 409, 412}
+_HINT = "--unsafe-single-writer does without, if nobody else writes"
 
 _guard = threading.Lock()
 _known: dict[tuple[str, str, str], bool] = {}
@@ -86,26 +88,25 @@ def puts_conditionally(place: Place) -> bool:
 
 
 def completes_conditionally(place: Place) -> bool:
-    """Tell whether the endpoint insists on ``If-Match`` of a completion; four requests."""
-    client = connect()
+    """Tell whether the endpoint insists on ``If-Match`` of a completion; five requests."""
+    upload = Upload(place, {})
     try:
-        upload = client.create_multipart_upload(**place.names)["UploadId"]
-    except Exception as error:
-        raise _untried(error, place) from error
-    part = {**place.names, "UploadId": upload}
-
-    def complete() -> None:
-        tag = client.upload_part(**part, PartNumber=1, Body=b"sdb")["ETag"]
-        client.complete_multipart_upload(
-            **part,
-            MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": tag}]},
-            IfMatch=NO_SUCH_VERSION,
+        upload.put(b"sdb")
+        parts = upload.parts()
+        return _is_refused(
+            place,
+            lambda: connect().complete_multipart_upload(
+                **place.names,
+                UploadId=upload.id,
+                MultipartUpload=parts,
+                IfMatch=NO_SUCH_VERSION,
+            ),
         )
-
-    try:
-        return _is_refused(place, complete)
+    except SdbError as error:
+        error.hint = error.hint or _HINT
+        raise
     finally:
-        discard(lambda: client.abort_multipart_upload(**part))
+        upload.abort()
 
 
 def _is_refused(place: Place, request: Callable[[], object]) -> bool:
@@ -127,7 +128,7 @@ def _is_refused(place: Place, request: Callable[[], object]) -> bool:
 
 def _untried(error: Exception, place: Place) -> Exception:
     failed = translate(error, "trying conditional writes with", str(place))
-    failed.hint = failed.hint or "--unsafe-single-writer does without, if nobody else writes"
+    failed.hint = failed.hint or _HINT
     return failed
 
 

@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sdb.errors import ConflictError, ExistsError, SdbError, UncertainError
+from sdb.errors import ExistsError, SdbError, UncertainError
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import changed, is_answer, status_of, translate
 from sdb.store.s3.history import ids_of
@@ -190,8 +190,7 @@ class Publication:
         if now is _Now.OURS:
             return
         if error is not None:
-            failed = translate(error, "writing", str(self.place))
-            raise self._lost() if isinstance(failed, ConflictError) else failed from error
+            raise translate(error, "writing", str(self.place)) from error
         message = f"writing {self.place}: the store did not complete it; nothing was changed"
         raise SdbError(message, path=str(self.place), hint="run it again")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import threading
 import time
 from base64 import b64encode
@@ -12,8 +13,10 @@ from hashlib import md5
 from typing import TYPE_CHECKING, Any
 
 from sdb.errors import UnsupportedError
-from sdb.store.s3.client import connect
-from sdb.store.s3.errors import code_of, translated
+from sdb.store.s3.client import ATTEMPTS, connect
+from sdb.store.s3.errors import code_of, is_answer, translated
+from sdb.store.s3.orphans import remove_nameless
+from sdb.store.s3.parts import MAX_PARTS, part_bytes
 from sdb.store.s3.reader import status_of_answer
 
 if TYPE_CHECKING:
@@ -22,56 +25,10 @@ if TYPE_CHECKING:
     from sdb.store.s3.place import Place
     from sdb.store.s3.reader import S3Reader
 
-MIN_PART_BYTES = 5 << 20
-FIRST_PART_BYTES = 8 << 20
-MAX_PART_BYTES = 5 << 30
-MAX_PARTS = 10_000
-COPY_BYTES = 256 << 20
 WORKERS = 4
-_DOUBLINGS = 10
 _WAITING_BYTES = 64 << 20
 _STOP_SECONDS = 2.0
-_ABORTS = 5
-
-
-def part_bytes(index: int, budget: int) -> int:
-    """Give the size that the next part should have.
-
-    Parts become larger on the way, so that those that are left suffice for the largest object.
-
-    Parameters
-    ----------
-    index : int
-        How many parts there are already.
-    budget : int
-        How many there may be.
-
-    Returns
-    -------
-    int
-        Size in bytes.
-    """
-    return min(MAX_PART_BYTES, FIRST_PART_BYTES << (index * _DOUBLINGS // budget))
-
-
-def copy_ranges(count: int) -> list[tuple[int, int]]:
-    """Cut the first bytes of an object into parts that the store copies, all about equal.
-
-    Parameters
-    ----------
-    count : int
-        How many bytes, at least those of the smallest part.
-
-    Returns
-    -------
-    list of tuple
-        Half-open ranges, at most half as many as there may be parts.
-    """
-    largest = min(MAX_PART_BYTES, max(COPY_BYTES, -(-count // (MAX_PARTS // 2))))
-    parts = -(-count // largest)
-    if parts >= MAX_PARTS:
-        raise UnsupportedError(f"{count:,} bytes are more than {MAX_PARTS:,} parts can hold")
-    return [(count * n // parts, count * (n + 1) // parts) for n in range(parts)]
+_PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +58,7 @@ class Upload:
         self._metadata = metadata
         self._count = 0
         self._copies = 0
+        self._unanswered = 0.0
         self._tags: dict[int, str] = {}
         self._waiting: deque[_Task] = deque()
         self._waiting_bytes = 0
@@ -155,16 +113,45 @@ class Upload:
         """Begin the upload if it has not begun, and count one more part."""
         if not self.id:
             with translated("writing", str(self.place)):
-                answer = connect().create_multipart_upload(
-                    **self.place.names,
-                    Metadata=self._metadata,
-                    ContentType="application/octet-stream",
-                )
-            self.id = answer["UploadId"]
+                self._begin()
         self._count += 1
         if self._count > MAX_PARTS:
             raise UnsupportedError(f"{self.place}: more than {MAX_PARTS:,} parts")
         return self._count
+
+    def _begin(self) -> None:
+        """Begin the upload, and remember when there was no answer: it may have begun twice."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        for attempt in range(ATTEMPTS):
+            began = time.monotonic()
+            try:
+                answer = connect(once=True).create_multipart_upload(
+                    **self.place.names,
+                    Metadata=self._metadata,
+                    ContentType="application/octet-stream",
+                )
+            except (ClientError, BotoCoreError) as error:
+                if is_answer(error):
+                    raise
+                self._unanswered = self._unanswered or began
+                if attempt + 1 == ATTEMPTS:
+                    self._remove_nameless()
+                    raise
+                time.sleep(random.uniform(0, _PAUSE_SECONDS * 2**attempt))  # noqa: S311 - no secret
+            else:
+                self.id = answer["UploadId"]
+                return
+
+    def _remove_nameless(self) -> None:
+        if self._unanswered:
+            remove_nameless(self.place, self.id, time.monotonic() - self._unanswered)
+            self._unanswered = 0.0
+
+    def finish(self) -> None:
+        """Leave nothing behind but the object that has appeared."""
+        self._stop()
+        self._remove_nameless()
 
     def _add(self, task: _Task) -> None:
         with self._changed:
@@ -227,7 +214,6 @@ class Upload:
             while (self._waiting or self._running) and self._error is None:
                 self._changed.wait()
             self._raise()
-        self._stop()
         parts = [{"PartNumber": n, "ETag": tag} for n, tag in sorted(self._tags.items())]
         return {"Parts": parts}
 
@@ -259,10 +245,10 @@ class Upload:
         """
         from botocore.exceptions import BotoCoreError, ClientError
 
-        self._stop()
+        self.finish()
         if not self.id:
             return True
-        for attempt in range(_ABORTS):
+        for attempt in range(ATTEMPTS):
             with contextlib.suppress(ClientError, BotoCoreError):
                 self._request_abort()
                 # What was on its way meanwhile may have arrived after that.
@@ -288,45 +274,3 @@ class Upload:
             running = self._running
             self._changed.wait_for(lambda: not self._running, _STOP_SECONDS)
         return running > 0
-
-
-class Parts:
-    """Cuts what is written into parts.
-
-    Parameters
-    ----------
-    upload : Upload
-        What takes them.
-    """
-
-    def __init__(self, upload: Upload) -> None:
-        self._upload = upload
-        self._pieces: list[bytes] = []
-        self._size_bytes = 0
-        self.written_bytes = 0
-
-    def write(self, data: bytes) -> int:
-        """Write bytes at the end."""
-        piece = bytes(data)
-        self._pieces.append(piece)
-        self._size_bytes += len(piece)
-        self.written_bytes += len(piece)
-        while self._size_bytes >= self._upload.next_bytes:
-            self._cut(self._upload.next_bytes)
-        return len(piece)
-
-    def _cut(self, count: int) -> None:
-        data = memoryview(self.rest())
-        self._pieces = [bytes(data[count:])]
-        self._size_bytes = len(data) - count
-        self._upload.put(bytes(data[:count]))
-
-    def rest(self) -> bytes:
-        """Give what is not sent yet."""
-        return b"".join(self._pieces)
-
-    def flush(self) -> None:
-        """Send what is left as the last part."""
-        if self._size_bytes:
-            self._upload.put(self.rest())
-        self._pieces, self._size_bytes = [], 0

@@ -11,9 +11,10 @@ from sdb.errors import ExistsError
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import status_of, translated
 from sdb.store.s3.history import metadata, new_id
+from sdb.store.s3.parts import Parts
 from sdb.store.s3.place import Place, parse
 from sdb.store.s3.publish import Condition, Publication
-from sdb.store.s3.upload import Parts, Upload
+from sdb.store.s3.upload import Upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +77,7 @@ class Draft:
             publication = Publication(self.place, self.write_id, condition, send, self.upload)
         with translated("writing", str(self.place)):
             publication.run()
+        self.upload.finish()
 
 
 class _File(io.RawIOBase):
