@@ -92,7 +92,7 @@ def _failed(error: Exception) -> int:
         what = ("using", os.fsdecode(error.filename)) if error.filename else _STANDARD_OUTPUT
         error = from_os(error, *what)
     if isinstance(error, SdbError):
-        if isinstance(error, QueryError) and (picture := error.picture()):
+        if isinstance(error, QueryError) and (picture := error.underlined()):
             say(plain(picture), to=sys.stderr)
         expected = error.expected and f"expected {error.expected}"
         complain(error.message, error.hint or expected)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from sdb.query.binding import bind
+from sdb.query.check import check
 from sdb.query.dataset import Catalog
-from sdb.query.params import bind
 from sdb.query.parser import parse
 from sdb.query.results import Result
 
@@ -65,7 +66,7 @@ def sql(
     """
     from sdb.query import engine
 
-    statement = bind(parse(text), params or {})
+    statement = check(bind(parse(text), params or {}))
     now_us = time.time_ns() // 1000
     catalog = Catalog(root, prune=prune, now_us=now_us)
     try:

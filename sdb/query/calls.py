@@ -1,248 +1,318 @@
-"""Parses calls of functions and aggregates, those with a syntax of their own included."""
+"""The parser of calls: functions with a grammar of their own, and aggregates."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from sdb.query import ast
-from sdb.query.cursor import Cursor
+from sdb.query import ast, operators
 
 if TYPE_CHECKING:
-    from sdb.query.ast import Expr
+    from collections.abc import Callable, Mapping
+
+    from sdb.query.expressions import ExpressionParser
     from sdb.query.lexer import Token
 
-_PARTS = {
-    "MICROSECOND": "MICROSECOND", "MICROSECONDS": "MICROSECOND", "MILLISECOND": "MILLISECOND",
-    "MILLISECONDS": "MILLISECOND", "SECOND": "SECOND", "MINUTE": "MINUTE", "HOUR": "HOUR",
-    "DAY": "DAY", "WEEK": "WEEK", "MONTH": "MONTH", "QUARTER": "QUARTER", "YEAR": "YEAR",
-}  # fmt: skip
-_EXTRACTED = {key: part for key, part in _PARTS.items() if part != "WEEK"} | {
-    "DOW": "DOW",
-    "DOY": "DOY",
+    Special: TypeAlias = Callable[[ExpressionParser, Token], ast.Expr]
+
+CASTS = frozenset("INTEGER FLOAT BOOLEAN STRING TIMESTAMP LIST STRUCT NULL MISSING".split())
+WEEKDAYS = ("SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY")
+PARTS = frozenset("MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR".split())
+_PLURALS = {"MICROSECONDS": "MICROSECOND", "MILLISECONDS": "MILLISECOND"}
+_EXTRACTS = PARTS - {"WEEK"} | {"DOW", "DOY"}
+_NORMAL_FORM = re.compile(r"DATE_(ADD|DIFF|TRUNC|EXTRACT)_([A-Z]+)")
+_PRECISION = range(4, 17)
+_STRIDES_US = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
 }
-_WEEKDAYS = {
-    "SUNDAY": 0, "MONDAY": 1, "TUESDAY": 2, "WEDNESDAY": 3, "THURSDAY": 4, "FRIDAY": 5,
-    "SATURDAY": 6,
-}  # fmt: skip
-_UNITS = re.compile(r"(microsecond|millisecond|second|minute|hour|day)s?", re.IGNORECASE)
-_TYPE_NAMES = "INTEGER FLOAT BOOLEAN STRING TIMESTAMP LIST STRUCT NULL MISSING DECIMAL SYMBOL"
-_TYPES = frozenset(_TYPE_NAMES.split())
-_DIRECTIONS = {"LEADING": "LTRIM", "TRAILING": "RTRIM", "BOTH": "TRIM"}
-_ROW_FUNCTIONS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
-_STARRED = frozenset({"COUNT", "SNELLER_DATASHAPE"})
-_PRECISIONS = range(4, 17)
 
 
-class Calls(Cursor):
-    """The part of the parser that knows calls."""
+def stride_us(text: str) -> int:
+    """Read the stride of DATE_BIN.
 
-    def call(self) -> Expr:
-        """Parse the call of a function."""
-        start = self.peek()
-        match start.kind:
-            case "DATE_ADD" | "DATE_DIFF" | "DATE_TRUNC":
-                return self._timed(start)
-            case "DATE_BIN":
-                return self._binned(start)
-            case "EXTRACT":
-                return self._extract(start)
-            case "TRIM":
-                return self._trim(start)
-            case "CAST":
-                return self._cast(start)
-            case "COALESCE" | "NULLIF" | "UTCNOW" | "ID":
-                self.take()
-                self.expect("(")
-                args = () if self.peek().kind == ")" else self.exprs()
-                self.expect(")")
-                return ast.Call(str(start.value).upper(), args, span=self.since(start))
-            case _:
-                raise self.unexpected()
+    Parameters
+    ----------
+    text : str
+        As in ``1 day 12 hours``.
 
-    def _word(self) -> str:
-        """Take a word, keyword or not."""
-        token = self.take()
-        if not (token.kind == "ID" or token.kind.isidentifier()):
-            self.back()
-            raise self.unexpected()
-        return str(token.value)
+    Returns
+    -------
+    int
+        Microseconds.
 
-    def _timed(self, start: Token) -> Expr:
-        name = self.take().kind
-        self.expect("(")
-        word = self._word()
-        part = _PARTS.get(word.upper())
-        shown = f'"{word}"'
-        weekday = None
-        if name == "DATE_TRUNC" and part == "WEEK" and self.accept("("):
-            day = self._word()
-            self.expect(")")
-            shown = f'"WEEK"("{day}")'
-            weekday = _WEEKDAYS.get(day.upper())
-            part = None if weekday is None else part
-        self.expect(",")
-        args = self.exprs()
-        self.expect(")")
-        if part is None:
-            raise self.wrong(self.before(), f"bad {name} part {shown}")
-        return ast.Call(name, args, part, weekday, span=self.since(start))
+    Raises
+    ------
+    ValueError
+        The text is no stride of fixed length.
 
-    def _binned(self, start: Token) -> Expr:
-        self.take()
-        self.expect("(")
-        stride = str(self.expect("STRING").value)
-        self.expect(",")
-        args = self.exprs()
-        self.expect(")")
-        problem = _stride_problem(stride)
-        if problem is not None:
-            what = f'bad DATE_BIN interval: "invalid interval \\"{stride}\\"{problem}"'
-            raise self.wrong(self.before(), what)
-        return ast.Call("DATE_BIN", args, stride, span=self.since(start))
-
-    def _extract(self, start: Token) -> Expr:
-        self.take()
-        self.expect("(")
-        word = self._word()
-        self.expect("FROM")
-        args = (self.expr(),)
-        self.expect(")")
-        part = _EXTRACTED.get(word.upper())
-        if part is None:
-            raise self.wrong(self.before(), f'bad EXTRACT part "{word}"')
-        return ast.Call("EXTRACT", args, part, span=self.since(start))
-
-    def _trim(self, start: Token) -> Expr:
-        self.take()
-        self.expect("(")
-        direction = self.take().kind if self.peek().kind in _DIRECTIONS else None
-        args: tuple[Expr, ...] = (self.expr(),)
-        if self.accept("FROM"):
-            args = (self.expr(), *args)
-        elif direction is None and self.accept(","):
-            args = (*args, self.expr())
-        self.expect(")")
-        return ast.Call(_DIRECTIONS.get(direction or "", "TRIM"), args, span=self.since(start))
-
-    def _cast(self, start: Token) -> Expr:
-        self.take()
-        self.expect("(")
-        operand = self.expr()
-        self.expect("AS", told=False)
-        name = self._word()
-        self.expect(")")
-        if name.upper() not in _TYPES:
-            raise self.wrong(self.before(), f'bad CAST type "{name}"')
-        return ast.Cast(operand, name.upper(), span=self.since(start))
-
-    def aggregate(self) -> Expr:
-        """Parse the call of an aggregate, with its FILTER and OVER."""
-        start = self.take()
-        name = start.kind
-        self.expect("(")
-        distinct = self.accept("DISTINCT")
-        star = self.accept("*")
-        args = () if star or self.peek().kind == ")" else self.exprs()
-        self.expect(")")
-        self._check_arguments(name, args, star=star)
-        where = None
-        if self.accept("FILTER"):
-            self.expect("(")
-            self.expect("WHERE")
-            where = self.expr()
-            self.expect(")")
-        over = self._over() if self.accept("OVER") else None
-        name = "BOOL_AND" if name == "EVERY" else name
-        return ast.Aggregate(name, args, star, distinct, where, over, span=self.since(start))
-
-    def _check_arguments(self, name: str, args: tuple[Expr, ...], *, star: bool) -> None:
-        if problem := _argument_problem(name, args, star=star):
-            raise self.wrong(self.peek().span[1], f"{name}: {problem}")
-
-    def _over(self) -> ast.Over:
-        start = self.expect("(")
-        partition: tuple[Expr, ...] = ()
-        order: tuple[ast.Sort, ...] = ()
-        if self.accept("PARTITION"):
-            self.expect("BY")
-            partition = self.exprs()
-        if self.accept("ORDER"):
-            self.expect("BY")
-            order = self.sorts()
-        self.expect(")")
-        return ast.Over(partition, order, span=self.since(start))
-
-    def exprs(self) -> tuple[Expr, ...]:
-        """Parse expressions with commas between them."""
-        found = [self.expr()]
-        while self.accept(","):
-            found.append(self.expr())
-        return tuple(found)
-
-    def sorts(self) -> tuple[ast.Sort, ...]:
-        """Parse sort keys with commas between them."""
-        found = [self._sort()]
-        while self.accept(","):
-            found.append(self._sort())
-        return tuple(found)
-
-    def _sort(self) -> ast.Sort:
-        start = self.peek()
-        expr = self.expr()
-        descending = self.accept("DESC")
-        if not descending:
-            self.accept("ASC")
-        last = self.accept("NULLS") and self.expect("FIRST", "LAST").kind == "LAST"
-        return ast.Sort(expr, descending, last, span=self.since(start))
-
-
-def _stride_problem(stride: str) -> str | None:
-    words = stride.split()
+    Examples
+    --------
+    >>> stride_us("1 minute 30 seconds")
+    90000000
+    """
+    words = text.split()
     if not words:
-        return ": interval cannot be empty"
+        raise ValueError("interval cannot be empty")
+    total = 0
+    for quantity, unit in zip(words[::2], words[1::2], strict=False):
+        if not re.fullmatch(r"-?[0-9]{1,18}", quantity):
+            raise ValueError(f'"{quantity}" is not a valid quantity')
+        scale = _STRIDES_US.get(unit.lower().removesuffix("s"))
+        if scale is None:
+            raise ValueError(f'"{unit}" is not a valid interval part')
+        total += int(quantity) * scale
     if len(words) % 2:
-        return ""
-    for quantity, unit in zip(words[::2], words[1::2], strict=True):
-        if not quantity.isascii() or not quantity.isdigit():
-            return f': \\"{quantity}\\" is not a valid quantity'
-        if not _UNITS.fullmatch(unit):
-            return f': \\"{unit}\\" is not a valid interval part'
+        raise ValueError
+    if not 0 < total <= 1 << 62:
+        raise ValueError("the interval must be positive and of at most 146,000 years")
+    return total
+
+
+def plain(parser: ExpressionParser, token: Token) -> ast.Call:
+    """Parse an ordinary call, the name of which has been read."""
+    parser.expect("(")
+    args = () if parser.at(")") else parser.expressions()
+    parser.expect(")", saying=())
+    name = str(token.value).upper()
+    span = (token.start, parser.last.stop)
+    if found := _NORMAL_FORM.fullmatch(name):
+        part = found[2]
+        if part in (_EXTRACTS if found[1] == "EXTRACT" else PARTS):
+            function = "EXTRACT" if found[1] == "EXTRACT" else f"DATE_{found[1]}"
+            return ast.Call(function, args, part, span=span)
+    return ast.Call(name, args, span=span)
+
+
+def _keyword_call(parser: ExpressionParser, token: Token) -> ast.Expr:
+    """Parse COALESCE, NULLIF, UTCNOW: keywords, but ordinary calls."""
+    return plain(parser, token)
+
+
+def _concat(parser: ExpressionParser, token: Token) -> ast.Expr:
+    parser.expect("(", saying=())
+    args = parser.expressions()
+    parser.expect(")", saying=())
+    whole = operators.balanced(
+        "||", [part for arg in args for part in operators.operands(arg, "||")]
+    )
+    return (
+        whole if len(args) > 1 else ast.Call("CONCAT", args, span=(token.start, parser.last.stop))
+    )
+
+
+def _part(parser: ExpressionParser) -> str:
+    name = str(parser.expect("ID").value)
+    return _PLURALS.get(name.upper(), name.upper())
+
+
+def _finish(
+    parser: ExpressionParser, token: Token, args: tuple[ast.Expr, ...], part: str
+) -> ast.Call:
+    """Close the parentheses of a call with a part of a time, and check the part."""
+    parser.expect(")", saying=())
+    allowed = _EXTRACTS if token.kind == "EXTRACT" else PARTS
+    if part not in allowed:
+        parser.fail(f'bad {token.kind} part "{part}"')
+    return ast.Call(token.kind, args, part, span=(token.start, parser.last.stop))
+
+
+def _date_add(parser: ExpressionParser, token: Token) -> ast.Expr:
+    parser.expect("(")
+    part = _part(parser)
+    parser.expect(",")
+    first = parser.expression()
+    parser.expect(",", saying=())
+    return _finish(parser, token, (first, parser.expression()), part)
+
+
+def _extract(parser: ExpressionParser, token: Token) -> ast.Expr:
+    parser.expect("(")
+    part = _part(parser)
+    parser.expect("FROM")
+    return _finish(parser, token, (parser.expression(),), part)
+
+
+def _date_trunc(parser: ExpressionParser, token: Token) -> ast.Expr:
+    parser.expect("(")
+    part = _part(parser)
+    day = None
+    if parser.accept("("):
+        day = parser.name().upper()
+        parser.expect(")")
+    parser.expect(",")
+    arg = parser.expression()
+    if day is None:
+        return _finish(parser, token, (arg,), part)
+    parser.expect(")", saying=())
+    if part != "WEEK" or day not in WEEKDAYS:
+        parser.fail(f'bad DATE_TRUNC part "{part}"("{day}")')
+    span = (token.start, parser.last.stop)
+    return ast.Call("DATE_TRUNC", (arg,), part, WEEKDAYS.index(day), span=span)
+
+
+def _date_bin(parser: ExpressionParser, token: Token) -> ast.Expr:
+    parser.expect("(")
+    stride = str(parser.expect("STRING").value)
+    parser.expect(",")
+    first = parser.expression()
+    parser.expect(",", saying=())
+    second = parser.expression()
+    parser.expect(")", saying=())
+    try:
+        stride_us(stride)
+    except ValueError as error:
+        detail = f": {error}" if str(error) else ""
+        quoted = f'invalid interval "{stride}"{detail}'.replace("\\", "\\\\").replace('"', '\\"')
+        parser.fail(f'bad DATE_BIN interval: "{quoted}"')
+    return ast.Call("DATE_BIN", (first, second), stride, span=(token.start, parser.last.stop))
+
+
+def _trim(parser: ExpressionParser, token: Token) -> ast.Expr:
+    parser.expect("(")
+    side = parser.accept("LEADING", "TRAILING", "BOTH")
+    args: tuple[ast.Expr, ...] = (parser.expression(),)
+    if parser.accept("FROM"):
+        args = (parser.expression(), *args)
+    elif parser.accept(","):
+        args = (*args, parser.expression())
+    parser.expect(")", saying=())
+    name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side.kind if side else "", "TRIM")
+    return ast.Call(name, args, span=(token.start, parser.last.stop))
+
+
+def _cast(parser: ExpressionParser, token: Token) -> ast.Expr:
+    parser.expect("(")
+    operand = parser.expression()
+    parser.expect("AS", saying=())
+    name = parser.name()
+    parser.expect(")")
+    if name.upper() not in CASTS:
+        parser.fail(f'bad CAST type "{name}"')
+    return ast.Cast(operand, name.upper(), span=(token.start, parser.last.stop))
+
+
+def _case(parser: ExpressionParser, token: Token) -> ast.Expr:
+    operand = None if parser.at("WHEN", "END", "ELSE") else parser.expression()
+    limbs: list[tuple[ast.Expr, ast.Expr]] = []
+    while parser.at("WHEN") or not limbs:
+        parser.expect("WHEN")
+        condition = parser.expression()
+        parser.expect("THEN", saying=())
+        limbs.append((condition, parser.expression()))
+    otherwise = parser.expression() if parser.accept("ELSE") else None
+    parser.expect("END", saying=())
+    return ast.Case(operand, tuple(limbs), otherwise, span=(token.start, parser.last.stop))
+
+
+def _exists(parser: ExpressionParser, token: Token) -> ast.Expr:
+    parser.expect("(")
+    select = parser.select()
+    parser.expect(")")
+    return ast.Exists(select, span=(token.start, parser.last.stop))
+
+
+SPECIAL: Mapping[str, Special] = {
+    "CASE": _case,
+    "CAST": _cast,
+    "COALESCE": _keyword_call,
+    "CONCAT": _concat,
+    "DATE_ADD": _date_add,
+    "DATE_BIN": _date_bin,
+    "DATE_DIFF": _date_add,
+    "DATE_TRUNC": _date_trunc,
+    "EXISTS": _exists,
+    "EXTRACT": _extract,
+    "NULLIF": _keyword_call,
+    "TRIM": _trim,
+    "UTCNOW": _keyword_call,
+}
+"""Parsers of what starts with a keyword, called when the keyword has been read."""
+
+
+def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
+    """Parse an aggregate or window function, the name of which has been read."""
+    parser.expect("(")
+    distinct = star = False
+    args: tuple[ast.Expr, ...] = ()
+    if not parser.at(")"):
+        distinct = bool(parser.accept("DISTINCT"))
+        star = bool(parser.accept("*"))
+        if not star:
+            args = parser.expressions()
+        elif parser.accept(","):
+            args = parser.expressions()
+    parser.expect(")", saying=())
+    end = parser.token.stop
+    where = None
+    if parser.accept("FILTER"):
+        parser.expect("(")
+        parser.expect("WHERE")
+        where = parser.expression()
+        parser.expect(")", saying=())
+        end = parser.token.stop
+    over = None
+    if parser.accept("OVER"):
+        over = _over(parser)
+        end = parser.last.stop
+    name = "BOOL_AND" if token.kind == "EVERY" else token.kind
+    span = (token.start, parser.last.stop)
+    found = ast.Aggregate(name, args, star, distinct, where, over, span=span)
+    if fault := _aggregate_fault(found):
+        parser.fail(f"{name}: {fault}", end)
+    return found
+
+
+def _over(parser: ExpressionParser) -> ast.Over:
+    start = parser.expect("(").start
+    partition: tuple[ast.Expr, ...] = ()
+    if parser.accept("PARTITION"):
+        parser.expect("BY")
+        partition = parser.expressions()
+    order = parser.sort_keys()
+    parser.expect(")", saying=())
+    return ast.Over(partition, order, span=(start, parser.last.stop))
+
+
+def _aggregate_fault(found: ast.Aggregate) -> str | None:
+    """Say what is wrong with the form of the arguments of an aggregate."""
+    name = found.name
+    if name == "SNELLER_DATASHAPE":
+        return None if found.star and not found.args else "accepts only *"
+    if found.distinct and name != "COUNT":
+        return "does not accept DISTINCT"
+    if found.star and name != "COUNT":
+        return "does not accept '*'"
+    if found.star and found.distinct:
+        return "does not accept DISTINCT and '*' together"
+    if name == "APPROX_COUNT_DISTINCT":
+        return _precision_fault(found.args[1:])
+    if name == "APPROX_PERCENTILE":
+        return _percentile_fault(found.args[1:])
+    if len(found.args) > 1 or (found.star and found.args):
+        return "does not accept arguments"
     return None
 
 
-def _argument_problem(name: str, args: tuple[Expr, ...], *, star: bool) -> str | None:
-    problem = None
-    if star:
-        problem = None if name in _STARRED else "does not accept '*'"
-    elif name == "SNELLER_DATASHAPE":
-        problem = "accepts only *"
-    elif name == "APPROX_COUNT_DISTINCT" and args:
-        problem = _precision_problem(args[1:])
-    elif name == "APPROX_PERCENTILE" and args:
-        problem = _percentile_problem(args[1:])
-    elif not args and name not in _ROW_FUNCTIONS:
-        problem = "needs an argument"
-    elif len(args) > (name not in _ROW_FUNCTIONS):
-        problem = "does not accept arguments"
-    return problem
-
-
-def _precision_problem(args: tuple[Expr, ...]) -> str | None:
+def _precision_fault(args: tuple[ast.Expr, ...]) -> str | None:
     match args:
         case ():
             return None
-        case (ast.Literal(value=int(value)),) if not isinstance(value, bool):
-            return None if value in _PRECISIONS else "precision has to be in range [4, 16]"
-        case _:
+        case (ast.Literal(value=value),) if type(value) is int:
+            return None if value in _PRECISION else "precision has to be in range [4, 16]"
+        case (_,):
             return "precision has to be a constant integer"
+    return "accepts at most one additional argument"
 
 
-def _percentile_problem(args: tuple[Expr, ...]) -> str | None:
+def _percentile_fault(args: tuple[ast.Expr, ...]) -> str | None:
     match args:
-        case (ast.Literal(value=(int() | float()) as value),) if not isinstance(value, bool):
+        case (ast.Literal(value=int() | float() as value),) if not isinstance(value, bool):
             if 0 <= value <= 1:
                 return None
             return f"percentile p={value:g} has to be in range [0.0, 1.0]"
-        case _:
-            return "percentile has to be a constant number"
+    return "needs a percentile, a constant number"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sdb.errors import SdbError
 from sdb.instants import to_us
 from sdb.query import ast
-from sdb.query.walk import rewrite, walk
+from sdb.query.walk import nodes, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def folded(condition: ast.Expr, tables: Catalog, now_us: int) -> ast.Expr:
 
 
 def _computed(condition: ast.Node) -> Iterator[ast.Expr]:
-    for node in walk(condition):
+    for node in nodes(condition):
         match node:
             case ast.Binary(op, left, right) if op in _COMPARISONS:
                 sides: tuple[ast.Expr, ...] = (left, right)
@@ -85,4 +85,4 @@ def _is_computed(expr: ast.Expr) -> bool:
         case ast.Literal() | ast.Missing() | ast.Unary("-", ast.Literal()):
             return False
         case _:
-            return not any(isinstance(node, _VARIABLE) for node in walk(expr))
+            return not any(isinstance(node, _VARIABLE) for node in nodes(expr))

@@ -1,68 +1,75 @@
-"""A place in the tokens of a query."""
+"""The parser's place in the tokens, and how it refuses one."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
-from sdb.query import ast
-from sdb.query.lexer import fail, tokens
+from sdb.errors import QueryError
+from sdb.query.lexer import Lexer, Token
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sdb.errors import QueryError
-    from sdb.query.ast import Expr, Span
-    from sdb.query.lexer import Token
-
-MAX_NESTING = 100
+MAX_DEPTH = 100
+"""How deep expressions and sub-queries may nest."""
 
 
 class Cursor:
-    """Goes over the tokens of a query.
+    """One token of a query after the other.
 
     Parameters
     ----------
-    query : str
-        The text.
+    text : str
+        The query.
     """
 
-    def __init__(self, query: str) -> None:
-        self.query = query
-        self._tokens = tokens(query)
-        self._at = 0
-        self._nesting = 0
+    def __init__(self, text: str) -> None:
+        self.lexer = Lexer(text)
+        self._tokens = iter(self.lexer)
+        self._waiting: Token | QueryError | None = None
+        self._depth = 0
+        self.last = Token("", None, 0, 0)
+        self.token = next(self._tokens)
 
-    def peek(self, ahead: int = 0) -> Token:
-        """Give a token that comes, the next one by default."""
-        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
+    def advance(self) -> Token:
+        """Step to the next token.
 
-    def take(self) -> Token:
-        """Go over the next token, save the last one."""
-        token = self.peek()
-        self._at = min(self._at + 1, len(self._tokens) - 1)
-        return token
+        Returns
+        -------
+        Token
+            The one left behind.
+        """
+        self.last = self.token
+        waiting, self._waiting = self._waiting, None
+        if isinstance(waiting, QueryError):
+            raise waiting
+        if self.token.kind != "$end":
+            self.token = waiting or next(self._tokens)
+        return self.last
 
-    def back(self) -> None:
-        """Go back by a token."""
-        self._at -= 1
+    def ahead(self) -> str:
+        """Give the kind of the token after the present one, nothing when it is faulty."""
+        if self._waiting is None:
+            try:
+                self._waiting = next(self._tokens, self.token)
+            except QueryError as error:
+                self._waiting = error
+        return self._waiting.kind if isinstance(self._waiting, Token) else ""
 
-    def accept(self, kind: str) -> bool:
-        """Go over the next token if it is of a kind."""
-        if self.peek().kind != kind:
-            return False
-        self.take()
-        return True
+    def at(self, *kinds: str) -> bool:
+        """Tell whether the token is of one of some kinds."""
+        return self.token.kind in kinds
 
-    def expect(self, *kinds: str, told: bool = True) -> Token:
-        """Go over the next token, which must be of one of some kinds.
+    def accept(self, *kinds: str) -> Token | None:
+        """Step over the token if it is of one of some kinds."""
+        return self.advance() if self.token.kind in kinds else None
+
+    def expect(self, kind: str, *, saying: tuple[str, ...] | None = None) -> Token:
+        """Step over a token of a kind, or refuse the query.
 
         Parameters
         ----------
-        *kinds : str
-            The kinds.
-        told : bool
-            Whether the error says them.
+        kind : str
+            The kind.
+        saying : tuple of str, optional
+            What the message says would have been right, instead of `kind`.
 
         Returns
         -------
@@ -74,72 +81,41 @@ class Cursor:
         QueryError
             It is of another kind.
         """
-        if self.peek().kind not in kinds:
-            raise self.unexpected(*kinds if told else ())
-        return self.take()
+        if self.token.kind != kind:
+            self.unexpected(*((kind,) if saying is None else saying))
+        return self.advance()
 
-    def unexpected(self, *kinds: str) -> QueryError:
-        """Make the error of the next token, which should have been of other kinds."""
-        token = self.peek()
-        what = f"syntax error: unexpected {token.text}"
-        if kinds:
-            what += ", expecting " + " or ".join(
-                kind if kind[0].isalpha() else f"'{kind}'" for kind in kinds
-            )
-        return fail(self.query, token.span[1], what)
+    def name(self) -> str:
+        """Step over a name."""
+        return str(self.expect("ID").value)
 
-    def wrong(self, offset: int, what: str, length: int = 2) -> QueryError:
-        """Make the error of something at a place in the text."""
-        return fail(self.query, offset, what, length)
+    def unexpected(self, *expected: str) -> NoReturn:
+        """Refuse the token.
 
-    def before(self) -> int:
-        """Give the end of the last token, in bytes."""
-        return self._tokens[max(0, self._at - 1)].span[1]
+        Parameters
+        ----------
+        *expected : str
+            Kinds of the tokens that would have been right, when they are few.
 
-    def since(self, start: Token | ast.Node) -> Span:
-        """Give the range from the start of something to the end of the last token."""
-        return self.span(start.span[0])
+        Raises
+        ------
+        QueryError
+            Always.
+        """
+        titles = [Token(kind, None, 0, 0).title for kind in expected]
+        wanted = f", expecting {' or '.join(titles)}" if titles else ""
+        self.fail(f"syntax error: unexpected {self.token.title}{wanted}", self.token.stop)
 
-    def span(self, start: int) -> Span:
-        """Give the range from a place to the end of the last token."""
-        return start, self.before()
+    def fail(self, message: str, offset: int | None = None) -> NoReturn:
+        """Refuse the query, by default right after the token before the present one."""
+        self.lexer.fail(message, self.last.stop if offset is None else offset)
 
-    @contextmanager
-    def nested(self) -> Iterator[None]:
-        """Count a level of nesting, and refuse too many."""
-        if self._nesting >= MAX_NESTING:
-            raise fail(
-                self.query, self.peek().span[0], f"nested deeper than {MAX_NESTING} levels", 1
-            )
-        self._nesting += 1
-        try:
-            yield
-        finally:
-            self._nesting -= 1
+    def enter(self) -> None:
+        """Go one level deeper, or refuse the query."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            self.fail(f"nested more than {MAX_DEPTH} levels deep", self.token.start)
 
-    def path(self, base: Expr) -> Expr:
-        """Parse what may follow a datum: fields and indexes."""
-        start = base.span[0]
-        while True:
-            if self.accept("."):
-                base = ast.Dot(base, str(self.expect("ID").value), span=self.span(start))
-            elif self.accept("["):
-                token = self.expect("NUMBER", "STRING")
-                self.expect("]")
-                value = token.value
-                if isinstance(value, str):
-                    base = ast.Dot(base, value, span=self.span(start))
-                elif isinstance(value, int):
-                    base = ast.Index(base, value, span=self.span(start))
-                else:
-                    raise self.wrong(token.span[1], f"cannot use {value} as an index")
-            else:
-                return base
-
-    def expr(self, level: int = 1) -> Expr:
-        """Parse an expression."""
-        raise NotImplementedError
-
-    def select(self) -> ast.Select:
-        """Parse a SELECT."""
-        raise NotImplementedError
+    def leave(self) -> None:
+        """Come back from a level."""
+        self._depth -= 1

@@ -61,8 +61,7 @@ def run(
     except RecursionError as error:
         raise QueryError("the query is nested too deeply", query=statement.text) from error
     except QueryError as error:
-        error.place(statement.text)
-        raise
+        raise error.inside(statement.text) from None
     if statement.explain is not None:
         return _explained(statement, plan)
     if plan.counts is not None:

@@ -1,233 +1,239 @@
-"""Parses expressions (section "Expressions" of docs/sql.md)."""
+"""The parser of expressions: precedence climbing over the levels of `sdb.query.operators`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sdb.query import ast
-from sdb.query.calls import Calls
+from sdb.query import ast, calls, operators
+from sdb.query.cursor import Cursor
 from sdb.query.lexer import AGGREGATES
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sdb.query.ast import Expr
-    from sdb.query.lexer import Token, Value
-
-# How tight operators bind; those of a level associate to the left.
-_OR, _AND, _NOT, _BETWEEN, _COMPARE, _MATCH, _BITS = 1, 2, 3, 4, 5, 6, 7
-_LEVELS = {
-    "OR": _OR, "AND": _AND, "BETWEEN": _BETWEEN,
-    "=": _COMPARE, "<>": _COMPARE, "<": _COMPARE, "<=": _COMPARE, ">": _COMPARE, ">=": _COMPARE,
-    "LIKE": _MATCH, "~~": _MATCH, "ILIKE": _MATCH, "~~*": _MATCH, "SIMILAR": _MATCH,
-    "~": _MATCH, "~*": _MATCH, "IN": _MATCH, "IS": _MATCH, "NOT": _MATCH,
-    "|": _BITS, "^": 8, "&": 9, "<<": 10, ">>": 10, ">>>": 10,
-    "+": 11, "-": 11, "*": 12, "/": 12, "%": 12, "||": 13, "CONCAT": 13,
-}  # fmt: skip
-_MATCHES = {
-    "LIKE": "LIKE", "~~": "LIKE", "ILIKE": "ILIKE", "~~*": "ILIKE", "~": "~", "~*": "~*",
-}  # fmt: skip
-_WORDS = {"TRUE": True, "FALSE": False, "NULL": None}
-_FIRST_BEYOND = 1 << 63
+_SIGNS = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "CONCAT": "||"}
+_MATCHES = {"LIKE": "LIKE", "ILIKE": "ILIKE", "SIMILAR": "SIMILAR TO", "~": "~", "~*": "~*"}
+_NEGATABLE = frozenset({*_MATCHES, "IN"})
+_CONSTANTS = frozenset({"NUMBER", "STRING", "TIMESTAMP"})
+_WORDS = {"NULL": None, "TRUE": True, "FALSE": False}
+# Words that mean something only where the grammar asks for them, and are names elsewhere.
+_SOFT_WORDS = frozenset(
+    "AT BOTH ESCAPE FILTER FIRST LAST LEADING NULLS OVER PARTITION SIMILAR TO TRAILING".split()
+)
 
 
-class Expressions(Calls):
-    """The part of the parser that knows expressions."""
+class ExpressionParser(Cursor):
+    """Expressions; the parser of whole queries adds `select`."""
 
-    def expr(self, level: int = _OR) -> Expr:
-        """Parse an expression of operators that bind at least as tight as a level."""
-        with self.nested():
-            start = self.peek().span[0]
-            left = self._prefix()
-            while (found := self._level()) >= level:
-                left = self._infix(left, found, start)
-            return left
+    def select(self) -> ast.Select:
+        """Parse a SELECT without the parentheses around it."""
+        raise NotImplementedError
 
-    def _level(self) -> int:
-        """Give the level of the operator that comes next; 0 when none does."""
-        token = self.peek()
-        if token.kind != "NOT":
-            return _LEVELS.get(token.kind, 0)
-        following = self.peek(1).kind
-        if following in _MATCHES or following in {"SIMILAR", "IN"}:
-            return _MATCH
-        return _BETWEEN if following == "BETWEEN" else 0
+    def expressions(self) -> tuple[ast.Expr, ...]:
+        """Parse one expression or more, with commas between them."""
+        found = [self.expression()]
+        while self.accept(","):
+            found.append(self.expression())
+        return tuple(found)
 
-    def _prefix(self) -> Expr:
-        token = self.peek()
-        if token.kind in {"NOT", "!", "~"}:
-            self.take()
-            op = "~" if token.kind == "~" else "NOT"
-            return ast.Unary(op, self.expr(_NOT), span=self.since(token))
-        if token.kind not in {"-", "+"}:
+    def expression(self, lowest: int = operators.OR) -> ast.Expr:
+        """Parse an expression.
+
+        Parameters
+        ----------
+        lowest : int
+            The loosest level of operators that may stand in it.
+
+        Returns
+        -------
+        ast.Expr
+            The tree.
+        """
+        self.enter()
+        left = self._prefix()
+        while True:
+            sign = self.token.kind
+            op = _SIGNS.get(sign, sign)
+            if operators.LEVELS.get(op, 0) >= lowest:
+                left = self._infix(left, op)
+            elif lowest <= operators.MATCH and (self._matches(sign) or sign in {"IN", "IS"}):
+                left = self._test(left)
+            elif lowest <= operators.BETWEEN and self._between():
+                left = self._range(left)
+            else:
+                break
+        self.leave()
+        return left
+
+    def _infix(self, left: ast.Expr, op: str) -> ast.Expr:
+        level = operators.LEVELS[op]
+        if op not in operators.ASSOCIATIVE:
+            self.advance()
+            right = self.expression(level + 1)
+            return ast.Binary(op, left, right, span=(left.span[0], right.span[1]))
+        operands = operators.operands(left, op)
+        while _SIGNS.get(self.token.kind, self.token.kind) == op:
+            self.advance()
+            operands += operators.operands(self.expression(level + 1), op)
+        return operators.balanced(op, operands)
+
+    def _matches(self, sign: str) -> bool:
+        return sign in _MATCHES or (sign == "NOT" and self.ahead() in _NEGATABLE)
+
+    def _between(self) -> bool:
+        """Tell whether BETWEEN comes, or a NOT that only BETWEEN could follow."""
+        return self.at("BETWEEN", "NOT")
+
+    def _prefix(self) -> ast.Expr:
+        start = self.token.start
+        sign = self.token.kind
+        if sign == "+":
+            self.advance()
+            return self.expression(operators.NEGATION)
+        if sign not in operators.PREFIX_LEVELS:
             return self._primary()
-        self.take()
-        number = self.peek()
-        if token.kind == "-" and number.kind == "NUMBER" and token.tight:
-            self.take()
-            return ast.Literal(_negative(number.value), span=self.since(token))
-        with self.nested():
-            operand = self._prefix()
-        return operand if token.kind == "+" else ast.Unary("-", operand, span=self.since(token))
+        self.advance()
+        level = operators.PREFIX_LEVELS[sign]
+        operand = self.expression(level if sign == "-" else level + 1)
+        return ast.Unary(sign, operand, span=(start, self.last.stop))
 
-    def _infix(self, left: Expr, level: int, start: int) -> Expr:
-        if level in {_OR, _AND}:
-            return self._chain(left, level, start)
-        negated = level in {_BETWEEN, _MATCH} and self.accept("NOT")
-        token = self.take()
-        made: Expr
-        if level == _BETWEEN:
-            low = self.expr(_BITS)
-            self.expect("AND")
-            made = ast.Between(left, low, self.expr(_BITS), span=self.span(start))
-        elif token.kind == "IN":
-            made = self._in(left, start)
-        elif token.kind == "IS":
-            return self._is(left, start)
-        elif level == _MATCH:
-            return self._match(left, token.kind, start, negated=negated)
-        else:
-            op = "||" if token.kind == "CONCAT" else token.kind
-            right = self.expr(level + 1)
-            return ast.Binary(op, left, right, span=self.span(start))
-        return ast.Unary("NOT", made, span=self.span(start)) if negated else made
+    def _test(self, left: ast.Expr) -> ast.Expr:
+        """Parse what follows the operand of a pattern, IN or IS."""
+        negated = bool(self.accept("NOT"))
+        match self.advance().kind:
+            case "IN":
+                found = ast.In(left, self._members(), span=self.since(left))
+                return ast.Unary("NOT", found, span=found.span) if negated else found
+            case "IS":
+                negated = bool(self.accept("NOT"))
+                if not self.at("NULL", "MISSING", "TRUE", "FALSE"):
+                    self.unexpected()
+                what = self.advance().kind
+                return ast.Is(left, what, negated, span=self.since(left))
+            case word:
+                return self._pattern(left, _MATCHES[word], negated=negated)
 
-    def _chain(self, left: Expr, level: int, start: int) -> Expr:
-        """Parse the rest of a chain of AND or OR, as a tree that is no deeper than it has to be."""
-        op = self.peek().kind
-        parts = [left]
-        while self.accept(op):
-            parts.append(self.expr(level + 1))
-        return self._balanced(op, parts, start)
-
-    def _balanced(self, op: str, parts: Sequence[Expr], start: int) -> Expr:
-        if len(parts) == 1:
-            return parts[0]
-        middle = len(parts) // 2 + len(parts) % 2
-        left = self._balanced(op, parts[:middle], start)
-        right = self._balanced(op, parts[middle:], parts[middle].span[0])
-        return ast.Binary(op, left, right, span=(start, right.span[1]))
-
-    def _in(self, operand: Expr, start: int) -> Expr:
-        self.expect("(")
-        items: tuple[Expr, ...] | ast.Subquery
-        if self.peek().kind in {"SELECT", "FROM"}:
-            begin = self.peek()
-            items = ast.Subquery(self.select(), span=self.since(begin))
-        else:
-            items = self.exprs()
-        self.expect(")")
-        return ast.In(operand, items, span=self.span(start))
-
-    def _is(self, operand: Expr, start: int) -> Expr:
-        negated = self.accept("NOT")
-        what = self.expect("NULL", "MISSING", "TRUE", "FALSE", told=False).kind
-        return ast.Is(operand, what, negated, span=self.span(start))
-
-    def _match(self, operand: Expr, kind: str, start: int, *, negated: bool) -> Expr:
-        if kind == "SIMILAR":
+    def _pattern(self, left: ast.Expr, op: str, *, negated: bool) -> ast.Match:
+        if op == "SIMILAR TO":
             self.expect("TO")
-        op = _MATCHES.get(kind, "SIMILAR TO")
         pattern = str(self.expect("STRING").value)
         escape = None
-        if op in {"LIKE", "ILIKE"} and self.accept("ESCAPE"):
-            token = self.expect("STRING")
-            escape = str(token.value)
-            if len(escape) != 1:
-                raise self.wrong(token.span[0], "ESCAPE takes one character")
-        return ast.Match(op, operand, pattern, escape, negated, span=self.span(start))
+        if op.endswith("LIKE") and self.accept("ESCAPE"):
+            escape = str(self.expect("STRING").value)
+        return ast.Match(op, left, pattern, escape, negated, span=self.since(left))
 
-    def _primary(self) -> Expr:
-        token = self.peek()
-        constant = _constant(token)
-        if constant is not None:
-            self.take()
-            return constant
-        if token.kind == "(":
+    def _members(self) -> tuple[ast.Expr, ...] | ast.Subquery:
+        start = self.expect("(").start
+        if self.at("SELECT"):
+            select = self.select()
+            self.expect(")")
+            return ast.Subquery(select, span=(start, self.last.stop))
+        found = self.expressions()
+        self.expect(")", saying=(",", ")"))
+        return found
+
+    def _range(self, left: ast.Expr) -> ast.Expr:
+        negated = bool(self.accept("NOT"))
+        self.expect("BETWEEN", saying=())
+        low = self.expression(operators.BIT_OR)
+        self.expect("AND")
+        high = self.expression(operators.BIT_OR)
+        found = ast.Between(left, low, high, span=self.since(left))
+        return ast.Unary("NOT", found, span=found.span) if negated else found
+
+    def since(self, node: ast.Node) -> ast.Span:
+        """Give the span from the start of a node to the last token."""
+        return node.span[0], self.last.stop
+
+    def _primary(self) -> ast.Expr:
+        token = self.token
+        kind = token.kind
+        if kind == "(":
             return self._parenthesised()
-        if token.kind in {"[", "{"}:
-            return self.path(self._list() if token.kind == "[" else self._struct())
-        if token.kind == "ID" and self.peek(1).kind != "(":
-            self.take()
-            return self.path(ast.Name(str(token.value), span=token.span))
-        return self._special()
+        if kind in calls.SPECIAL:
+            self.advance()
+            return calls.SPECIAL[kind](self, token)
+        if kind in AGGREGATES:
+            self.advance()
+            return calls.aggregate(self, token)
+        if kind == "UNPIVOT":
+            self.fail("UNPIVOT makes a table, not a value", token.start)
+        return self._steps(self._datum())
 
-    def _special(self) -> Expr:
-        token = self.peek()
-        if token.kind == "EXISTS":
-            self.take()
-            self.expect("(")
+    def _parenthesised(self) -> ast.Expr:
+        start = self.advance().start
+        if self.at("SELECT"):
             select = self.select()
             self.expect(")")
-            return ast.Exists(select, span=self.since(token))
-        if token.kind == "CASE":
-            return self._case()
-        if token.kind in AGGREGATES:
-            return self.aggregate()
-        return self.call()
-
-    def _parenthesised(self) -> Expr:
-        start = self.take()
-        if self.peek().kind in {"SELECT", "FROM"}:
-            select = self.select()
-            self.expect(")")
-            return ast.Subquery(select, span=self.since(start))
-        inner = self.expr()
+            return ast.Subquery(select, span=(start, self.last.stop))
+        inner = self.expression()
         self.expect(")")
         return inner
 
-    def _list(self) -> Expr:
-        start = self.take()
-        items: list[Expr] = []
-        if not self.accept("]"):
-            items.append(self.expr())
-            while self.expect(",", "]").kind == ",":
-                items.append(self.expr())
-        return ast.MakeList(tuple(items), span=self.since(start))
+    def _datum(self) -> ast.Expr:
+        token = self.token
+        span = (token.start, token.stop)
+        kind = token.kind
+        if kind == "ID" or kind in _SOFT_WORDS:
+            self.advance()
+            if self.at("(") and kind == "ID" and not token.quoted:
+                return calls.plain(self, token)
+            return ast.Name(str(token.value), span=span)
+        if kind in _CONSTANTS:
+            return ast.Literal(self.advance().value, span=span)
+        if kind in _WORDS:
+            self.advance()
+            return ast.Literal(_WORDS[kind], span=span)
+        match kind:
+            case "MISSING":
+                self.advance()
+                return ast.Missing(span=span)
+            case "PARAM":
+                return ast.Param(str(self.advance().value), span=span)
+            case "[":
+                return self._list()
+            case "{":
+                return self._struct()
+        self.unexpected()
 
-    def _struct(self) -> Expr:
-        start = self.take()
-        members: list[tuple[str, Expr]] = []
-        if not self.accept("}"):
+    def _list(self) -> ast.MakeList:
+        start = self.advance().start
+        items = () if self.at("]") else self.expressions()
+        self.expect("]", saying=(",", "]"))
+        return ast.MakeList(items, span=(start, self.last.stop))
+
+    def _struct(self) -> ast.MakeStruct:
+        start = self.advance().start
+        members: list[tuple[str, ast.Expr]] = []
+        if self.at("STRING"):
             members.append(self._member())
-            while self.expect(",", "}").kind == ",":
+            while self.accept(","):
                 members.append(self._member())
-        return ast.MakeStruct(tuple(members), span=self.since(start))
+        self.expect("}", saying=(",", "}"))
+        return ast.MakeStruct(tuple(members), span=(start, self.last.stop))
 
-    def _member(self) -> tuple[str, Expr]:
-        name = str(self.expect("STRING").value)
+    def _member(self) -> tuple[str, ast.Expr]:
+        key = str(self.expect("STRING").value)
         self.expect(":")
-        return name, self.expr()
+        return key, self.expression()
 
-    def _case(self) -> Expr:
-        start = self.take()
-        operand = None
-        if self.peek().kind not in {"WHEN", "END"}:
-            operand = self.expr()
-        limbs = []
-        self.expect("WHEN")
-        while True:
-            condition = self.expr()
-            self.expect("THEN")
-            limbs.append((condition, self.expr()))
-            if not self.accept("WHEN"):
-                break
-        otherwise = self.expr() if self.accept("ELSE") else None
-        self.expect("END")
-        return ast.Case(operand, tuple(limbs), otherwise, span=self.since(start))
+    def _steps(self, base: ast.Expr) -> ast.Expr:
+        """Parse the fields and indexes behind a value that may have them."""
+        if isinstance(base, ast.Call):
+            return base
+        while self.at(".", "["):
+            if self.accept("."):
+                base = ast.Dot(base, self.name(), span=self.since(base))
+                continue
+            self.advance()
+            base = self._index(base)
+        return base
 
-
-def _constant(token: Token) -> Expr | None:
-    if token.kind in {"NUMBER", "STRING", "TIMESTAMP"}:
-        is_beyond = isinstance(token.value, int) and token.value >= _FIRST_BEYOND
-        return ast.Literal(float(_FIRST_BEYOND) if is_beyond else token.value, span=token.span)
-    if token.kind in _WORDS:
-        return ast.Literal(_WORDS[token.kind], span=token.span)
-    if token.kind == "PARAM":
-        return ast.Param(str(token.value), span=token.span)
-    return ast.Missing(span=token.span) if token.kind == "MISSING" else None
+    def _index(self, base: ast.Expr) -> ast.Expr:
+        if not self.at("NUMBER", "STRING"):
+            self.unexpected("NUMBER", "STRING")
+        step = self.advance().value
+        if isinstance(step, float):
+            self.fail(f"cannot use {step!r} as an index")
+        self.expect("]")
+        span = self.since(base)
+        return ast.Index(base, step, span=span) if isinstance(step, int) else _dot(base, step, span)
 
 
-def _negative(value: Value) -> int | float:
-    """Give a number with the sign that stands before its digits: 2^63 is an integer only so."""
-    return -value if isinstance(value, int | float) else 0
+def _dot(base: ast.Expr, name: ast.Constant, span: ast.Span) -> ast.Dot:
+    return ast.Dot(base, str(name), span=span)

@@ -1,84 +1,135 @@
-"""Goes over syntax trees."""
+"""Ways through a syntax tree."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from sdb.query.ast import Node
+from sdb.query import ast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+T = TypeVar("T", bound=ast.Node)
 
-_Kind = TypeVar("_Kind", bound=Node)
-_NAMES: dict[type[Node], tuple[str, ...]] = {}
-
-
-def _names(kind: type[Node]) -> tuple[str, ...]:
-    if kind not in _NAMES:
-        _NAMES[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
-    return _NAMES[kind]
+_FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
 
 
-def children(node: Node) -> Iterator[Node]:
-    """Go over the nodes right below a node, sub-queries included."""
-    pending: list[object] = [getattr(node, name) for name in reversed(_names(type(node)))]
-    while pending:
-        value = pending.pop()
-        if isinstance(value, Node):
-            yield value
-        elif isinstance(value, tuple):
-            pending.extend(reversed(value))
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """Go over a node and all below it, parents first."""
-    pending = [node]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(children(node))
-
-
-def depth(node: Node) -> int:
-    """Count the levels of a tree."""
-    deepest = 0
-    pending = [(node, 1)]
-    while pending:
-        node, level = pending.pop()
-        deepest = max(deepest, level)
-        pending.extend((child, level + 1) for child in children(node))
-    return deepest
-
-
-def rewrite(node: _Kind, change: Callable[[Node], Node]) -> _Kind:
-    """Make a tree with nodes changed, from the leaves up.
+def children(node: ast.Node) -> Iterator[ast.Node]:
+    """Give the nodes right below a node, in the order of the text.
 
     Parameters
     ----------
-    node : Node
-        The root; trees of the parser are not too deep for this.
-    change : callable
-        Gives what takes the place of a node whose own children are changed already; the node
-        itself, to keep it.
+    node : ast.Node
+        Any node.
+
+    Yields
+    ------
+    ast.Node
+        Expressions, tables, sources, items, sort keys, windows and selects alike.
+    """
+    kind = type(node)
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
+    for name in _FIELDS[kind]:
+        value = getattr(node, name)
+        if isinstance(value, ast.Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _nodes(value)
+
+
+def _names(kind: type[ast.Node]) -> tuple[str, ...]:
+    """Give the fields that may hold nodes."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
+    return _FIELDS[kind]
+
+
+def _nodes(values: tuple[object, ...]) -> Iterator[ast.Node]:
+    for value in values:
+        if isinstance(value, ast.Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _nodes(value)
+
+
+def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
+    """Give a node and all below it, parents first.
+
+    Parameters
+    ----------
+    root : ast.Node
+        Where to start.
+    into_selects : bool
+        Whether to look into sub-queries.
+
+    Yields
+    ------
+    ast.Node
+        The next one.
+    """
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        below = [
+            child for child in children(node) if into_selects or not isinstance(child, ast.Select)
+        ]
+        waiting += reversed(below)
+
+
+def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
+    """Look for a node that stands deeper than a limit.
+
+    Parameters
+    ----------
+    root : ast.Node
+        The tree.
+    limit : int
+        The greatest depth allowed, that of the root being 0.
 
     Returns
     -------
-    Node
-        The new tree, of the same kind as the old one, which is left alone.
+    ast.Node or None
+        The first node below it, or nothing.
     """
+    level = [root]
+    for _ in range(limit + 1):
+        level = [child for node in level for child in children(node)]
+    return level[0] if level else None
 
-    def deep(value: object) -> object:
-        if isinstance(value, tuple):
-            items = tuple(map(deep, value))
-            return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
-        return change(inner(value)) if isinstance(value, Node) else value
 
-    def inner(node: Node) -> Node:
-        found = {name: getattr(node, name) for name in _names(type(node)) if name != "type"}
-        changed = {name: deep(value) for name, value in found.items()}
-        changed = {name: value for name, value in changed.items() if value is not found[name]}
-        return replace(node, **changed) if changed else node
+def rewrite(root: T, change: Callable[[ast.Node], ast.Node]) -> T:
+    """Make a tree anew, from the leaves to the root.
 
-    return inner(node)  # type: ignore[return-value]  # `replace` keeps the class
+    Parameters
+    ----------
+    root : ast.Node
+        The tree.
+    change : callable
+        Gives what stands for a node whose own parts are new already; the node itself where nothing
+        changes.
+
+    Returns
+    -------
+    ast.Node
+        The new tree, which shares with the old one what did not change.
+    """
+    changes: dict[str, object] = {}
+    for name in _names(type(root)):
+        old = getattr(root, name)
+        new = _rewritten(old, change)
+        if new is not old:
+            changes[name] = new
+    return change(replace(root, **changes) if changes else root)  # type: ignore[return-value]
+
+
+def _rewritten(value: object, change: Callable[[ast.Node], ast.Node]) -> object:
+    if isinstance(value, ast.Node):
+        return rewrite(value, change)
+    if isinstance(value, tuple):
+        parts = tuple([_rewritten(part, change) for part in value])
+        same = all(new is old for new, old in zip(parts, value, strict=True))
+        return value if same else parts
+    return value
