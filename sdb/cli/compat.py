@@ -32,6 +32,7 @@ LONG_FLAGS = frozenset(
         "threads",
         "time-field",
         "timeline",
+        "unsafe-single-writer",
         "until",
         "verbose",
         "version",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 from collections import Counter
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import pytest
 import sdb
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UncertainError
 from sdb.store import url as stores
-from sdb.store.s3 import probe
+from sdb.store.s3 import lock, probe
 from tests.store import proxy as proxies
 from tests.store.conftest import BUCKET
 from tests.store.test_contract import MIB, noise
@@ -65,6 +66,29 @@ def test_what_becomes_of_the_last_request(
     grown(bucket, kept)
     assert direct.get(bucket.prefix + "x") == old[:kept] + b"new"
     assert direct.uploads(bucket.prefix) == []
+
+
+@pytest.mark.parametrize("fault", LOST)
+@pytest.mark.parametrize("request_kind", ["Lock PUT", "Lock DELETE", "Lock HEAD"])
+def test_what_becomes_of_the_lock(
+    bucket: S3Place, proxy: Proxy, direct: Direct, request_kind: str, fault: str
+) -> None:
+    old = noise(7 * MIB)
+    bucket.put("x", old)
+    proxy.choose = on(request_kind, fault)
+    grown(bucket, 6 * MIB)
+    assert direct.get(bucket.prefix + "x") == old[: 6 * MIB] + b"new"
+    assert (bucket.names(), direct.uploads(bucket.prefix)) == (["x"], [])
+
+
+def test_the_lock_of_a_writer_that_died(bucket: S3Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "LEASE_SECONDS", 3)
+    bucket.put("x", noise(7 * MIB))
+    bucket.put(".sdb-lock-x", b"")
+    began = time.monotonic()
+    grown(bucket, 6 * MIB)
+    assert 1 < time.monotonic() - began < 20
+    assert bucket.names() == ["x"]
 
 
 @pytest.mark.parametrize("size", [3, 9 * MIB])
@@ -237,8 +261,14 @@ def base_rows(count: int) -> bytes:
     "runs", [25, pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(7200)])]
 )
 def test_random_faults(
-    bucket: S3Place, proxy: Proxy, direct: Direct, tmp_path: Path, runs: int
+    bucket: S3Place,
+    proxy: Proxy,
+    direct: Direct,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runs: int,
 ) -> None:
+    monkeypatch.setattr(lock, "LEASE_SECONDS", 20)
     dice = random.Random(runs)
     proxy.slow_seconds = 0.1
     (tmp_path / "base.json").write_bytes(base_rows(2400))
@@ -287,6 +317,7 @@ def _append_under_faults(
         chance = dice.choice([0.05, 0.15, 0.3])
         proxy.choose = choose
         probe._known.clear()
+        lock._excluding.clear()
         outcome = ""
         try:
             sdb.append(bucket.at(str(first)), [folder / "new.json"], block_bytes=4 << 20)
