@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from threading import Barrier
 from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, SdbError
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from sdb.store.s3.place import Place
 
 _DATA = b"0123456789"
-_RACES = 8
-_RACERS = 6
 _REFUSED = 412
 _PARTIAL = 206
 _FOR_APPEND = {
@@ -106,9 +102,9 @@ class Diagnosis:
         return self._holds("metadata")
 
     @property
-    def chooses(self) -> bool:
-        """Whether one of several writers wins without the help of a lock."""
-        return self._holds("one-winner")
+    def locks(self) -> bool:
+        """Whether those who append take a lock, because only S3 itself is known to choose one."""
+        return not endpoint().is_aws
 
     def _holds(self, name: str) -> bool:
         return any(check.ok for check in self.checks if check.name == name)
@@ -213,7 +209,6 @@ class _Trial:
                 "completes only over the version of If-Match",
                 lambda: self._completion_refuses(wrong),
             ),
-            ("one-winner", "lets one of several win that complete at once", self._race),
             ("part-copy", "copies ranges of objects", self._copy),
             ("copy-if-match", "refuses to copy a version that is gone", self._copy_version),
             ("part-size", "parts but the last need 5 MiB, as on S3", self._part_size),
@@ -275,32 +270,6 @@ class _Trial:
         if wrong:
             self._etag = self._put()
         return wrong
-
-    def _race(self) -> str:
-        """Let several complete at once, each over the same version."""
-        for _ in range(_RACES):
-            uploads = [self._upload() for _ in range(_RACERS)]
-            for number, upload in enumerate(uploads):
-                upload.put(bytes([number]))
-                upload.parts()
-            start = Barrier(_RACERS)
-            with ThreadPoolExecutor(_RACERS) as pool:
-                runs = [pool.submit(self._run, upload, start) for upload in uploads]
-            winners = sum(run.result() for run in runs)
-            self._etag = self._put()
-            if winners != 1:
-                return f"{winners} of {_RACERS} did"
-        return ""
-
-    def _run(self, upload: Upload, start: Barrier) -> bool:
-        from botocore.exceptions import ClientError
-
-        start.wait()
-        try:
-            self._complete(upload, IfMatch=self._etag)
-        except ClientError:
-            return False
-        return True
 
     def _upload(self, place: Place | None = None) -> Upload:
         upload = Upload(place or self._place, {})

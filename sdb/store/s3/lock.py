@@ -36,13 +36,16 @@ _excluding: dict[tuple[str, str], bool] = {}
 
 
 @contextlib.contextmanager
-def exclusive(place: Place) -> Iterator[None]:
+def exclusive(place: Place, *, insist: bool) -> Iterator[None]:
     """Publish alone; does nothing on S3 itself.
 
     Parameters
     ----------
     place : Place
         Where.
+    insist : bool
+        Whether it is an error if the endpoint ignores the condition that makes a lock; otherwise
+        there is none.
 
     Yields
     ------
@@ -62,6 +65,8 @@ def exclusive(place: Place) -> Iterator[None]:
     lock = _Lock(place)
     with translated("locking", str(lock.place)):
         lock.acquire()
+        if insist:
+            lock.check()
     try:
         yield
     finally:
@@ -101,7 +106,6 @@ class _Lock:
                 raise ConflictError(f"{url} is always locked by someone else", path=url)
             time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing to guess
             pause = min(_LONGEST_PAUSE_SECONDS, 1.5 * pause)
-        self._try_out()
 
     def _put(self, condition: dict[str, str]) -> None:
         connect(once=True).put_object(
@@ -123,7 +127,7 @@ class _Lock:
         age = clock(answer) - answer["LastModified"]
         return str(answer["ETag"]) if age.total_seconds() > LEASE_SECONDS else ""
 
-    def _try_out(self) -> None:
+    def check(self) -> None:
         """Insist, once in a process, on a lock that another one cannot have too."""
         from botocore.exceptions import ClientError
 

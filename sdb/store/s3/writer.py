@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -77,7 +77,9 @@ class Draft:
                 **condition.headers,
             )
             publication = Publication(self.place, self.write_id, condition, send, self.upload)
-        guard = exclusive(self.place) if condition.headers else nullcontext()
+        guard: AbstractContextManager[None] = nullcontext()
+        if condition.headers:
+            guard = exclusive(self.place, insist=condition.replaced is not None)
         with guard, translated("writing", str(self.place)):
             publication.run()
         self.upload.finish()
