@@ -10,7 +10,8 @@ from sdb.query.translate import operators
 from sdb.query.translate.arguments import Arguments
 from sdb.query.translate.conditional import cast, choice
 from sdb.query.translate.functions import FUNCTIONS
-from sdb.query.translate.lanes import MadeList, MadeStruct, Nothing, Typed, Value
+from sdb.query.translate.lanes import Nothing, Typed, Value
+from sdb.query.translate.made import MadeList, MadeStruct
 from sdb.query.translate.patterns import matches
 from sdb.query.translate.rewrite import operands
 from sdb.query.translate.scope import rejected

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from sdb.query.plan import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
 from sdb.query.translate.lanes import LETTERS, Constant, Nothing, Null, Typed, Value
+from sdb.query.translate.scope import rejected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sdb.query import ast
 
+_BY_ZERO = {"/": "division by zero", "%": "modulo by zero"}
 _TWO_63, _TWO_64 = 2**63, 2**64
 
 
@@ -199,6 +201,8 @@ def wrap(sql: str) -> str:
 
 def arithmetic(op: str, left: Value, right: Value) -> Value:
     """``+ - * / %``."""
+    if op in _BY_ZERO and isinstance(right, Constant) and right.kind == NUMBER and not right.value:
+        raise rejected(_BY_ZERO[op])
     if isinstance(left, Constant) and isinstance(right, Constant):
         return folded(op, left, right)
     if left.integer and right.integer:
@@ -224,8 +228,6 @@ def folded(op: str, left: Constant, right: Constant) -> Value:
     assert isinstance(a, (int, float))  # noqa: S101
     assert isinstance(b, (int, float))  # noqa: S101
     both = isinstance(a, int) and isinstance(b, int)
-    if op in {"/", "%"} and b == 0:
-        return Nothing()
     try:
         if op == "/":
             value: int | float = a // b if both and a % b == 0 else a / b

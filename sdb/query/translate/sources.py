@@ -224,10 +224,12 @@ def _table_name(table: ast.Table) -> TableName | None:
     if not isinstance(table, ast.CallTable):
         return None
     if table.name == "READ_FILE":
+        if len(table.args) != 1:
+            raise rejected("read_file() should have 1 argument", table)
         (arg,) = table.args
         if isinstance(arg, ast.Literal) and isinstance(arg.value, str):
             return TableName("file", (arg.value,), table.span)
-        raise rejected("read_file takes a string", table)
+        raise rejected("read_file() should have a string argument", table)
     kind = {"TABLE_GLOB": "glob", "TABLE_PATTERN": "pattern"}.get(table.name)
     if kind is None or len(table.args) != 1:
         raise rejected(f"unrecognized table function {table.name}", table)

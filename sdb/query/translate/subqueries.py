@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING
 
 from sdb.query.plan import LIST, MISSING, NULL
 from sdb.query.translate import operators
-from sdb.query.translate.lanes import (
-    LETTERS,
-    Choice,
-    Keyed,
-    MadeStruct,
-    Nothing,
-    Value,
-)
+from sdb.query.translate.lanes import LETTERS, Choice, Keyed, Nothing, Value
 from sdb.query.translate.levels import Level, Lookup
+from sdb.query.translate.made import MadeStruct
 from sdb.query.translate.scope import rejected
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdb.query.translate.context import Query
-from sdb.query.translate.lanes import MadeStruct, Nothing, Value
+from sdb.query.translate.lanes import Nothing, Value
 from sdb.query.translate.levels import Level
+from sdb.query.translate.made import MadeStruct
 from sdb.query.translate.scans import Field, Scan
 
 if TYPE_CHECKING:
