@@ -37,6 +37,7 @@ LONG_FLAGS = frozenset(
         "threads",
         "time-field",
         "timeline",
+        "unsafe-single-writer",
         "until",
         "verbose",
         "version",

@@ -254,7 +254,7 @@ def test_exit_codes(run: Run, tmp_path: Path, query: str, code: int) -> None:
     (tmp_path / "words.txt").write_text("hello, world, this is no packfile\n" * 10)
     done = run("query", query)
     assert (done.returncode, done.stdout) == (code, b"")
-    assert b"\nsdb: " in b"\n" + done.stderr
+    assert b"sdb: " in done.stderr
 
 
 @pytest.mark.parametrize(

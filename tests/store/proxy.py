@@ -38,6 +38,8 @@ class Request:
     @property
     def kind(self) -> str:
         """Its name in the protocol of S3."""
+        if "/.sdb-lock-" in self.path:
+            return f"Lock {self.method}"
         query = parse_qs(urlsplit(self.path).query, keep_blank_values=True)
         match self.method:
             case "POST":

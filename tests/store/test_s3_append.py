@@ -17,9 +17,10 @@ import pytest
 
 import sdb
 from sdb.errors import NotFoundError, UnsupportedError, UsageError
+from sdb.packfile import trailer
 from sdb.packfile.describe import describe
 from sdb.store import url as stores
-from sdb.store.s3 import client, probe
+from sdb.store.s3 import client, lock, probe
 from tests.store.conftest import BUCKET, open_uploads
 from tests.store.test_contract import MIB
 
@@ -73,11 +74,12 @@ def test_describing_takes_one_request(
     assert found.etag.startswith('"')
     assert found.url == bucket.at("x.zion")
     monkeypatch.setattr(stores, "TAIL_BYTES", 10)
+    monkeypatch.setattr(trailer, "TAIL_BYTES", 10)
     requests.clear()
     again = describe([bucket.at("x.zion")]).files[0]
     assert again.trailer == found.trailer
     assert [name for name, _ in requests.sent] == ["GetObject"] * 2
-    assert requests.received_bytes("GetObject") < 5000
+    assert requests.received_bytes("GetObject") < 20_000
 
 
 def test_inputs_come_with_two_requests(bucket: S3Place, requests: Requests, tmp_path: Path) -> None:
@@ -95,7 +97,7 @@ def test_inputs_come_with_two_requests(bucket: S3Place, requests: Requests, tmp_
     ("megabytes", "block_bytes"),
     [
         (24, 4 * MIB),
-        pytest.param(1100, 50 * MIB, marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
+        pytest.param(2000, 50 * MIB, marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
     ],
 )
 def test_appending_costs_what_is_added(
@@ -110,9 +112,9 @@ def test_appending_costs_what_is_added(
     kinds = Counter(name for name, _ in requests.sent)
     read = requests.received_bytes("GetObject")
     written = requests.sent_bytes("UploadPart", "PutObject")
-    trailer = base.output_bytes - base.trailer.offset
+    end = base.output_bytes - base.trailer.offset
     # One block, and the end of the file with the trailer.
-    assert read <= block_bytes + max(trailer, stores.TAIL_BYTES)
+    assert read <= block_bytes + max(end, stores.TAIL_BYTES)
     assert written <= block_bytes + new.stat().st_size
     assert result.copied_by == "server"
     assert result.copied_bytes + result.written_bytes == result.output_bytes
@@ -131,20 +133,19 @@ def _probed() -> set[tuple[str, str]]:
 @pytest.fixture(autouse=True)
 def _unprobed() -> None:
     probe._known.clear()
+    lock._excluding.clear()
 
 
 def test_compressing_goes_on_while_parts_are_sent(bucket: S3Place, tmp_path: Path) -> None:
-    source = noisy(tmp_path / "x.json", 40)
+    source = noisy(tmp_path / "x.json", 64)
     sent: list[float] = []
     packed: list[float] = []
-    total = source.stat().st_size
 
     def on_send(**_: object) -> None:
         sent.append(time.monotonic())
 
-    def on_progress(done: int, _: int | None) -> None:
-        if done < total:
-            packed.append(time.monotonic())
+    def on_progress(_: int, __: int | None) -> None:
+        packed.append(time.monotonic())
 
     client.connect().meta.events.register("before-send.s3.UploadPart", on_send, "overlap")
     sdb.pack([source], bucket.at("x"), progress=on_progress)
@@ -295,7 +296,7 @@ def test_doctor(bucket: S3Place, tmp_path: Path) -> None:
     assert facts["append_is_safe"] is True
     assert facts["open_uploads"] == []
     done = subprocess.run([*COMMAND, "doctor", bucket.at("")], capture_output=True, check=True)
-    assert b"append:    safe; the store copies what stays" in done.stdout
+    assert b"append:    safe" in done.stdout
     with pytest.raises(UsageError):
         stores.diagnose(tmp_path)
     with pytest.raises(NotFoundError):

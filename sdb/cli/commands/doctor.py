@@ -56,7 +56,9 @@ def _lines(found: Diagnosis) -> list[str]:
 
 def _append(found: Diagnosis) -> str:
     copied = "the store copies what stays" if found.copies else "what stays is read and sent again"
-    safe = "safe" if found.append_is_safe else "only with --unsafe-single-writer"
+    safe = "safe among writers that are sdb, by a lock" if found.locks else "safe"
+    if not found.append_is_safe:
+        safe = "only with --unsafe-single-writer"
     return f"{safe}; {copied}"
 
 
@@ -73,6 +75,7 @@ def _facts(found: Diagnosis) -> dict[str, Any]:
         "endpoint": found.endpoint,
         "append_is_safe": found.append_is_safe,
         "new_is_safe": found.new_is_safe,
+        "locks": found.locks,
         "copies": found.copies,
         "recognises": found.recognises,
         "checks": [

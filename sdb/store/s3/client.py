@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from sdb.errors import UsageError
 from sdb.store.s3.errors import translated
 
 Client = Any  # boto3 makes the classes of its clients at run time
@@ -90,7 +91,10 @@ def connect(*, once: bool = False) -> Client:
     with _guard:
         if not _clients:
             with translated("connecting to", "S3"):
-                _clients.update(_build())
+                try:
+                    _clients.update(_build())
+                except ValueError as error:  # boto3 does not like the endpoint
+                    raise UsageError(f"connecting to S3: {error}") from error
         return _clients[once]
 
 

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 _DATA = b"0123456789"
 _REFUSED = 412
 _PARTIAL = 206
-_FOR_APPEND = {"put-if-match", "complete-if-match", "ranged-reads", "multipart"}
+_FOR_APPEND = {
+    "complete-if-match",
+    "multipart",
+    "put-if-match",
+    "put-if-none-match",
+    "ranged-reads",
+}
 _FOR_NEW = {"put-if-none-match", "complete-if-none-match"}
 
 
@@ -94,6 +100,11 @@ class Diagnosis:
     def recognises(self) -> bool:
         """Whether a write without an answer can be recognised afterwards."""
         return self._holds("metadata")
+
+    @property
+    def locks(self) -> bool:
+        """Whether those who append take a lock, because only S3 itself is known to choose one."""
+        return not endpoint().is_aws
 
     def _holds(self, name: str) -> bool:
         return any(check.ok for check in self.checks if check.name == name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sdb.errors import SdbError
 from sdb.store.s3.client import connect
@@ -55,15 +55,17 @@ def open_uploads(bucket: str, prefix: str) -> Iterator[OpenUpload]:
     with translated("listing uploads of", str(Place(bucket, prefix))):
         pages = connect().get_paginator("list_multipart_uploads")
         for page in pages.paginate(Bucket=bucket, Prefix=prefix):
-            now = _clock(page["ResponseMetadata"]["HTTPHeaders"].get("date"))
+            now = clock(page)
             for entry in page.get("Uploads", ()):
                 age = (now - entry["Initiated"]).total_seconds()
                 yield OpenUpload(Place(bucket, entry["Key"]), entry["UploadId"], age)
 
 
-def _clock(date: str | None) -> dt.datetime:
+def clock(answer: dict[str, Any]) -> dt.datetime:
+    """Give the time at which the store answered, by its own clock."""
     from email.utils import parsedate_to_datetime
 
+    date = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
     return parsedate_to_datetime(date) if date else dt.datetime.now(dt.UTC)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SCHEME = "s3://"
+HIDDEN = ".sdb-"
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]")
 _MAGIC = re.compile(r"[*?\[]")
 _PATTERN = re.compile(r"\*\*/|\*+|\?|\[(!?)([^\]]+)\]|.", re.DOTALL)
@@ -164,5 +165,6 @@ def _names(bucket: str, pattern: str, url: str) -> Iterator[str]:
         pages = connect().get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=bucket, Prefix=prefix, **options):
             for entry in page.get("Contents", ()):
-                if not entry["Key"].endswith("/"):
-                    yield entry["Key"]
+                name: str = entry["Key"]
+                if not name.endswith("/") and not name.rpartition("/")[2].startswith(HIDDEN):
+                    yield name

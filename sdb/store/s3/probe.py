@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 from sdb.errors import SdbError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.errors import is_answer, status_of, translate
-from sdb.store.s3.place import Place
+from sdb.store.s3.place import HIDDEN, Place
 from sdb.store.s3.upload import Upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCRATCH = ".sdb-doctor-"
 NO_SUCH_VERSION = '"00000000000000000000000000000000"'
 _REFUSALS = {404, 409, 412}
 _HINT = "--unsafe-single-writer does without, if nobody else writes"
@@ -40,7 +39,7 @@ def scratch(bucket: str, folder: str) -> Place:
     folder : str
         What its key begins with, up to a slash.
     """
-    return Place(bucket, f"{folder}{SCRATCH}{os.urandom(8).hex()}")
+    return Place(bucket, f"{folder}{HIDDEN}doctor-{os.urandom(8).hex()}")
 
 
 def check_conditions(place: Place, *, completion: bool) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 5
 _PAUSE_SECONDS = 0.1
+_SENDING_SECONDS = 60  # well within the time that a lock lasts
 _NOT_FOUND = 404
 
 
@@ -115,7 +116,10 @@ class Publication:
         if not self.condition.enforced and self._look() is not _Now.BEFORE:
             raise self._lost()
         sure = True
+        began = time.monotonic()
         for attempt in range(ATTEMPTS):
+            if time.monotonic() - began > _SENDING_SECONDS:
+                break
             try:
                 self.send()
             except (ClientError, BotoCoreError) as error:

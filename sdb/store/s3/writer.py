@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -11,6 +12,7 @@ from sdb.errors import ExistsError
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import status_of, translated
 from sdb.store.s3.history import metadata, new_id
+from sdb.store.s3.lock import exclusive
 from sdb.store.s3.parts import Parts
 from sdb.store.s3.place import Place, parse
 from sdb.store.s3.publish import Condition, Publication
@@ -75,7 +77,10 @@ class Draft:
                 **condition.headers,
             )
             publication = Publication(self.place, self.write_id, condition, send, self.upload)
-        with translated("writing", str(self.place)):
+        guard: AbstractContextManager[None] = nullcontext()
+        if condition.headers:
+            guard = exclusive(self.place, insist=condition.replaced is not None)
+        with guard, translated("writing", str(self.place)):
             publication.run()
         self.upload.finish()
 
