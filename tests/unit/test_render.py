@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -51,7 +51,10 @@ def test_texts_and_times() -> None:
     assert one("s", 'é"\\\n\x01', "") == ['"é\\"\\\\\\n\\u0001"', '""']
     assert one("j", '{"a": [1]}', "null") == ['{"a": [1]}', "null"]
     assert one("b", True, False) == ["true", "false"]
-    moments = [datetime(2021, 3, 4, 5, 6, 7), datetime(2021, 3, 4, 5, 6, 7, 500_000)]
+    moments = [
+        datetime(2021, 3, 4, 5, 6, 7, 0, UTC),
+        datetime(2021, 3, 4, 5, 6, 7, 500_000, UTC),
+    ]
     expected = ['"2021-03-04T05:06:07Z"', '"2021-03-04T05:06:07.5Z"']
     for unit in ("us", "ms", "ns"):
         assert one("u", *moments, type=pa.timestamp(unit)) == expected
@@ -139,7 +142,7 @@ def test_results_of_duckdb_can_be_printed(tmp_path: Path) -> None:
         assert lines(result, columns) == ['{"sum": 499500, "last": "2021-01-01T16:39:00Z"}']
 
 
-def test_errors_come_after_what_is_good(tmp_path: Path) -> None:
+def test_errors_come_after_what_is_good() -> None:
     def batches() -> Any:
         yield pa.record_batch({"c0": pa.array(["a"])})
         message = "it broke"

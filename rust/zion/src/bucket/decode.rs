@@ -367,7 +367,7 @@ fn join<'a>(
     joined: &'a mut Vec<u8>,
 ) -> (&'a [u8], [Cursor; BUCKETS]) {
     let mut cursors = [Cursor { at: 0, end: 0 }; BUCKETS];
-    if wanted.count_ones() == 1 {
+    if wanted.is_power_of_two() {
         let number = wanted.trailing_zeros() as usize;
         let bucket = &buckets[number];
         cursors[number].end = bucket.length;

@@ -214,7 +214,9 @@ impl Data {
             }
             Self::Bool(values) => {
                 let flag = value.boolean();
-                flag.iter().for_each(|&flag| values.append(flag));
+                if let Some(flag) = flag {
+                    values.append(flag);
+                }
                 Ok(flag.is_some())
             }
             Self::Key(texts) => put_key(scene, texts, value).map(|()| true),

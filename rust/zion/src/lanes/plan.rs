@@ -188,7 +188,9 @@ impl Plan {
         }
         columns.sort_by_key(|(number, _)| *number);
         let mut tested: Vec<&Path> = Vec::new();
-        predicate.iter().for_each(|all| all.each(&mut |path| tested.push(path)));
+        if let Some(all) = predicate {
+            all.each(&mut |path| tested.push(path));
+        }
         let shown = lanes.iter().filter(|lane| lane.level == 0 && !lane.is_free()).map(|lane| &lane.path);
         let opened = unnests.iter().filter(|unnest| unnest.level == 0).map(|unnest| &unnest.path);
         Ok(Self {

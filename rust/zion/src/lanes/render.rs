@@ -219,7 +219,11 @@ fn integers(column: &ArrayRef) -> Result<PrimitiveArray<Int64Type>> {
         DataType::Int8 => Int8Type, DataType::Int16 => Int16Type, DataType::Int32 => Int32Type,
         DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type, DataType::UInt32 => UInt32Type,
         DataType::UInt64 => UInt64Type, DataType::Decimal128(_, 0) => Decimal128Type
-    ], |value| i64::try_from(value).map_err(|_| Error::argument("an integer beyond 64 bits")))
+    ], fit)
+}
+
+fn fit(value: impl Into<i128>) -> Result<i64> {
+    i64::try_from(value.into()).map_err(|_| Error::argument("an integer beyond 64 bits"))
 }
 
 fn numbers(column: &ArrayRef) -> Result<PrimitiveArray<Float64Type>> {

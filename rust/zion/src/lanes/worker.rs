@@ -118,14 +118,12 @@ impl Worker {
             }
         }
         let is_tested = tested.is_some();
-        match &plan.fields {
-            Some(fields) => self.direct(plan, reader, &chunk, fields, &table, ask, is_tested).map(Some),
-            None => {
-                let Some(chunk) = reader.assemble(&chunk)? else { return Ok(None) };
-                let seen = self.rows(plan, &chunk, ask, is_tested).map_err(|error| chunk.error(&error))?;
-                Ok(Some(seen))
-            }
+        if let Some(fields) = &plan.fields {
+            return self.direct(plan, reader, &chunk, fields, &table, ask, is_tested).map(Some);
         }
+        let Some(chunk) = reader.assemble(&chunk)? else { return Ok(None) };
+        let seen = self.rows(plan, &chunk, ask, is_tested).map_err(|error| chunk.error(&error))?;
+        Ok(Some(seen))
     }
 
     /// Adds rows that are put together; those that passed the predicate if they were tested.
