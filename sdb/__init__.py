@@ -8,6 +8,7 @@
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
 `sdb.describe`          what packfiles say of themselves
 `sdb.validate`          whether a packfile is as it must be
+`sdb.diagnose`          what an S3 endpoint really does
 `sdb.errors`            what can go wrong
 ======================  =========================================================
 
@@ -28,12 +29,24 @@ if TYPE_CHECKING:
     from sdb.packfile.unpack import unpack
     from sdb.packfile.validate import validate
     from sdb.packfile.writer import pack
+    from sdb.store.url import diagnose
 
-__all__ = ["append", "concat", "describe", "errors", "open", "pack", "unpack", "validate"]
+__all__ = [
+    "append",
+    "concat",
+    "describe",
+    "diagnose",
+    "errors",
+    "open",
+    "pack",
+    "unpack",
+    "validate",
+]
 
 _PLACES = {
     "append": ("sdb.packfile.append", "append"),
     "concat": ("sdb.packfile.concat", "concat"),
+    "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
     "open": ("sdb.packfile.reader", "open_packfile"),
     "pack": ("sdb.packfile.writer", "pack"),
