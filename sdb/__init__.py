@@ -10,6 +10,7 @@
 `sdb.register`          a packfile as a table of a DuckDB connection of yours
 `sdb.describe`          what packfiles say of themselves
 `sdb.validate`          whether a packfile is as it must be
+`sdb.diagnose`          what an S3 endpoint really does
 `sdb.errors`            what can go wrong
 ======================  =========================================================
 
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from sdb.packfile.writer import pack
     from sdb.query.api import sql
     from sdb.query.registered import register
+    from sdb.store.url import diagnose
 
 __all__ = [
     "append",
     "concat",
     "describe",
+    "diagnose",
     "errors",
     "open",
     "pack",
@@ -49,6 +52,7 @@ __all__ = [
 _PLACES = {
     "append": ("sdb.packfile.append", "append"),
     "concat": ("sdb.packfile.concat", "concat"),
+    "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
     "open": ("sdb.packfile.reader", "open_packfile"),
     "pack": ("sdb.packfile.writer", "pack"),

@@ -25,8 +25,8 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
         Makes what runs return soon; called from another thread.
     """
     seen: list[int] = []
-    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    os.set_blocking(reading, True)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
 
     def watch() -> None:
         while number := os.read(reading, 1):

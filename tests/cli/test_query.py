@@ -136,7 +136,10 @@ def test_the_query_comes_from_a_file_or_standard_input(run: Run, events: Path) -
     for arguments in (["-f", "q.sql"], ["-f=q.sql"], ["--file", "q.sql"]):
         assert run("query", *arguments).stdout == b'{"n": 4000}\n'
     assert run("query", "-f", "-", data=COUNT.encode()).stdout == b'{"n": 4000}\n'
+    assert run("query", "-f", "-", data=b"\xef\xbb\xbf" + COUNT.encode()).returncode == 0
     assert run("query", "-f", "q.sql", COUNT).returncode == 2
+    done = run("query", "-f", "-", data=b"SELECT '\xff'")
+    assert (done.returncode, done.stderr) == (2, b"sdb: - is not UTF-8 at byte 8\n")
     assert run("query", "-f", "nosuch.sql").returncode == 3
 
 

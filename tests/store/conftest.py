@@ -9,6 +9,7 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from botocore.retries.standard import ExponentialBackoff
 
 from sdb.store import url as stores
 from sdb.store.s3 import client as s3
@@ -151,6 +152,7 @@ def proxy(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
     with proxies.running(endpoint) as found:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", found.url)
         monkeypatch.setattr(s3, "READ_SECONDS", 2)
+        monkeypatch.setattr(ExponentialBackoff, "delay_amount", lambda *_: 0.02)
         s3.disconnect()
         yield found
         s3.disconnect()

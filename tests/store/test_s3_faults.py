@@ -53,7 +53,7 @@ LOST = ["reset", "500", "503", "lost", "twice", "twice, first answer"]
 
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.parametrize("kept", [3, 6 * MIB])
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_what_becomes_of_the_last_request(
     bucket: S3Place, proxy: Proxy, direct: Direct, kept: int, fault: str, times: int
 ) -> None:

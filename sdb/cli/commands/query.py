@@ -95,4 +95,8 @@ def _text(sql: str | None, file: str | None) -> str:
         raise UsageError("give a query, or --file with a file that holds one")
     if file is None:
         return sql or ""
-    return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 at byte {error.start:,}", path=file) from None

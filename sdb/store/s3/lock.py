@@ -63,11 +63,11 @@ def exclusive(place: Place, *, insist: bool) -> Iterator[None]:
         yield
         return
     lock = _Lock(place)
-    with translated("locking", str(lock.place)):
-        lock.acquire()
-        if insist:
-            lock.check()
     try:
+        with translated("locking", str(lock.place)):
+            lock.acquire()
+            if insist:
+                lock.check()
         yield
     finally:
         lock.release()
@@ -81,6 +81,7 @@ class _Lock:
         self.place = Place(target.bucket, f"{folder}{slash}{HIDDEN}lock-{name}")
         self._id = new_id()
         self._since = 0.0
+        self._is_held = False
 
     def acquire(self) -> None:
         from botocore.exceptions import BotoCoreError, ClientError
@@ -106,9 +107,10 @@ class _Lock:
                 raise ConflictError(f"{url} is always locked by someone else", path=url)
             time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing to guess
             pause = min(_LONGEST_PAUSE_SECONDS, 1.5 * pause)
+        self._is_held = True
 
-    def _put(self, condition: dict[str, str]) -> None:
-        connect(once=True).put_object(
+    def _put(self, condition: dict[str, str], *, once: bool = True) -> None:
+        connect(once=once).put_object(
             **self.place.names, Body=b"", Metadata=metadata(self._id), **condition
         )
 
@@ -135,7 +137,7 @@ class _Lock:
         with _guard:
             if identity not in _excluding:
                 try:
-                    self._put({"IfNoneMatch": "*"})
+                    self._put({"IfNoneMatch": "*"}, once=False)
                 except ClientError as error:
                     if status_of(error) not in _HELD:
                         raise
@@ -144,7 +146,6 @@ class _Lock:
                     _excluding[identity] = False
             excludes = _excluding[identity]
         if not excludes:
-            self.release()
             raise UnsupportedError(
                 f"{identity[0]} ignores conditions of writes: two writers would undo each other",
                 path=str(self.place),
@@ -155,6 +156,8 @@ class _Lock:
         """Let others in, unless they have taken the lock already because it was old."""
         from botocore.exceptions import BotoCoreError, ClientError
 
-        if time.monotonic() - self._since < LEASE_SECONDS:
-            with contextlib.suppress(ClientError, BotoCoreError):
+        if not self._since or time.monotonic() - self._since > LEASE_SECONDS:
+            return
+        with contextlib.suppress(ClientError, BotoCoreError):
+            if self._is_held or self._holder() is None:
                 connect().delete_object(**self.place.names)
