@@ -49,6 +49,15 @@ def grown(place: S3Place, kept: int) -> None:
 
 
 LOST = ["reset", "500", "503", "lost", "twice", "twice, first answer"]
+FEW = [
+    "lost",
+    "500",
+    *(
+        pytest.param(fault, marks=pytest.mark.slow)
+        for fault in LOST
+        if fault not in {"lost", "500"}
+    ),
+]
 
 
 @pytest.mark.parametrize("fault", LOST)
@@ -68,7 +77,7 @@ def test_what_becomes_of_the_last_request(
     assert direct.uploads(bucket.prefix) == []
 
 
-@pytest.mark.parametrize("fault", LOST)
+@pytest.mark.parametrize("fault", FEW)
 @pytest.mark.parametrize("request_kind", ["Lock PUT", "Lock DELETE", "Lock HEAD"])
 def test_what_becomes_of_the_lock(
     bucket: S3Place, proxy: Proxy, direct: Direct, request_kind: str, fault: str
@@ -92,7 +101,7 @@ def test_the_lock_of_a_writer_that_died(bucket: S3Place, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("size", [3, 9 * MIB])
-@pytest.mark.parametrize("fault", LOST)
+@pytest.mark.parametrize("fault", FEW)
 def test_what_becomes_of_a_new_object(
     bucket: S3Place, proxy: Proxy, direct: Direct, size: int, fault: str
 ) -> None:
@@ -197,7 +206,7 @@ def test_an_object_that_changes_while_it_is_read(bucket: S3Place) -> None:
             reader.close()
 
 
-@pytest.mark.parametrize("fault", LOST)
+@pytest.mark.parametrize("fault", FEW)
 @pytest.mark.parametrize("kind", ["CreateMultipartUpload", "UploadPart", "UploadPartCopy"])
 def test_parts_are_sent_again(
     bucket: S3Place, proxy: Proxy, direct: Direct, kind: str, fault: str
