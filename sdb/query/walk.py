@@ -1,0 +1,91 @@
+"""Ways through a syntax tree."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from sdb.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
+
+
+def children(node: ast.Node) -> Iterator[ast.Node]:
+    """Give the nodes right below a node, in the order of the text.
+
+    Parameters
+    ----------
+    node : ast.Node
+        Any node.
+
+    Yields
+    ------
+    ast.Node
+        Expressions, tables, sources, items, sort keys, windows and selects alike.
+    """
+    kind = type(node)
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
+    for name in _FIELDS[kind]:
+        value = getattr(node, name)
+        if isinstance(value, ast.Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _nodes(value)
+
+
+def _nodes(values: tuple[object, ...]) -> Iterator[ast.Node]:
+    for value in values:
+        if isinstance(value, ast.Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _nodes(value)
+
+
+def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
+    """Give a node and all below it, parents first.
+
+    Parameters
+    ----------
+    root : ast.Node
+        Where to start.
+    into_selects : bool
+        Whether to look into sub-queries.
+
+    Yields
+    ------
+    ast.Node
+        The next one.
+    """
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        below = [
+            child for child in children(node) if into_selects or not isinstance(child, ast.Select)
+        ]
+        waiting += reversed(below)
+
+
+def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
+    """Look for a node that stands deeper than a limit.
+
+    Parameters
+    ----------
+    root : ast.Node
+        The tree.
+    limit : int
+        The greatest depth allowed, that of the root being 0.
+
+    Returns
+    -------
+    ast.Node or None
+        The first node below it, or nothing.
+    """
+    level = [root]
+    for _ in range(limit + 1):
+        level = [child for node in level for child in children(node)]
+    return level[0] if level else None
