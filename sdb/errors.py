@@ -154,6 +154,18 @@ class QueryError(UsageError):
             expected=self.expected,
         )
 
+    def inside(self, query: str) -> Self:
+        """Make the same error with the text of the query that its offset belongs to."""
+        return type(self)(
+            self.message,
+            query=query,
+            offset=self.offset,
+            length=self.length,
+            hint=self.hint,
+            path=self.path,
+            expected=self.expected,
+        )
+
     def underlined(self, *, context: int = 20, width: int = 200) -> str:
         """Show the query with the culprit underlined.
 

@@ -57,6 +57,11 @@ def text(node: ast.Expr) -> str:
             return f"EXISTS ({select(node.select)})"
 
 
+def quoted(node: ast.Expr) -> str:
+    """Write an expression the way messages quote it."""
+    return '"' + text(node).replace("\\", "\\\\") + '"'
+
+
 def _commas(nodes: Iterable[ast.Expr]) -> str:
     return ", ".join([text(node) for node in nodes])
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
 
 from sdb.query import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T", bound=ast.Node)
 
 _FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
 
@@ -35,6 +37,13 @@ def children(node: ast.Node) -> Iterator[ast.Node]:
             yield value
         elif isinstance(value, tuple):
             yield from _nodes(value)
+
+
+def _names(kind: type[ast.Node]) -> tuple[str, ...]:
+    """Give the fields that may hold nodes."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
+    return _FIELDS[kind]
 
 
 def _nodes(values: tuple[object, ...]) -> Iterator[ast.Node]:
@@ -89,3 +98,38 @@ def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
     for _ in range(limit + 1):
         level = [child for node in level for child in children(node)]
     return level[0] if level else None
+
+
+def rewrite(root: T, change: Callable[[ast.Node], ast.Node]) -> T:
+    """Make a tree anew, from the leaves to the root.
+
+    Parameters
+    ----------
+    root : ast.Node
+        The tree.
+    change : callable
+        Gives what stands for a node whose own parts are new already; the node itself where nothing
+        changes.
+
+    Returns
+    -------
+    ast.Node
+        The new tree, which shares with the old one what did not change.
+    """
+    changes: dict[str, object] = {}
+    for name in _names(type(root)):
+        old = getattr(root, name)
+        new = _rewritten(old, change)
+        if new is not old:
+            changes[name] = new
+    return change(replace(root, **changes) if changes else root)  # type: ignore[return-value]
+
+
+def _rewritten(value: object, change: Callable[[ast.Node], ast.Node]) -> object:
+    if isinstance(value, ast.Node):
+        return rewrite(value, change)
+    if isinstance(value, tuple):
+        parts = tuple([_rewritten(part, change) for part in value])
+        same = all(new is old for new, old in zip(parts, value, strict=True))
+        return value if same else parts
+    return value
