@@ -67,7 +67,9 @@ def bind(statement: ast.Statement, params: Mapping[str, object]) -> ast.Statemen
 
 def _constant(name: str, value: object) -> ast.Constant:
     match value:
-        case None | bool() | float() | str() | ast.Instant():
+        case None | bool() | float() | ast.Instant():
+            return value
+        case str() if value.isascii() or _is_unicode(value):
             return value
         case int() if INT64_MIN <= value <= INT64_MAX:
             return value
@@ -82,3 +84,11 @@ def _constant(name: str, value: object) -> ast.Constant:
         f"parameter ${name}: {type(value).__name__} is no type of a constant",
         hint="strings, numbers, booleans, None and datetimes can be bound",
     )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

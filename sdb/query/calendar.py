@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from sdb import instants
@@ -46,25 +46,31 @@ def call(node: Call, values: Sequence[Constant]) -> int | Instant | None:
         The result, or an argument, is outside of the years 1 to 9999.
     """
     part = node.part or ""
+    value: int | Instant | None = None
     match node.name, *values:
         case "DATE_ADD", int() | float() as count, Instant(us) if not isinstance(count, bool):
-            return Instant(add(part, int(count), us))
+            value = Instant(add(part, int(count), us))
         case "DATE_DIFF", Instant(start), Instant(stop):
-            return difference(part, start, stop)
+            value = difference(part, start, stop)
         case "DATE_TRUNC", Instant(us):
-            return Instant(truncate(part, us, node.weekday or 0))
+            value = Instant(truncate(part, us, node.weekday or 0))
         case "DATE_BIN", Instant(us), Instant(origin):
-            return Instant(us - (us - origin) % stride_us(part))
+            value = Instant(us - (us - origin) % stride_us(part))
         case "EXTRACT", Instant(us):
-            return extract(part, us)
+            value = extract(part, us)
         case "TO_UNIX_EPOCH", Instant(us):
-            return us // instants.SECOND_US
+            value = us // instants.SECOND_US
         case "TO_UNIX_MICRO", Instant(us):
-            return us
+            value = us
         case "TIME_BUCKET", Instant(us), int() as width if type(width) is int and width > 0:
-            seconds = us // instants.SECOND_US
-            return seconds - (seconds % width if seconds >= 0 else -(-seconds % width))
-    return None
+            value = _bucket(us // instants.SECOND_US, width)
+    return value
+
+
+def _bucket(seconds: int, width: int) -> int:
+    """Cut seconds to a multiple, toward 1970."""
+    cut = abs(seconds) // width * width
+    return cut if seconds >= 0 else -cut
 
 
 def add(part: str, count: int, us: int) -> int:
@@ -85,7 +91,7 @@ def add(part: str, count: int, us: int) -> int:
 def _year_month(months: int) -> tuple[int, int]:
     """Split months since the year 0."""
     year, month = divmod(months, 12)
-    if not datetime.min.year <= year <= datetime.max.year:
+    if not MINYEAR <= year <= MAXYEAR:
         raise OverflowError
     return year, month + 1
 

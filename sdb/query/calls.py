@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from sdb.query import ast, operators
+from sdb.query.literals import WEEKDAYS, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 
     Special: TypeAlias = Callable[[ExpressionParser, Token], ast.Expr]
 
-CASTS = frozenset("INTEGER FLOAT BOOLEAN STRING TIMESTAMP LIST STRUCT NULL MISSING".split())
-WEEKDAYS = ("SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY")
-PARTS = frozenset("MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR".split())
+CASTS = words("INTEGER FLOAT BOOLEAN STRING TIMESTAMP LIST STRUCT NULL MISSING")
+PARTS = words("MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR")
 _PLURALS = {"MICROSECONDS": "MICROSECOND", "MILLISECONDS": "MILLISECOND"}
 _EXTRACTS = PARTS - {"WEEK"} | {"DOW", "DOY"}
 _NORMAL_FORM = re.compile(r"DATE_(ADD|DIFF|TRUNC|EXTRACT)_([A-Z]+)")
 _PRECISION = range(4, 17)
+_STAR = "'*'"
 _STRIDES_US = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -55,18 +56,18 @@ def stride_us(text: str) -> int:
     >>> stride_us("1 minute 30 seconds")
     90000000
     """
-    words = text.split()
-    if not words:
+    pieces = text.split()
+    if not pieces:
         raise ValueError("interval cannot be empty")
     total = 0
-    for quantity, unit in zip(words[::2], words[1::2], strict=False):
+    for quantity, unit in zip(pieces[::2], pieces[1::2], strict=False):
         if not re.fullmatch(r"-?[0-9]{1,18}", quantity):
             raise ValueError(f'"{quantity}" is not a valid quantity')
         scale = _STRIDES_US.get(unit.lower().removesuffix("s"))
         if scale is None:
             raise ValueError(f'"{unit}" is not a valid interval part')
         total += int(quantity) * scale
-    if len(words) % 2:
+    if len(pieces) % 2:
         raise ValueError
     if not 0 < total <= 1 << 62:
         raise ValueError("the interval must be positive and of at most 146,000 years")
@@ -117,7 +118,7 @@ def _finish(
     parser.expect(")", saying=())
     allowed = _EXTRACTS if token.kind == "EXTRACT" else PARTS
     if part not in allowed:
-        parser.fail(f'bad {token.kind} part "{part}"')
+        raise parser.fault(f'bad {token.kind} part "{part}"')
     return ast.Call(token.kind, args, part, span=(token.start, parser.last.stop))
 
 
@@ -150,7 +151,7 @@ def _date_trunc(parser: ExpressionParser, token: Token) -> ast.Expr:
         return _finish(parser, token, (arg,), part)
     parser.expect(")", saying=())
     if part != "WEEK" or day not in WEEKDAYS:
-        parser.fail(f'bad DATE_TRUNC part "{part}"("{day}")')
+        raise parser.fault(f'bad DATE_TRUNC part "{part}"("{day}")')
     span = (token.start, parser.last.stop)
     return ast.Call("DATE_TRUNC", (arg,), part, WEEKDAYS.index(day), span=span)
 
@@ -168,7 +169,7 @@ def _date_bin(parser: ExpressionParser, token: Token) -> ast.Expr:
     except ValueError as error:
         detail = f": {error}" if str(error) else ""
         quoted = f'invalid interval "{stride}"{detail}'.replace("\\", "\\\\").replace('"', '\\"')
-        parser.fail(f'bad DATE_BIN interval: "{quoted}"')
+        raise parser.fault(f'bad DATE_BIN interval: "{quoted}"') from None
     return ast.Call("DATE_BIN", (first, second), stride, span=(token.start, parser.last.stop))
 
 
@@ -192,7 +193,7 @@ def _cast(parser: ExpressionParser, token: Token) -> ast.Expr:
     name = parser.name()
     parser.expect(")")
     if name.upper() not in CASTS:
-        parser.fail(f'bad CAST type "{name}"')
+        raise parser.fault(f'bad CAST type "{name}"')
     return ast.Cast(operand, name.upper(), span=(token.start, parser.last.stop))
 
 
@@ -242,9 +243,7 @@ def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
     if not parser.at(")"):
         distinct = bool(parser.accept("DISTINCT"))
         star = bool(parser.accept("*"))
-        if not star:
-            args = parser.expressions()
-        elif parser.accept(","):
+        if not star or parser.accept(","):
             args = parser.expressions()
     parser.expect(")", saying=())
     end = parser.token.stop
@@ -263,7 +262,7 @@ def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
     span = (token.start, parser.last.stop)
     found = ast.Aggregate(name, args, star, distinct, where, over, span=span)
     if fault := _aggregate_fault(found):
-        parser.fail(f"{name}: {fault}", end)
+        raise parser.fault(f"{name}: {fault}", end)
     return found
 
 
@@ -280,22 +279,25 @@ def _over(parser: ExpressionParser) -> ast.Over:
 
 def _aggregate_fault(found: ast.Aggregate) -> str | None:
     """Say what is wrong with the form of the arguments of an aggregate."""
-    name = found.name
-    if name == "SNELLER_DATASHAPE":
-        return None if found.star and not found.args else "accepts only *"
-    if found.distinct and name != "COUNT":
-        return "does not accept DISTINCT"
-    if found.star and name != "COUNT":
-        return "does not accept '*'"
+    match found.name:
+        case "SNELLER_DATASHAPE":
+            return None if found.star and not found.args else "accepts only *"
+        case "COUNT":
+            return _count_fault(found)
+    if found.distinct or found.star:
+        return f"does not accept {'DISTINCT' if found.distinct else _STAR}"
+    match found.name:
+        case "APPROX_COUNT_DISTINCT":
+            return _precision_fault(found.args[1:])
+        case "APPROX_PERCENTILE":
+            return _percentile_fault(found.args[1:])
+    return "does not accept arguments" if len(found.args) > 1 else None
+
+
+def _count_fault(found: ast.Aggregate) -> str | None:
     if found.star and found.distinct:
         return "does not accept DISTINCT and '*' together"
-    if name == "APPROX_COUNT_DISTINCT":
-        return _precision_fault(found.args[1:])
-    if name == "APPROX_PERCENTILE":
-        return _percentile_fault(found.args[1:])
-    if len(found.args) > 1 or (found.star and found.args):
-        return "does not accept arguments"
-    return None
+    return "does not accept arguments" if len(found.args) + found.star > 1 else None
 
 
 def _precision_fault(args: tuple[ast.Expr, ...]) -> str | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from sdb.errors import QueryError
 from sdb.query.lexer import Lexer, Token
 
@@ -82,39 +80,39 @@ class Cursor:
             It is of another kind.
         """
         if self.token.kind != kind:
-            self.unexpected(*((kind,) if saying is None else saying))
+            raise self.unexpected(*((kind,) if saying is None else saying))
         return self.advance()
 
     def name(self) -> str:
         """Step over a name."""
         return str(self.expect("ID").value)
 
-    def unexpected(self, *expected: str) -> NoReturn:
-        """Refuse the token.
+    def unexpected(self, *expected: str) -> QueryError:
+        """Make the error for a token that may not stand where it does.
 
         Parameters
         ----------
         *expected : str
             Kinds of the tokens that would have been right, when they are few.
 
-        Raises
-        ------
+        Returns
+        -------
         QueryError
-            Always.
+            The error to raise.
         """
         titles = [Token(kind, None, 0, 0).title for kind in expected]
         wanted = f", expecting {' or '.join(titles)}" if titles else ""
-        self.fail(f"syntax error: unexpected {self.token.title}{wanted}", self.token.stop)
+        return self.fault(f"syntax error: unexpected {self.token.title}{wanted}", self.token.stop)
 
-    def fail(self, message: str, offset: int | None = None) -> NoReturn:
-        """Refuse the query, by default right after the token before the present one."""
-        self.lexer.fail(message, self.last.stop if offset is None else offset)
+    def fault(self, message: str, offset: int | None = None) -> QueryError:
+        """Make the error for a place, by default right after the token before the present one."""
+        return self.lexer.fault(message, self.last.stop if offset is None else offset)
 
     def enter(self) -> None:
         """Go one level deeper, or refuse the query."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            self.fail(f"nested more than {MAX_DEPTH} levels deep", self.token.start)
+            raise self.fault(f"nested more than {MAX_DEPTH} levels deep", self.token.start)
 
     def leave(self) -> None:
         """Come back from a level."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb.query import ast, calls, operators
 from sdb.query.cursor import Cursor
 from sdb.query.lexer import AGGREGATES
+from sdb.query.literals import words
 
 _SIGNS = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "CONCAT": "||"}
 _MATCHES = {"LIKE": "LIKE", "ILIKE": "ILIKE", "SIMILAR": "SIMILAR TO", "~": "~", "~*": "~*"}
@@ -12,16 +13,20 @@ _NEGATABLE = frozenset({*_MATCHES, "IN"})
 _CONSTANTS = frozenset({"NUMBER", "STRING", "TIMESTAMP"})
 _WORDS = {"NULL": None, "TRUE": True, "FALSE": False}
 # Words that mean something only where the grammar asks for them, and are names elsewhere.
-_SOFT_WORDS = frozenset(
-    "AT BOTH ESCAPE FILTER FIRST LAST LEADING NULLS OVER PARTITION SIMILAR TO TRAILING".split()
+_SOFT_WORDS = words(
+    "AT BOTH ESCAPE FILTER FIRST LAST LEADING NULLS OVER PARTITION SIMILAR TO TRAILING"
 )
 
 
 class ExpressionParser(Cursor):
-    """Expressions; the parser of whole queries adds `select`."""
+    """Expressions; the parser of whole queries adds `select` and `sort_keys`."""
 
     def select(self) -> ast.Select:
         """Parse a SELECT without the parentheses around it."""
+        raise NotImplementedError
+
+    def sort_keys(self) -> tuple[ast.Sort, ...]:
+        """Parse ORDER BY, if it comes."""
         raise NotImplementedError
 
     def expressions(self) -> tuple[ast.Expr, ...]:
@@ -102,7 +107,7 @@ class ExpressionParser(Cursor):
             case "IS":
                 negated = bool(self.accept("NOT"))
                 if not self.at("NULL", "MISSING", "TRUE", "FALSE"):
-                    self.unexpected()
+                    raise self.unexpected()
                 what = self.advance().kind
                 return ast.Is(left, what, negated, span=self.since(left))
             case word:
@@ -152,7 +157,7 @@ class ExpressionParser(Cursor):
             self.advance()
             return calls.aggregate(self, token)
         if kind == "UNPIVOT":
-            self.fail("UNPIVOT makes a table, not a value", token.start)
+            raise self.fault("UNPIVOT makes a table, not a value", token.start)
         return self._steps(self._datum())
 
     def _parenthesised(self) -> ast.Expr:
@@ -168,28 +173,31 @@ class ExpressionParser(Cursor):
     def _datum(self) -> ast.Expr:
         token = self.token
         span = (token.start, token.stop)
-        kind = token.kind
-        if kind == "ID" or kind in _SOFT_WORDS:
-            self.advance()
-            if self.at("(") and kind == "ID" and not token.quoted:
-                return calls.plain(self, token)
-            return ast.Name(str(token.value), span=span)
-        if kind in _CONSTANTS:
-            return ast.Literal(self.advance().value, span=span)
-        if kind in _WORDS:
-            self.advance()
-            return ast.Literal(_WORDS[kind], span=span)
-        match kind:
-            case "MISSING":
-                self.advance()
-                return ast.Missing(span=span)
-            case "PARAM":
-                return ast.Param(str(self.advance().value), span=span)
+        match token.kind:
             case "[":
                 return self._list()
             case "{":
                 return self._struct()
-        self.unexpected()
+            case kind if kind == "ID" or kind in _SOFT_WORDS:
+                return self._named()
+            case kind if kind in _CONSTANTS:
+                found: ast.Expr = ast.Literal(token.value, span=span)
+            case kind if kind in _WORDS:
+                found = ast.Literal(_WORDS[kind], span=span)
+            case "MISSING":
+                found = ast.Missing(span=span)
+            case "PARAM":
+                found = ast.Param(str(token.value), span=span)
+            case _:
+                raise self.unexpected()
+        self.advance()
+        return found
+
+    def _named(self) -> ast.Expr:
+        token = self.advance()
+        if self.at("(") and token.kind == "ID" and not token.quoted:
+            return calls.plain(self, token)
+        return ast.Name(str(token.value), span=(token.start, token.stop))
 
     def _list(self) -> ast.MakeList:
         start = self.advance().start
@@ -226,10 +234,10 @@ class ExpressionParser(Cursor):
 
     def _index(self, base: ast.Expr) -> ast.Expr:
         if not self.at("NUMBER", "STRING"):
-            self.unexpected("NUMBER", "STRING")
+            raise self.unexpected("NUMBER", "STRING")
         step = self.advance().value
         if isinstance(step, float):
-            self.fail(f"cannot use {step!r} as an index")
+            raise self.fault(f"cannot use {step!r} as an index")
         self.expect("]")
         span = self.since(base)
         return ast.Index(base, step, span=span) if isinstance(step, int) else _dot(base, step, span)

@@ -80,13 +80,13 @@ def fold(node: T, now: ast.Instant | None = None) -> T:
     return walk.rewrite(node, change)
 
 
-def _number(node: ast.Expr) -> int | float | None:
+def _number(node: ast.Expr) -> float | None:
     if isinstance(node, ast.Literal) and type(node.value) in {int, float}:
         return node.value  # type: ignore[return-value]  # the test says so
     return None
 
 
-def _exact(value: int | float, node: ast.Expr) -> ast.Expr:
+def _exact(value: float, node: ast.Expr) -> ast.Expr:
     if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX:
         refuse(f"{value} overflows int64", node)
     return ast.Literal(value, span=node.span)
@@ -115,19 +115,23 @@ def _binary(node: ast.Binary) -> ast.Expr:
         ill_typed(node, "division by zero" if node.op == "/" else "modulo by zero")
     if left is not None and right is not None:
         return _of_numbers(node, left, right)
-    match node.left, node.right:
-        case ast.Literal(value=str() as one), ast.Literal(value=str() as other):
-            if node.op == "||":
-                return ast.Literal(one + other, span=node.span)
-            if node.op in _COMPARES:
-                answer = _COMPARES[node.op](one.encode(), other.encode())
-                return ast.Literal(answer, span=node.span)
-        case ast.Literal(value=ast.Instant(one)), ast.Literal(value=ast.Instant(other)):
-            if node.op in _COMPARES:
-                return ast.Literal(_COMPARES[node.op](one, other), span=node.span)
-        case ast.Literal(value=bool() as one), ast.Literal(value=bool() as other):
-            if node.op in _COMPARES:
-                return ast.Literal(_COMPARES[node.op](one, other), span=node.span)
+    if isinstance(node.left, ast.Literal) and isinstance(node.right, ast.Literal):
+        return _of_constants(node, node.left.value, node.right.value)
+    return node
+
+
+def _of_constants(node: ast.Binary, left: ast.Constant, right: ast.Constant) -> ast.Expr:
+    """Fold an operator on strings, timestamps or booleans."""
+    compare = _COMPARES.get(node.op)
+    match left, right:
+        case str(), str() if node.op == "||":
+            return ast.Literal(left + right, span=node.span)
+        case str(), str() if compare:
+            return ast.Literal(compare(left.encode(), right.encode()), span=node.span)
+        case ast.Instant(one), ast.Instant(other) if compare:
+            return ast.Literal(compare(one, other), span=node.span)
+        case bool(), bool() if compare:
+            return ast.Literal(compare(left, right), span=node.span)
     return node
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Flag, auto
 
+from sdb.query.literals import words
+
 
 class Kind(Flag):
     """What an expression may turn out to be: one kind, or any of several.
@@ -110,8 +112,10 @@ _MANY = 1 << 20
 
 FUNCTIONS: dict[str, Signature] = {
     **dict.fromkeys(
-        "ROUND ROUND_EVEN TRUNC FLOOR CEIL CEILING SQRT CBRT EXP EXP2 EXP10 EXPM1 LN LN1P LOG2"
-        " LOG10 SIN COS TAN ASIN ACOS ATAN DEGREES RADIANS".split(),
+        words(
+            "ROUND ROUND_EVEN TRUNC FLOOR CEIL CEILING SQRT CBRT EXP EXP2 EXP10 EXPM1 LN LN1P LOG2"
+            " LOG10 SIN COS TAN ASIN ACOS ATAN DEGREES RADIANS"
+        ),
         _fixed(Kind.NUMBER, _N),
     ),
     **dict.fromkeys(["ABS", "SIGN"], Signature((_N,), 1, 1, Kind.NUMBER, keeps_integers=True)),
@@ -132,7 +136,7 @@ FUNCTIONS: dict[str, Signature] = {
     "CONCAT": _fixed(_S, _S),
     "IS_SUBNET_OF": Signature((_S,), 2, 3, _B, style="named"),
     **dict.fromkeys(
-        "EQUALS_FUZZY EQUALS_FUZZY_UNICODE CONTAINS_FUZZY CONTAINS_FUZZY_UNICODE".split(),
+        words("EQUALS_FUZZY EQUALS_FUZZY_UNICODE CONTAINS_FUZZY CONTAINS_FUZZY_UNICODE"),
         _fixed(_B, _S, _S, _N, style="named"),
     ),
     "DATE_ADD": _fixed(_T, _N, _T),
@@ -149,7 +153,7 @@ FUNCTIONS: dict[str, Signature] = {
     "ARRAY_POSITION": _fixed(_I, _L, _ANY, style="counted"),
     "ARRAY_SUM": _fixed(Kind.NUMBER, _L, style="counted"),
     **dict.fromkeys(
-        "INNER_PRODUCT L1_DISTANCE L2_DISTANCE COSINE_DISTANCE".split(),
+        words("INNER_PRODUCT L1_DISTANCE L2_DISTANCE COSINE_DISTANCE"),
         _fixed(Kind.NUMBER, _L, _L, style="counted"),
     ),
     "GEO_DISTANCE": _fixed(Kind.NUMBER, _N, _N, _N, _N),
@@ -178,7 +182,7 @@ CASTS: dict[str, tuple[Kind, Kind]] = {
 AGGREGATES: dict[str, Kind] = {
     **dict.fromkeys(["EARLIEST", "LATEST"], Kind.TIME | Kind.NULL),
     **dict.fromkeys(["BOOL_AND", "BOOL_OR"], Kind.BOOLEAN | Kind.NULL),
-    **dict.fromkeys("COUNT APPROX_COUNT_DISTINCT ROW_NUMBER RANK DENSE_RANK".split(), Kind.NUMBER),
+    **dict.fromkeys(words("COUNT APPROX_COUNT_DISTINCT ROW_NUMBER RANK DENSE_RANK"), Kind.NUMBER),
     "SNELLER_DATASHAPE": Kind.STRUCT,
 }
 """What aggregates give, where it is not a number or NULL."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from sdb.errors import QueryError
 from sdb.query import literals
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 """Longest query, in bytes; lists of a hundred thousand constants fit."""
 
-AGGREGATES = frozenset(
+AGGREGATES = literals.words(
     "APPROX_COUNT_DISTINCT APPROX_MEDIAN APPROX_PERCENTILE AVG BIT_AND BIT_OR BIT_XOR BOOL_AND"
     " BOOL_OR COUNT DENSE_RANK EARLIEST EVERY LATEST MAX MIN RANK ROW_NUMBER SNELLER_DATASHAPE"
-    " STDDEV STDDEV_POP SUM VARIANCE VARIANCE_POP".split()
+    " STDDEV STDDEV_POP SUM VARIANCE VARIANCE_POP"
 )
-_CALLS = frozenset(
-    "CAST COALESCE DATE_ADD DATE_BIN DATE_DIFF DATE_TRUNC EXTRACT NULLIF TRIM UTCNOW".split()
+_CALLS = literals.words(
+    "CAST COALESCE DATE_ADD DATE_BIN DATE_DIFF DATE_TRUNC EXTRACT NULLIF TRIM UTCNOW"
 )
 KEYWORDS = (
-    frozenset(
+    literals.words(
         "ALL AND AS ASC AT BETWEEN BOTH BY CASE CONCAT CROSS DESC DISTINCT ELSE END ESCAPE EXISTS"
-        " EXPLAIN FALSE FILTER FIRST FROM GROUP HAVING ILIKE IN INNER INTO IS JOIN LAST LEADING LEFT"
-        " LIKE LIMIT MISSING NOT NULL NULLS OFFSET ON OR ORDER OVER PARTITION RIGHT SELECT SIMILAR"
-        " THEN TO TRAILING TRUE UNION UNPIVOT WHEN WHERE WITH".split()
+        " EXPLAIN FALSE FILTER FIRST FROM GROUP HAVING ILIKE IN INNER INTO IS JOIN LAST LEADING"
+        " LEFT LIKE LIMIT MISSING NOT NULL NULLS OFFSET ON OR ORDER OVER PARTITION RIGHT SELECT"
+        " SIMILAR THEN TO TRAILING TRUE UNION UNPIVOT WHEN WHERE WITH"
     )
     | _CALLS
     | AGGREGATES
@@ -134,11 +134,10 @@ class Lexer:
                 hint="put long lists of constants into a file and join it",
             )
 
-    def fail(self, message: str, offset: int, length: int = 2) -> NoReturn:
-        """Refuse the query at a place, given in bytes."""
+    def fault(self, message: str, offset: int, length: int = 2) -> QueryError:
+        """Make the error for a place, given in bytes."""
         error = QueryError(message, query=self.text, offset=offset, length=length)
-        place = f"parsing query: at {error.line}:{error.column}: {message}"
-        raise QueryError(place, query=self.text, offset=offset, length=length)
+        return error.within(f"parsing query: at {error.line}:{error.column}")
 
     def __iter__(self) -> Iterator[Token]:
         """Make the tokens, the last one of kind ``$end``.
@@ -176,30 +175,34 @@ class Lexer:
             depth += 1 if mark.group() == b"/*" else -1
             if not depth:
                 return mark.end()
-        self.fail("unterminated comment", start)
+        raise self.fault("unterminated comment", start)
 
     def _token(self, at: int, previous: str) -> Token:
         found = _TOKEN.match(self._data, at)
         if found is None or not found.lastgroup:
             return self._odd(at)
-        raw = found.group()
-        stop = found.end()
+        raw, stop = found.group(), found.end()
         match found.lastgroup:
             case "word":
-                return self._word(raw, at, stop, previous)
+                token = self._word(raw, at, stop, previous)
             case "number":
-                return self._number(raw, at, stop, previous)
+                token = self._number(raw, at, stop, previous)
             case "string":
-                return Token("STRING", self._unescape(raw, at), at, stop)
+                token = Token("STRING", self._unescape(raw, at), at, stop)
             case "quoted":
-                return Token("ID", self._unescape(raw, at), at, stop, quoted=True)
+                token = Token("ID", self._unescape(raw, at), at, stop, quoted=True)
             case "time":
-                return self._time(raw, at, stop)
+                token = self._time(raw, at, stop)
             case "param":
-                return Token("PARAM", raw[1:].decode(), at, stop)
+                token = Token("PARAM", raw[1:].decode(), at, stop)
+            case _:
+                token = self._sign(raw, at, stop)
+        return token
+
+    def _sign(self, raw: bytes, start: int, stop: int) -> Token:
         if raw == b"*/":
-            self.fail('unexpected "/" or end of multi-line comment', at)
-        return Token(_OPERATORS.get(raw) or raw.decode(), raw.decode(), at, stop)
+            raise self.fault('unexpected "/" or end of multi-line comment', start)
+        return Token(_OPERATORS.get(raw) or raw.decode(), raw.decode(), start, stop)
 
     def _odd(self, at: int) -> Token:
         """Handle what starts no token: a semicolon at the end, or a fault."""
@@ -208,13 +211,13 @@ class Lexer:
             case b";" if self._skip_space(at + 1) == len(self._data):
                 return Token("$end", None, at, at)
             case b"'":
-                self.fail("unterminated string, missing '", at, len(rest))
+                raise self.fault("unterminated string, missing '", at, len(rest))
             case b'"':
-                self.fail('unterminated name, missing "', at, len(rest))
+                raise self.fault('unterminated name, missing "', at, len(rest))
             case b"`":
-                self.fail("unterminated ion datum literal, missing '`'", at, len(rest))
+                raise self.fault("unterminated ion datum literal, missing '`'", at, len(rest))
         char = rest.decode()[0]
-        self.fail(f"unexpected character '{char}'", at, len(char.encode()))
+        raise self.fault(f"unexpected character '{char}'", at, len(char.encode()))
 
     def _word(self, raw: bytes, start: int, stop: int, previous: str) -> Token:
         word = raw.decode()
@@ -223,7 +226,7 @@ class Lexer:
             return Token(keyword, word, start, stop)
         for index, char in enumerate(word):
             if not (char.isalnum() or char in "_@"):
-                self.fail(
+                raise self.fault(
                     f"unexpected character {char!r}",
                     start + len(word[:index].encode()),
                     len(char.encode()),
@@ -249,9 +252,9 @@ class Lexer:
             value = literals.number(text)
         except OverflowError:
             message = f'text string "{text}" produces a number out-of-range'
-            self.fail(message, stop)
+            raise self.fault(message, stop) from None
         except ValueError:
-            self.fail(f'"{text}" is not a number', start, len(raw))
+            raise self.fault(f'"{text}" is not a number', start, len(raw)) from None
         return Token("NUMBER", value, start, stop)
 
     def _unescape(self, raw: bytes, start: int) -> str:
@@ -262,11 +265,11 @@ class Lexer:
             )
         except literals.EscapeError as error:
             at = start + 1 + len(text[1 : 1 + error.index].encode())
-            self.fail(str(error), at, 2)
+            raise self.fault(str(error), at) from None
 
     def _time(self, raw: bytes, start: int, stop: int) -> Token:
         text = raw.decode()
         instant = literals.timestamp(text[1:-1])
         if instant is None:
-            self.fail(f"couldn't parse ion literal {text}", start, len(raw))
+            raise self.fault(f"couldn't parse ion literal {text}", start, len(raw))
         return Token("TIMESTAMP", instant, start, stop)

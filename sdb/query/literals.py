@@ -11,6 +11,7 @@ from sdb.query.ast import Constant, Instant
 
 INT64_MIN = -(1 << 63)
 INT64_MAX = (1 << 63) - 1
+WEEKDAYS = ("SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY")
 
 _RADIX = re.compile(r"(-?)0(?:[xX]([0-9a-fA-F_]+)|[bB]([01_]+)|[oO]([0-7_]+)|([0-7_]+))")
 _INTEGER = re.compile(r"-?[0-9][0-9_]*")
@@ -36,6 +37,7 @@ _TIME = re.compile(
 )
 _CYCLE_US = 146_097 * 86_400 * instants.SECOND_US
 _LEAP_SECOND = 60
+_SHIFTED_YEARS = 400  # these are read a cycle of the calendar later: `datetime` has no year 0
 
 
 class EscapeError(ValueError):
@@ -50,6 +52,11 @@ class EscapeError(ValueError):
     def __init__(self, message: str, index: int) -> None:
         super().__init__(message)
         self.index = index
+
+
+def words(text: str) -> frozenset[str]:
+    """Give the words of a text as a set."""
+    return frozenset(text.split())
 
 
 def number(text: str) -> int | float:
@@ -147,15 +154,15 @@ def timestamp(text: str) -> Instant | None:
     found = _TIME.fullmatch(text)
     if not found:
         return None
-    fields = [int(group) for group in found.groups()[:6]]
-    leap = fields[5] == _LEAP_SECOND
-    fields[0] += 400  # a cycle of the calendar, so that the year 0 has a place
-    fields[5] -= leap
+    year, month, day, hour, minute, second = [int(group) for group in found.groups()[:6]]
+    leap = second == _LEAP_SECOND
+    year += 400 if year < _SHIFTED_YEARS else 0
     try:
-        moment = datetime(*fields, tzinfo=UTC)  # type: ignore[misc]  # ty: six of them
+        moment = datetime(year, month, day, hour, minute, second - leap, tzinfo=UTC)
     except ValueError:
         return None
-    us = instants.to_us(moment) - _CYCLE_US + leap * instants.SECOND_US
+    us = instants.to_us(moment) + leap * instants.SECOND_US
+    us -= _CYCLE_US if found[1] < f"{_SHIFTED_YEARS:04}" else 0
     us += int((found[7] or "")[:6].ljust(6, "0"))
     if found[8] and found[8] != "Z":
         minutes = int(found[8][1:3]) * 60 + int(found[8][4:6])

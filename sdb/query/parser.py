@@ -78,13 +78,13 @@ class Parser(ExpressionParser):
         alls: list[bool] = []
         while self.accept("UNION"):
             if selects[-1].order_by or selects[-1].limit is not None:
-                self.fail("ORDER BY and LIMIT go behind the last SELECT of a UNION")
+                raise self.fault("ORDER BY and LIMIT go behind the last SELECT of a UNION")
             alls.append(bool(self.accept("ALL")))
             selects.append(self.select())
         if not self.at("$end"):
-            self.unexpected()
+            raise self.unexpected()
         if explain and kind is None:
-            self.fail(f'"{explain}" is a wrong explain type', self.token.stop)
+            raise self.fault(f'"{explain}" is a wrong explain type', self.token.stop)
         return ast.Statement(
             selects[0],
             with_,
@@ -229,7 +229,7 @@ class Parser(ExpressionParser):
         last = False
         if self.accept("NULLS"):
             if not self.at("FIRST", "LAST"):
-                self.unexpected("FIRST", "LAST")
+                raise self.unexpected("FIRST", "LAST")
             last = self.advance().kind == "LAST"
         descending = order is not None and order.kind == "DESC"
         return ast.Sort(expr, descending, last, span=self.since(expr))
@@ -237,7 +237,7 @@ class Parser(ExpressionParser):
     def _count(self) -> int:
         value = self.expect("NUMBER").value
         if not isinstance(value, int):
-            self.fail(f"{value!r} is not a number of rows")
+            raise self.fault(f"{value!r} is not a number of rows")
         return value
 
     def _sources(self) -> tuple[ast.Source, ...]:
@@ -278,7 +278,7 @@ class Parser(ExpressionParser):
         start = self.advance().start
         table = self._tables()
         if not self.at("AS", "AT"):
-            self.unexpected("AS", "AT")
+            raise self.unexpected("AS", "AT")
         labels: dict[str, str] = {}
         for _ in range(2):
             if self.at("AS", "AT") and self.token.kind not in labels:
@@ -307,7 +307,7 @@ class Parser(ExpressionParser):
             span = (token.start, token.stop)
             return ast.CallTable("READ_FILE", (ast.Literal(token.value, span=span),), span=span)
         if not self.at("ID", "[", "{"):
-            self.unexpected()
+            raise self.unexpected()
         expr = self._steps(self._datum())
         if isinstance(expr, ast.Name | ast.Dot | ast.Index):
             return ast.PathTable(expr, span=expr.span)

@@ -25,30 +25,32 @@ def fault(pattern: str) -> str | None:
     """
     depth = at = 0
     while at < len(pattern):
-        char = pattern[at]
-        if char == "\\":
+        word = pattern[at]
+        if word == "\\":
             if at + 1 == len(pattern):
                 return "trailing backslash at end of expression: ``"
-            if pattern[at + 1] == "Q":
-                end = pattern.find("\\E", at)
-                at = len(pattern) if end < 0 else end
-            at += 2
-            continue
-        if char == "[":
+            at = _escape_end(pattern, at)
+        elif word == "[":
             end = _set_end(pattern, at)
             if end is None:
                 return f"missing closing ]: `{pattern[at:]}`"
             at = end
-        elif char == "(":
-            if word := next((mark for mark in _LOOK_AROUND if pattern.startswith(mark, at)), None):
-                return f"invalid or unsupported Perl syntax: `{word}`"
-            depth += 1
-        elif char == ")":
-            depth -= 1
+        else:
+            if look := next((mark for mark in _LOOK_AROUND if pattern.startswith(mark, at)), None):
+                return f"invalid or unsupported Perl syntax: `{look}`"
+            depth += (word == "(") - (word == ")")
             if depth < 0:
                 return f"unexpected ): `{pattern}`"
         at += 1
     return f"missing closing ): `{pattern}`" if depth else None
+
+
+def _escape_end(pattern: str, start: int) -> int:
+    """Find the last character of an escape, or of a quotation that starts there."""
+    if not pattern.startswith("\\Q", start):
+        return start + 1
+    end = pattern.find("\\E", start)
+    return len(pattern) if end < 0 else end + 1
 
 
 def _set_end(pattern: str, start: int) -> int | None:
@@ -56,7 +58,7 @@ def _set_end(pattern: str, start: int) -> int | None:
     at = start + 1 + pattern.startswith("^", start + 1)
     at += pattern.startswith("]", at)
     while at < len(pattern) and pattern[at] != "]":
-        if pattern.startswith("[:", at) and (end := pattern.find(":]", at)) > 0:
-            at = end + 1
+        named = pattern.find(":]", at) if pattern.startswith("[:", at) else -1
+        at = named + 1 if named > 0 else at
         at += 2 if pattern[at] == "\\" else 1
     return at if at < len(pattern) else None

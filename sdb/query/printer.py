@@ -13,10 +13,9 @@ from sdb.query import ast, literals, operators
 from sdb.query.lexer import KEYWORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _PLAIN = re.compile(r"[A-Za-z_@][A-Za-z0-9_@]*")
-WEEKDAYS = ("SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY")
 _JOINS = {"CROSS": "CROSS JOIN", "INNER": "JOIN", "LEFT": "LEFT JOIN", "RIGHT": "RIGHT JOIN"}
 
 
@@ -33,28 +32,7 @@ def text(node: ast.Expr) -> str:
     str
         As in ``UPPER(city) = 'ROME'``.
     """
-    match node:
-        case ast.Literal():
-            return literals.constant(node.value)
-        case ast.Missing():
-            return "MISSING"
-        case ast.Param():
-            return f"${node.name}"
-        case ast.Name() | ast.Dot() | ast.Index():
-            return _path(node)
-        case ast.Unary() | ast.Binary() | ast.Between() | ast.In() | ast.Is() | ast.Match():
-            return _operation(node)
-        case ast.Call() | ast.Cast() | ast.Case() | ast.Aggregate():
-            return _call(node)
-        case ast.MakeList():
-            return f"[{_commas(node.items)}]"
-        case ast.MakeStruct():
-            members = (f"{literals.constant(key)}: {text(value)}" for key, value in node.members)
-            return f"{{{', '.join(members)}}}"
-        case ast.Subquery():
-            return f"({select(node.select)})"
-        case ast.Exists():
-            return f"EXISTS ({select(node.select)})"
+    return _WRITERS[type(node)](node)
 
 
 def quoted(node: ast.Expr) -> str:
@@ -77,15 +55,9 @@ def _quoted(word: str) -> str:
     return f'"{literals.escape(word, chr(34))}"'
 
 
-def _path(node: ast.Name | ast.Dot | ast.Index) -> str:
-    match node:
-        case ast.Name():
-            return name(node.name)
-        case ast.Dot():
-            step = node.name if _PLAIN.fullmatch(node.name) else _quoted(node.name)
-            return f"{_base(node.base)}.{step}"
-        case ast.Index():
-            return f"{_base(node.base)}[{node.index}]"
+def _dot(node: ast.Dot) -> str:
+    step = node.name if _PLAIN.fullmatch(node.name) else _quoted(node.name)
+    return f"{_base(node.base)}.{step}"
 
 
 def _base(node: ast.Expr) -> str:
@@ -114,46 +86,44 @@ def _inside(node: ast.Expr, lowest: int) -> str:
     return text(node) if _level(node) >= lowest else f"({text(node)})"
 
 
-def _operation(
-    node: ast.Unary | ast.Binary | ast.Between | ast.In | ast.Is | ast.Match,
-) -> str:
-    match node:
-        case ast.Unary():
-            return f"{'!' if node.op == 'NOT' else node.op}({text(node.operand)})"
-        case ast.Binary(op="||"):
-            return f"CONCAT({_commas(operators.operands(node, '||'))})"
-        case ast.Binary():
-            level = operators.LEVELS[node.op]
-            right = level if node.op in operators.ASSOCIATIVE else level + 1
-            return f"{_inside(node.left, level)} {node.op} {_inside(node.right, right)}"
-        case ast.Between():
-            low = _inside(node.low, operators.BIT_OR)
-            high = _inside(node.high, operators.BIT_OR)
-            return f"{_inside(node.operand, operators.BETWEEN)} BETWEEN {low} AND {high}"
+def _unary(node: ast.Unary) -> str:
+    return f"{'!' if node.op == 'NOT' else node.op}({text(node.operand)})"
+
+
+def _binary(node: ast.Binary) -> str:
+    if node.op == "||":
+        return f"CONCAT({_commas(operators.operands(node, '||'))})"
+    level = operators.LEVELS[node.op]
+    right = level if node.op in operators.ASSOCIATIVE else level + 1
+    return f"{_inside(node.left, level)} {node.op} {_inside(node.right, right)}"
+
+
+def _between(node: ast.Between) -> str:
+    low = _inside(node.low, operators.BIT_OR)
+    high = _inside(node.high, operators.BIT_OR)
+    return f"{_inside(node.operand, operators.BETWEEN)} BETWEEN {low} AND {high}"
+
+
+def _in(node: ast.In) -> str:
+    items = node.items
+    members = text(items) if isinstance(items, ast.Subquery) else f"({_commas(items)})"
+    return f"{_inside(node.operand, operators.MATCH)} IN {members}"
+
+
+def _is(node: ast.Is) -> str:
+    return f"{_inside(node.operand, operators.MATCH)} IS {'NOT ' * node.negated}{node.what}"
+
+
+def _match(node: ast.Match) -> str:
     operand = _inside(node.operand, operators.MATCH)
-    match node:
-        case ast.In():
-            items = node.items
-            members = text(items) if isinstance(items, ast.Subquery) else f"({_commas(items)})"
-            return f"{operand} IN {members}"
-        case ast.Is():
-            return f"{operand} IS {'NOT ' * node.negated}{node.what}"
-        case ast.Match():
-            pattern = literals.constant(node.pattern)
-            escape = "" if node.escape is None else f" ESCAPE {literals.constant(node.escape)}"
-            return f"{operand} {'NOT ' * node.negated}{node.op} {pattern}{escape}"
+    escape = "" if node.escape is None else f" ESCAPE {literals.constant(node.escape)}"
+    word = "NOT " * node.negated + node.op
+    return f"{operand} {word} {literals.constant(node.pattern)}{escape}"
 
 
-def _call(node: ast.Call | ast.Cast | ast.Case | ast.Aggregate) -> str:
-    match node:
-        case ast.Call():
-            return _function(node)
-        case ast.Cast():
-            return f"CAST({text(node.operand)} AS {node.type})"
-        case ast.Case():
-            return _case(node)
-        case ast.Aggregate():
-            return _aggregate(node)
+def _struct(node: ast.MakeStruct) -> str:
+    members = [f"{literals.constant(key)}: {text(value)}" for key, value in node.members]
+    return f"{{{', '.join(members)}}}"
 
 
 def _function(node: ast.Call) -> str:
@@ -163,7 +133,7 @@ def _function(node: ast.Call) -> str:
     if node.name == "DATE_BIN":
         return f"DATE_BIN({literals.constant(node.part)}, {args})"
     if node.weekday is not None:
-        return f"DATE_TRUNC(WEEK({WEEKDAYS[node.weekday]}), {args})"
+        return f"DATE_TRUNC(WEEK({literals.WEEKDAYS[node.weekday]}), {args})"
     return f"{'DATE_' * (node.name == 'EXTRACT')}{node.name}_{node.part}({args})"
 
 
@@ -290,3 +260,27 @@ def statement(node: ast.Statement) -> str:
     for every, other in node.unions:
         words.append(f"UNION {'ALL ' * every}{select(other)}")
     return " ".join(words)
+
+
+_WRITERS: dict[type[ast.Node], Callable[..., str]] = {
+    ast.Literal: lambda node: literals.constant(node.value),
+    ast.Missing: lambda _: "MISSING",
+    ast.Param: lambda node: f"${node.name}",
+    ast.Name: lambda node: name(node.name),
+    ast.Dot: _dot,
+    ast.Index: lambda node: f"{_base(node.base)}[{node.index}]",
+    ast.Unary: _unary,
+    ast.Binary: _binary,
+    ast.Between: _between,
+    ast.In: _in,
+    ast.Is: _is,
+    ast.Match: _match,
+    ast.Call: _function,
+    ast.Cast: lambda node: f"CAST({text(node.operand)} AS {node.type})",
+    ast.Case: _case,
+    ast.Aggregate: _aggregate,
+    ast.MakeList: lambda node: f"[{_commas(node.items)}]",
+    ast.MakeStruct: _struct,
+    ast.Subquery: lambda node: f"({select(node.select)})",
+    ast.Exists: lambda node: f"EXISTS ({select(node.select)})",
+}

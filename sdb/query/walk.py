@@ -122,7 +122,8 @@ def rewrite(root: T, change: Callable[[ast.Node], ast.Node]) -> T:
         new = _rewritten(old, change)
         if new is not old:
             changes[name] = new
-    return change(replace(root, **changes) if changes else root)  # type: ignore[return-value]
+    whole = replace(root, **changes) if changes else root  # type: ignore[arg-type]
+    return change(whole)  # type: ignore[return-value]
 
 
 def _rewritten(value: object, change: Callable[[ast.Node], ast.Node]) -> object:
