@@ -99,9 +99,7 @@ def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
     """
     level = [root]
     for _ in range(limit + 1):
-        level = [
-            child for node in level if type(node) not in _LEAVES for child in children(node)
-        ]
+        level = [child for node in level if type(node) not in _LEAVES for child in children(node)]
     return level[0] if level else None
 
 

@@ -158,10 +158,11 @@ def test_parameters() -> None:
 
 WORDS = sorted(
     words(
-        "SELECT FROM WHERE a b.c \"q x\" 'str' 1 -2.5 `2020-01-01T00:00:00Z` ( ) [ ] { } , . * + - / % "
-        "|| ++ = <> < NOT AND OR IN IS NULL MISSING TRUE BETWEEN LIKE SIMILAR TO ~ CASE WHEN THEN END "
-        "COUNT( SUM( CAST( AS INTEGER TRIM( EXTRACT( DAY DATE_ADD( GROUP BY ORDER LIMIT UNPIVOT WITH "
-        "OVER ( PARTITION DISTINCT EXISTS $p ; ? ' \" ` /* $1 é 0x UNION JOIN ON 'x.zion' read_file("
+        "SELECT FROM WHERE a b.c \"q x\" 'str' 1 -2.5 `2020-01-01T00:00:00Z` ( ) [ ] { } , . "
+        "* + - / % || ++ = <> < NOT AND OR IN IS NULL MISSING TRUE BETWEEN LIKE SIMILAR TO ~ "
+        "CASE WHEN THEN END COUNT( SUM( CAST( AS INTEGER TRIM( EXTRACT( DAY DATE_ADD( GROUP "
+        "BY ORDER LIMIT UNPIVOT WITH OVER ( PARTITION DISTINCT EXISTS $p ; ? ' \" ` /* $1 é "
+        "0x UNION JOIN ON 'x.zion' read_file( "
     )
 )
 
