@@ -1,4 +1,4 @@
-"""Compares packing, unpacking and start-up with the peers that pip can install, and prints tables.
+"""Compares packing, unpacking, appending and start-up with peers from pip, and prints tables.
 
 Every number is a median over rounds; in each round all contenders run once, in turn (A B C A B C),
 and ratios are medians of the ratios within a round: so a machine that slows down slows all of them.
@@ -155,6 +155,41 @@ def bench_unpack(text: Path, folder: Path, rounds: int) -> None:
     table(f"Unpacking {text.name} ({rounds} rounds)", head, rows)
 
 
+def bench_append(text: Path, folder: Path, rounds: int) -> None:
+    """Append 1 MB of text to a packfile of 1 GB; against copying it and packing the text."""
+    big, small = folder / "big.zion", folder / "one-megabyte.json"
+    with text.open("rb") as file:
+        small.write_bytes(file.read(10**6) + file.readline())
+    packed = folder / f"{text.stem}.zion"
+    subprocess.run([SDB, "pack", "--force", "-o", str(packed), str(text)], check=True)
+    copies = -(-(10**9) // packed.stat().st_size)
+    command = [SDB, "concat", "--force", "-o", str(big), *[str(packed)] * copies]
+    subprocess.run(command, check=True)
+    copy, half = str(folder / "copy.zion"), str(folder / "half.zion")
+    # As an append does it: the file that is replaced lies on the disk until the copy is complete.
+    cp = f"cp {big} {copy}.new && mv {copy}.new {copy} && {SDB} pack --force -o {half} {small}"
+    both = Contender("cp, mv and sdb pack", ["sh", "-c", cp])
+    flushed = Contender(
+        "cp, sync, mv and sdb pack", ["sh", "-c", cp.replace("&&", f"&& sync {copy}.new &&", 1)]
+    )
+    append = Contender("sdb append", [SDB, "append", str(big), str(small)])
+    race(rounds, both, flushed, append)
+    rows = [
+        [
+            one.name,
+            f"{one.median:.2f}",
+            f"{1 / one.times_as_fast_as(both):.2f}",
+            f"{1 / one.times_as_fast_as(flushed):.2f}",
+            f"{one.peak_bytes / 2**20:.0f}",
+        ]
+        for one in (both, flushed, append)
+    ]
+    title = f"Appending {small.stat().st_size:,} bytes to {big.stat().st_size:,} ({rounds} rounds)"
+    table(title, ["", "s", "of the first", "of the second", "peak MiB"], rows)
+    for path in (big, Path(copy), Path(half)):
+        path.unlink()
+
+
 def bench_codec(text: Path, rounds: int) -> None:
     """Expand 1 MiB pieces in one thread: iguana against zstd, without anything around them."""
     with text.open("rb") as file:
@@ -241,7 +276,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="*", default=["100MB", "1GB"], help="of generated files")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", type=Path, default=Path("/tmp/sdb-bench"))
-    parser.add_argument("--only", choices=["pack", "unpack", "codec", "start", "samples"])
+    parser.add_argument("--only", choices=["pack", "unpack", "append", "codec", "start", "samples"])
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     for size in options.sizes:
@@ -250,6 +285,8 @@ def main() -> None:
             bench_pack(text, options.folder, options.rounds)
         if options.only in (None, "unpack"):
             bench_unpack(text, options.folder, options.rounds)
+    if options.only in (None, "append"):
+        bench_append(generated(options.folder, options.sizes[0]), options.folder, options.rounds)
     if options.only in (None, "codec"):
         bench_codec(generated(options.folder, options.sizes[0]), options.rounds)
     if options.only in (None, "start"):

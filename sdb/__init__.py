@@ -3,6 +3,8 @@
 ======================  =========================================================
 `sdb.open`              a packfile for reading, see :class:`sdb.packfile.reader.Packfile`
 `sdb.pack`              text to a packfile
+`sdb.append`            more text to a packfile
+`sdb.concat`            several packfiles to one
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
 `sdb.describe`          what packfiles say of themselves
 `sdb.validate`          whether a packfile is as it must be
@@ -19,15 +21,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sdb import errors
+    from sdb.packfile.append import append
+    from sdb.packfile.concat import concat
     from sdb.packfile.describe import describe
     from sdb.packfile.reader import open_packfile as open  # noqa: A004 - sdb.open
     from sdb.packfile.unpack import unpack
     from sdb.packfile.validate import validate
     from sdb.packfile.writer import pack
 
-__all__ = ["describe", "errors", "open", "pack", "unpack", "validate"]
+__all__ = ["append", "concat", "describe", "errors", "open", "pack", "unpack", "validate"]
 
 _PLACES = {
+    "append": ("sdb.packfile.append", "append"),
+    "concat": ("sdb.packfile.concat", "concat"),
     "describe": ("sdb.packfile.describe", "describe"),
     "open": ("sdb.packfile.reader", "open_packfile"),
     "pack": ("sdb.packfile.writer", "pack"),

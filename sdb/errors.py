@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 from typing import ClassVar, Self
 
+_LINE_BREAKS = str.maketrans({"\n": r"\n", "\r": r"\r", "\u2028": r"\u2028", "\u2029": r"\u2029"})
+
 
 class SdbError(Exception):
     """Something that `sdb` could not do.
@@ -22,7 +24,8 @@ class SdbError(Exception):
     Parameters
     ----------
     message : str
-        What failed, on what, and where, in one line.
+        What failed, on what, and where, in one line: line breaks, which names in a damaged file may
+        hold, are escaped.
     hint : str, optional
         What to do about it, often a command.
     path : str, optional
@@ -47,6 +50,7 @@ class SdbError(Exception):
         line: int | None = None,
         expected: str | None = None,
     ) -> None:
+        message = message.translate(_LINE_BREAKS)
         super().__init__(message)
         self.message = message
         self.hint = hint

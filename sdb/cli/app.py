@@ -15,7 +15,16 @@ from sdb.cli.main import BROKEN_PIPE
 from sdb.cli.output import complain
 from sdb.version import LINE
 
-COMMANDS = ("pack", "unpack", "head", "describe-file", "validate-file", "version")
+COMMANDS = (
+    "pack",
+    "append",
+    "concat",
+    "unpack",
+    "head",
+    "describe-file",
+    "validate-file",
+    "version",
+)
 
 
 class _Commands(MutableMapping[str, Any]):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sdb.errors import UsageError
+from sdb.errors import UsageError, from_os
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,6 +40,29 @@ Since = Annotated[
     typer.Option(metavar="TIME", help="Only rows from this time on (2021-01-02, @1609556645)."),
 ]
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="Only rows before this time.")]
+InputFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="SUFFIX",
+        help="Format of the inputs (json, csv.gz, ...); else recognised.",
+    ),
+]
+BlockSize = Annotated[str, typer.Option(metavar="SIZE", help="Decompressed size of a block.")]
+Hints = Annotated[str | None, typer.Option(metavar="FILE", help="A hints file for the inputs.")]
+TimeFields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--time-field",
+        metavar="PATH",
+        help="Index this field (as in a.b) even if few rows have it.",
+    ),
+]
+OnError = Annotated[
+    str,
+    typer.Option(metavar="fail|skip|quarantine:FILE", help="What to do with malformed records."),
+]
 ProgressMode = Annotated[
     str,
     typer.Option("--progress", metavar="auto|on|off|json", help="When to show progress, and how."),
@@ -69,6 +93,26 @@ def locate(context: typer.Context, path: str) -> str:
     """
     root: str = context.obj or ""
     return path if not root or "://" in path else os.path.join(root, path)  # noqa: PTH118
+
+
+def content(path: str | None) -> bytes | None:
+    """Read a file that an option names, if it does."""
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise from_os(error, "opening", path) from error
+
+
+def suffix(value: str | None) -> str | None:
+    """Give a format as the library knows it, without a dot."""
+    return value.removeprefix(".") if value else None
+
+
+def paths(values: list[str] | None) -> list[tuple[str, ...]]:
+    """Split paths into their names."""
+    return [tuple(path.split(".")) for path in values or []]
 
 
 def names(value: str | None) -> list[str] | None:

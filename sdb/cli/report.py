@@ -1,4 +1,4 @@
-"""What `sdb pack` tells when it is done, and what it does with malformed records."""
+"""What `sdb pack` and `sdb append` tell in the end, and what becomes of malformed records."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import BinaryIO
 
+    from sdb.packfile.append import AppendResult
+    from sdb.packfile.trailer import Trailer
     from sdb.packfile.writer import PackResult, Rejected
 
 _QUARANTINE = "quarantine:"
@@ -122,13 +124,97 @@ def report(
     quiet, verbose : bool
         Whether to print no summary, or to print it even when nobody is watching.
     """
-    skipped = rejects.summary(result.rejected)
-    if skipped and not quiet:
-        output.say(output.plain(f"sdb: {skipped}"), to=sys.stderr)
+    _tell_skipped(rejects, result.rejected, quiet=quiet)
     if as_json:
         output.say_json(_facts(result, seconds))
     elif not quiet and (verbose or sys.stderr.isatty()):
         output.say(output.plain(_text(result, seconds)), to=sys.stderr)
+
+
+def report_append(
+    result: AppendResult, rejects: Rejects, *, as_json: bool, quiet: bool, verbose: bool
+) -> None:
+    """Tell what appending came to.
+
+    Parameters
+    ----------
+    result : AppendResult
+        What it came to.
+    rejects : Rejects
+        What became of malformed records.
+    as_json : bool
+        Whether to print the facts as JSON on standard output.
+    quiet, verbose : bool
+        Whether to print no summary, or to print it even when nobody is watching.
+    """
+    _tell_skipped(rejects, result.rejected, quiet=quiet)
+    if as_json:
+        output.say_json(_append_facts(result))
+    elif not quiet and (verbose or sys.stderr.isatty()):
+        output.say(output.plain(_append_text(result)), to=sys.stderr)
+
+
+def _tell_skipped(rejects: Rejects, count: int, *, quiet: bool) -> None:
+    skipped = rejects.summary(count)
+    if skipped and not quiet:
+        output.say(output.plain(f"sdb: {skipped}"), to=sys.stderr)
+
+
+def index_facts(trailer: Trailer) -> list[dict[str, object]]:
+    """Give the time indexes of a packfile for JSON."""
+    return [
+        {
+            "path": list(path),
+            "first_at": instants.text(index.first_us),
+            "last_at": instants.text(index.last_us),
+        }
+        for path, index in trailer.sparse.indices.items()
+    ]
+
+
+def _append_facts(result: AppendResult) -> dict[str, object]:
+    return {
+        "path": result.path,
+        "algorithm": result.trailer.algorithm,
+        "inputs": result.inputs,
+        "rows_added": result.rows_added,
+        "rows": result.rows_total,
+        "rejected": result.rejected,
+        "blocks": len(result.trailer.blocks),
+        "text_bytes": result.text_bytes,
+        "output_bytes": result.output_bytes,
+        "copied_bytes": result.copied_bytes,
+        "copied_by": result.copied_by,
+        "read_bytes": result.read_bytes,
+        "written_bytes": result.written_bytes,
+        "attempts": result.attempts,
+        "seconds": round(result.seconds, 3),
+        "indexes": index_facts(result.trailer),
+    }
+
+
+def _append_text(result: AppendResult) -> str:
+    if not result.rows_added:
+        return f"nothing to append: {result.path} has the rows that were there"
+    size, copied, read, written = (
+        sizes.human(count)
+        for count in (
+            result.output_bytes,
+            result.copied_bytes,
+            result.read_bytes,
+            result.written_bytes,
+        )
+    )
+    total = "" if result.rows_total is None else f" to {result.rows_total - result.rows_added:,}"
+    blocks = _count(len(result.trailer.blocks), "block")
+    how = "shared on disk" if result.copied_by == "reflink" else f"kept by {result.copied_by}"
+    tries = f", {result.attempts} attempts" if result.attempts > 1 else ""
+    return (
+        f"appended {_count(result.rows_added, 'row')}{total}, {blocks} now\n"
+        f"size     {size}: {copied} {how}, {written} written\n"
+        f"read     {read} of the old file\n"
+        f"time     {result.seconds:.2f} s{tries}"
+    )
 
 
 def _facts(result: PackResult, seconds: float) -> dict[str, object]:
@@ -142,14 +228,7 @@ def _facts(result: PackResult, seconds: float) -> dict[str, object]:
         "text_bytes": result.text_bytes,
         "output_bytes": result.output_bytes,
         "seconds": round(seconds, 3),
-        "indexes": [
-            {
-                "path": list(path),
-                "first_at": instants.text(index.first_us),
-                "last_at": instants.text(index.last_us),
-            }
-            for path, index in result.trailer.sparse.indices.items()
-        ],
+        "indexes": index_facts(result.trailer),
     }
 
 

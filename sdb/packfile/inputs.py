@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sdb.errors import CorruptError, InputError, SdbError, UsageError
@@ -79,6 +79,8 @@ class Input:
         The text of the hints that apply.
     size_bytes : int or None
         Sum of the lengths of its pieces in bytes, if it is known before they are read.
+    once : bool
+        Whether it can be read only once, like a pipe.
     source : callable
         Begins to read, and gives the pieces.
     """
@@ -88,6 +90,7 @@ class Input:
     compression: str = "none"
     hints: bytes | None = None
     size_bytes: int | None = None
+    once: bool = False
     source: Callable[[], Generator[bytes]] = field(kw_only=True, repr=False)
 
     def pieces(self) -> Generator[bytes]:
@@ -229,7 +232,8 @@ class _Found:
             raise UsageError(
                 f"{self.name}: {what} is read at any position, so it must be a file and not a pipe"
             )
-        return self._input(kind, compression, lambda: rest(head, file, self.name), None)
+        read = self._input(kind, compression, lambda: rest(head, file, self.name), None)
+        return replace(read, once=True)
 
     def _input(
         self,

@@ -17,6 +17,8 @@ from sdb.packfile.trailer import Block
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from sdb.packfile.kept import Kept
+
 MAX_INDICES = 256
 
 Range = tuple[int, int, int]
@@ -145,7 +147,12 @@ def coalesce(blocks: Sequence[Span], min_chunks: int) -> list[Span]:
 
 
 def choose_paths(
-    blocks: Sequence[Span], *, time_fields: Collection[Path] = (), constants: Collection[str] = ()
+    blocks: Sequence[Span],
+    *,
+    time_fields: Collection[Path] = (),
+    constants: Collection[str] = (),
+    hidden: Collection[Path] = (),
+    kept: Kept | None = None,
 ) -> list[Path]:
     """Choose the paths that get a time index.
 
@@ -160,12 +167,17 @@ def choose_paths(
         Paths that are indexed as soon as they have any timestamp.
     constants : collection of str
         Names of constants: they need no index.
+    hidden : collection of path
+        Paths with timestamps that are in no range.
+    kept : Kept, optional
+        What stays of a file that grows. Its indexes go on.
 
     Returns
     -------
     list of path
         Sorted; at most 256, the fullest ones, beside those that were asked for.
     """
+    old = kept.paths if kept else set()
     worthy: set[Path] = set()
     counts: Counter[Path] = Counter()
     for block in blocks:
@@ -177,15 +189,16 @@ def choose_paths(
         path
         for block in blocks
         if not block.complete
-        for path in counts
+        for path in counts.keys() | old
         if path not in block.ranges
     }
     usable = {
         path
-        for path in counts.keys() - unsafe
+        for path in (counts.keys() | old) - unsafe - set(hidden)
         if path[0] not in constants and len(path) <= MAX_COMPONENTS
+        if kept is None or kept.admits(path)
     }
-    asked = usable.intersection(time_fields)
+    asked = usable.intersection(old.union(time_fields))
     found = sorted((usable & worthy) - asked, key=lambda path: (-counts[path], path))
     return sorted(asked | set(found[:MAX_INDICES]))
 
@@ -196,19 +209,22 @@ def build_sparse(
     *,
     constants: Mapping[str, object] | None = None,
     summary: Summary | None = None,
+    kept: Kept | None = None,
 ) -> SparseIndex:
     """Make the sparse index of a file.
 
     Parameters
     ----------
     blocks : sequence of Span
-        The blocks of the block list.
+        The blocks of the block list, save those that stay as they are.
     paths : collection of path
         The paths to index, see :func:`choose_paths`.
     constants : mapping, optional
         Fields that have the same value in every row.
     summary : Summary, optional
         Row counts and types.
+    kept : Kept, optional
+        What stays of a file that grows.
 
     Returns
     -------
@@ -220,7 +236,9 @@ def build_sparse(
         {path: found[:2] for path, found in block.ranges.items() if path in wanted}
         for block in blocks
     )
-    return SparseIndex(len(blocks), dict(constants or {}), build_indices(ranges), summary)
+    before = kept.full_blocks if kept else 0
+    indices = build_indices(ranges, kept.indices(wanted) if kept else None, before)
+    return SparseIndex(before + len(blocks), dict(constants or {}), indices, summary)
 
 
 def _kind(value: object) -> int:
@@ -240,7 +258,12 @@ def _kind(value: object) -> int:
             return 6
 
 
-def merge(
+def typed(constants: Mapping[str, object]) -> dict[str, tuple[int, object]]:
+    """Give constants in a form in which 1, 1.5 and true are not the same."""
+    return {name: (_kind(value), value) for name, value in constants.items()}
+
+
+def merge(  # noqa: PLR0913 - all that the trailer is made of
     parts: Iterable[Span],
     *,
     align_bytes: int,
@@ -249,6 +272,8 @@ def merge(
     types_complete: bool,
     time_fields: Collection[Path] = (),
     constants: Mapping[str, object] | None = None,
+    hidden: Collection[Path] = (),
+    kept: Kept | None = None,
 ) -> tuple[tuple[Block, ...], SparseIndex]:
     """Make the block list and the sparse index out of the packer's parts.
 
@@ -268,19 +293,28 @@ def merge(
         Paths that are indexed as soon as they have any timestamp.
     constants : mapping, optional
         Fields that have the same value in every row: null, truth values, numbers, text or times.
+    hidden : collection of path
+        Paths with timestamps that are in no range.
+    kept : Kept, optional
+        What stays of a file that grows: the parts follow it.
 
     Returns
     -------
     tuple
         The blocks and the sparse index of the trailer.
     """
-    full = gather(parts, max(1, -(-block_bytes // align_bytes)))
-    paths = choose_paths(full, time_fields=time_fields, constants=constants or ())
+    continued = kept.span() if kept else None
+    all_parts = [continued, *parts] if continued else parts
+    full = gather(all_parts, max(1, -(-block_bytes // align_bytes)))
+    paths = choose_paths(
+        full, time_fields=time_fields, constants=constants or (), hidden=hidden, kept=kept
+    )
     blocks = coalesce(full, block_bytes // (2 * align_bytes))
     rows = [block.rows for block in blocks]
     seen = dict(types)
     for name, value in (constants or {}).items() if blocks else ():
         seen[name,] = seen.get((name,), 0) | 1 << _kind(value)
-    summary = Summary.bounded(rows, seen, complete=types_complete)
-    sparse = build_sparse(blocks, paths, constants=constants, summary=summary)
-    return tuple(block.block for block in blocks), sparse
+    summarize = kept.summary if kept else Summary.bounded
+    summary = summarize(rows, seen, complete=types_complete)
+    sparse = build_sparse(blocks, paths, constants=constants, summary=summary, kept=kept)
+    return (*(kept.blocks if kept else ()), *(block.block for block in blocks)), sparse

@@ -57,6 +57,11 @@ class Packfile:
         return self._reader.etag
 
     @property
+    def reader(self) -> Reader:
+        """The open object that the packfile is."""
+        return self._reader
+
+    @property
     def trailer(self) -> Trailer:
         """What the file says of itself."""
         return self._trailer

@@ -49,6 +49,7 @@ MAX_SUMMARY_COMPONENTS = 32
 MAX_SUMMARY_BYTES = 1 << 20
 _SUMMARY_VERSION = 1
 _MASKS = range(1 << 16)
+_TIMESTAMP = 1 << 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,14 @@ class SparseIndex:
         stop = self.blocks if stop_us is None else min(index.end(stop_us - 1), self.blocks)
         return min(start, stop), stop
 
+    def is_without_times(self, path: Path) -> bool:
+        """Tell whether it is certain that no row has a timestamp at a path."""
+        if not self.blocks:
+            return True
+        if self.summary is None or not (self.summary.complete or path in self.summary.types):
+            return False
+        return not self.summary.types.get(path, 0) & _TIMESTAMP
+
     def encode(self) -> dict[str, object]:
         """Give the struct that is stored."""
         indices = []
@@ -285,22 +294,53 @@ class SparseIndex:
         return SparseIndex(blocks, self.constants, sound, self.summary, distrusted)
 
 
-def build_indices(blocks: Iterable[Mapping[Path, tuple[int, int]]]) -> dict[Path, TimeIndex]:
+def join_types(parts: Iterable[tuple[Mapping[Path, int], bool]]) -> tuple[dict[Path, int], bool]:
+    """Join what is known of the types in parts of a file.
+
+    Parameters
+    ----------
+    parts : iterable of tuple
+        For each part the types by path, and whether a path that is missing does not occur.
+
+    Returns
+    -------
+    tuple
+        The same for the whole. Where a part may have left out a path, the path is left out.
+    """
+    known = list(parts)
+    partial = [types for types, complete in known if not complete]
+    joined: dict[Path, int] = {}
+    for types, _ in known:
+        for path, mask in types.items():
+            if all(path in listed for listed in partial):
+                joined[path] = joined.get(path, 0) | mask
+    return joined, not partial
+
+
+def build_indices(
+    blocks: Iterable[Mapping[Path, tuple[int, int]]],
+    kept: Mapping[Path, TimeIndex] | None = None,
+    kept_blocks: int = 0,
+) -> dict[Path, TimeIndex]:
     """Make the time indexes of a file.
 
     Parameters
     ----------
     blocks : iterable of mapping
         For each block, in order, the first and last time in µs of each path that has any.
+    kept : mapping, optional
+        Time indexes of the blocks before them. A path that is missing has no times there.
+    kept_blocks : int
+        How many blocks these are.
 
     Returns
     -------
     dict
         The indexes, sorted by path, all of them covering all blocks.
     """
-    indices: dict[Path, TimeIndex] = {}
-    count = 0
-    for count, ranges in enumerate(blocks, 1):
+    indices = {path: index.copy() for path, index in (kept or {}).items()}
+    count = kept_blocks
+    for count, ranges in enumerate(blocks, kept_blocks + 1):
         for path, (lo_us, hi_us) in ranges.items():
             index = indices.setdefault(path, TimeIndex())
             index.push_empty(count - 1 - index.blocks)
@@ -308,7 +348,7 @@ def build_indices(blocks: Iterable[Mapping[Path, tuple[int, int]]]) -> dict[Path
             index.push_empty(count - index.blocks)
     for index in indices.values():
         index.push_empty(count - index.blocks)
-    return {path: indices[path] for path in sorted(indices)}
+    return {path: indices[path] for path in sorted(indices) if not indices[path].is_empty}
 
 
 def _structs(values: object, what: str) -> Iterable[dict[str, Any]]:

@@ -160,6 +160,11 @@ class TimeIndex:
         for time_us, offset in following.max:
             self._push_max(time_us, blocks + offset)
 
+    def delayed(self, count: int) -> TimeIndex:
+        """Make the index that has blocks without any time before those of this one."""
+        lower = [(time_us, offset + count if offset else 0) for time_us, offset in self.min]
+        return TimeIndex([(time_us, offset + count) for time_us, offset in self.max], lower)
+
     def append_part(self, following: TimeIndex, start: int, stop: int) -> None:
         """Add the blocks ``start <= b < stop`` of an index that covers those that follow."""
         self.append(following.trim(start, stop))

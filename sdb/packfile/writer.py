@@ -179,9 +179,10 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         level=level,
         constants=encoded,
         skip_errors=on_error is not None,
+        time_paths=[list(path) for path in time_fields],
     )
     with closing(packer), _opened(output, overwrite=overwrite) as file:
-        feeder = _Feeder(packer, file, on_error)
+        feeder = Feeder(packer, file.write, on_error)
         feeder.feed_all(sources, progress)
         blocks, sparse = merge(
             [Span(*run) for run in packer.runs],
@@ -191,6 +192,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             types_complete=packer.types[1],
             time_fields=time_fields,
             constants=constants,
+            hidden=packer.hidden,
         )
         trailer = Trailer(
             1, packer.position, packer.algorithm, align_bytes.bit_length() - 1, blocks, sparse
@@ -214,18 +216,32 @@ def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextM
     return nullcontext(output)
 
 
-class _Feeder:
-    """Moves bytes from the inputs to the packer, and frames from there to the file."""
+class Feeder:
+    """Moves bytes from the inputs to a packer, and frames from there to a file.
+
+    Parameters
+    ----------
+    packer : Packer
+        The packer.
+    write : callable
+        Takes the frames, one by one.
+    on_error : callable, optional
+        Takes malformed records.
+    """
 
     def __init__(
-        self, packer: Packer, file: BinaryIO, on_error: Callable[[Rejected], None] | None
+        self,
+        packer: Packer,
+        write: Callable[[bytes], object],
+        on_error: Callable[[Rejected], None] | None,
     ) -> None:
         self._packer = packer
-        self._file = file
+        self._write = write
         self._on_error = on_error
         self.rejected = 0
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
+        """Pack inputs one after the other."""
         sizes = [source.size_bytes for source in sources]
         total = None if None in sizes else sum(size for size in sizes if size is not None)
         consumed = 0
@@ -245,7 +261,7 @@ class _Feeder:
 
     def _drain(self) -> None:
         for frame in self._packer.take():
-            self._file.write(frame)
+            self._write(frame)
         if self._on_error is None:
             return
         for record in self._packer.take_rejected():

@@ -32,17 +32,22 @@ class LocalReader:
         Where the file is.
     fd : int
         Its open descriptor, which now belongs to the reader.
-    size_bytes : int
-        Its size.
+    status : os.stat_result
+        What the file was when it was opened.
     """
 
-    __slots__ = ("_fd", "etag", "path", "size_bytes")
+    __slots__ = ("_fd", "etag", "path", "size_bytes", "status")
 
-    def __init__(self, path: str, fd: int, size_bytes: int) -> None:
+    def __init__(self, path: str, fd: int, status: os.stat_result) -> None:
         self.path = path
-        self.size_bytes = size_bytes
+        self.status = status
+        self.size_bytes = status.st_size
         self.etag = ""
         self._fd = fd
+
+    def fileno(self) -> int:
+        """Give the open descriptor."""
+        return self._fd
 
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
@@ -112,7 +117,7 @@ def open_read(path: str) -> LocalReader:
     except (OSError, ValueError) as error:
         raise from_os(_os_error(error), "opening", path) from error
     status = os.fstat(fd)
-    reader = LocalReader(path, fd, status.st_size)
+    reader = LocalReader(path, fd, status)
     if not stat.S_ISREG(status.st_mode):
         reader.close()
         kind = "is a folder" if stat.S_ISDIR(status.st_mode) else "is not a regular file"
@@ -139,7 +144,7 @@ class _OutputFile(io.FileIO):
             raise from_os(error, "writing", self._path) from error
 
 
-class _Draft:
+class Unnamed:
     """The data of a file that has no name yet, or a hidden one."""
 
     def __init__(self, path: str, target: str) -> None:
@@ -170,10 +175,13 @@ class _Draft:
             self._hidden, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666, dir_fd=self._folder
         )
 
-    def publish(self, *, overwrite: bool) -> None:
-        """Flush the data to the disk and give it its name."""
+    def flush(self) -> None:
+        """Flush the data to the disk."""
         self.file.flush()
         os.fsync(self.file.fileno())
+
+    def publish(self, *, overwrite: bool) -> None:
+        """Give the data, which was flushed, its name."""
         if overwrite:
             if not self._is_hidden:
                 self._link(self._hidden)
@@ -226,7 +234,7 @@ def _exists(path: str) -> ExistsError:
     return ExistsError(f"{path} exists already", path=path, hint="--force replaces it")
 
 
-def _resolve(path: str, *, overwrite: bool) -> tuple[str, int | None]:
+def resolve(path: str, *, overwrite: bool) -> tuple[str, int | None]:
     """Give the path behind a symbolic link, and the mode of what is there."""
     try:
         mode = os.stat(path).st_mode
@@ -283,10 +291,10 @@ def atomic_write(path: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     ...     file.write(b"data")
     4
     """
-    with _translated(path):
-        target, mode = _resolve(path, overwrite=overwrite)
+    with translated(path):
+        target, mode = resolve(path, overwrite=overwrite)
         if mode is None or stat.S_ISREG(mode):
-            draft = _Draft(path, target)
+            draft = Unnamed(path, target)
         else:
             fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
             draft = None
@@ -296,17 +304,18 @@ def atomic_write(path: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
         return
     try:
         if mode is not None:
-            with _translated(path):
+            with translated(path):
                 os.fchmod(draft.file.fileno(), mode & 0o777)
         yield draft.file
-        with _translated(path):
+        with translated(path):
+            draft.flush()
             draft.publish(overwrite=overwrite)
     finally:
         draft.close()
 
 
 @contextlib.contextmanager
-def _translated(path: str) -> Iterator[None]:
+def translated(path: str) -> Iterator[None]:
     """Turn errors of the operating system into those of `sdb`."""
     try:
         yield

@@ -228,3 +228,10 @@ def test_root(run: Any, events: Path, tmp_path: Path) -> None:
     rows = run("head", "-n", "1", "events.zion", SNELLER_BUCKET="deep").stdout
     assert json.loads(rows)["type"]
     assert run("describe-file", "events.zion").returncode == 3
+
+
+def test_module_is_the_command_line() -> None:
+    command = [sys.executable, "-m", "sdb", "--version"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.startswith(
+        "sdb "
+    )

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PySet, PyTuple};
 use zion::codec::Algorithm;
 use zion::inflate::Compression;
 use zion::ion::SymbolTable;
@@ -28,7 +28,7 @@ pub struct Packer {
 impl Packer {
     #[new]
     #[pyo3(signature = (*, algorithm, align=1 << 20, block_bytes=50 << 20, threads=0, level=3, constants=None,
-                        skip_errors=false, part_bytes=PART_BYTES))]
+                        skip_errors=false, part_bytes=PART_BYTES, time_paths=vec![]))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -40,6 +40,7 @@ impl Packer {
         constants: Option<&[u8]>,
         skip_errors: bool,
         part_bytes: usize,
+        time_paths: Vec<Vec<String>>,
     ) -> PyResult<Self> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -53,10 +54,18 @@ impl Packer {
             part_bytes,
             threads,
             on_error: if skip_errors { OnError::Skip } else { OnError::Fail },
+            time_paths: time_paths.into_iter().map(names).collect(),
         };
         let constants = constants.map_or_else(|| Ok(Constants::default()), fields).map_err(to_py)?;
         let inner = py.detach(|| zion::pack::Packer::new(options, constants)).map_err(to_py)?;
         Ok(Self { inner: Some(inner) })
+    }
+
+    /// Goes on with a block: gives how many of its chunks and bytes stay, and how many rows are packed again.
+    fn resume(&mut self, py: Python<'_>, block: &[u8], chunks: u64) -> PyResult<(u64, usize, u64)> {
+        let inner = self.inner()?;
+        let resumed = py.detach(|| inner.resume(block, chunks)).map_err(to_py)?;
+        Ok((resumed.chunks, resumed.bytes, resumed.rows))
     }
 
     /// Begins an input.
@@ -161,6 +170,14 @@ impl Packer {
         Ok((types, inner.types_complete))
     }
 
+    /// Paths with timestamps that are not in the ranges of the runs.
+    #[getter]
+    fn hidden<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PySet>> {
+        let inner = self.inner()?;
+        let paths = inner.hidden.iter().map(|path| path_tuple(py, path)).collect::<PyResult<Vec<_>>>()?;
+        PySet::new(py, paths)
+    }
+
     /// Records that were passed over since the last call: `(input, line, offset, message, text)`.
     fn take_rejected<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let rejected = std::mem::take(&mut self.inner()?.rejected);
@@ -205,6 +222,10 @@ fn stopped(stop: Stop) -> PyErr {
         Stop::Failed(InputError { input, error }) => to_py_in(&error, &input),
         Stop::Interrupted => PyKeyboardInterrupt::new_err(()),
     }
+}
+
+fn names(path: Vec<String>) -> Path {
+    path.into_iter().map(|name| name.into_bytes().into()).collect()
 }
 
 fn path_tuple<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyTuple>> {

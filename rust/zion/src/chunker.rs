@@ -45,7 +45,7 @@ impl Chunk {
 /// What is known of a block when it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockInfo {
-    /// Number of chunks.
+    /// Number of chunks, without those that were there before.
     pub chunks: u64,
     /// Number of rows.
     pub rows: u64,
@@ -91,6 +91,8 @@ pub struct Stream<'s> {
     included: u32,
     /// Symbols below this id were written in earlier chunks of the block; 0: a full table is due.
     sent: u32,
+    /// Chunks of the block that were there before the stream began.
+    kept: u64,
     chunks: u64,
     rows: u64,
     blocks: Vec<BlockInfo>,
@@ -103,6 +105,8 @@ pub struct Summary {
     pub blocks: Vec<BlockInfo>,
     /// Types seen at each path.
     pub types: Vec<(Path, u16)>,
+    /// Paths with timestamps that are not in the ranges.
+    pub hidden: Vec<Path>,
     /// Whether `types` and the ranges tell of every path.
     pub complete: bool,
 }
@@ -121,12 +125,31 @@ impl<'s> Stream<'s> {
             head: 0,
             included: 0,
             sent: 0,
+            kept: 0,
             chunks: 0,
             rows: 0,
             blocks: vec![],
         };
         stream.begin_chunk();
         stream
+    }
+
+    /// Follows the fields with a tree of its own kind, as long as there are no rows.
+    #[must_use]
+    pub fn with_paths(mut self, paths: Paths) -> Self {
+        self.paths = paths;
+        self
+    }
+
+    /// Goes on inside a block: after `kept` chunks that wrote the symbols below `sent` (0: none, a full table
+    /// is due) of `symbols`.
+    #[must_use]
+    pub fn after(mut self, kept: u64, symbols: SymbolTable, sent: u32) -> Self {
+        self.kept = kept;
+        self.symbols = symbols;
+        self.sent = sent;
+        self.included = sent;
+        self
     }
 
     /// Appends one row: `write` puts exactly one struct to the end of [`Row::out`].
@@ -217,7 +240,7 @@ impl<'s> Stream<'s> {
             self.emit()?;
             self.sent = self.included;
             self.chunks += 1;
-            if self.chunks >= self.block_chunks || last {
+            if self.kept + self.chunks >= self.block_chunks || last {
                 self.end_block();
             }
             self.begin_chunk();
@@ -267,6 +290,7 @@ impl<'s> Stream<'s> {
     fn end_block(&mut self) {
         self.included = 0;
         self.sent = 0;
+        self.kept = 0;
         self.blocks.push(BlockInfo {
             chunks: std::mem::take(&mut self.chunks),
             rows: std::mem::take(&mut self.rows),
@@ -287,6 +311,6 @@ impl<'s> Stream<'s> {
             self.end_block();
         }
         let (types, complete) = self.paths.types();
-        Ok(Summary { blocks: self.blocks, types, complete })
+        Ok(Summary { blocks: self.blocks, types, hidden: self.paths.hidden(), complete })
     }
 }

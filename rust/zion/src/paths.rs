@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::sync::Arc;
 
 use crate::ion::SymbolTable;
 use crate::ion::symtab::NameHasher;
@@ -63,6 +64,10 @@ struct Node {
     /// The elements of the list at this place.
     element: NodeId,
     range: Option<Range>,
+    /// Whether timestamps count here however deep it is.
+    wanted: bool,
+    /// Whether a timestamp was stored here that does not count.
+    hidden: bool,
     /// Bytes that the length of the struct at this place took the last time.
     pub length_bytes: u8,
 }
@@ -82,6 +87,8 @@ impl Node {
             first: NodeId::NONE,
             element: NodeId::NONE,
             range: None,
+            wanted: false,
+            hidden: false,
             length_bytes: 0,
         }
     }
@@ -97,6 +104,7 @@ pub struct Paths {
     struct_number: u64,
     pending: Vec<(NodeId, i64)>,
     complete: bool,
+    wanted: Arc<[Path]>,
 }
 
 impl Default for Paths {
@@ -109,6 +117,7 @@ impl Default for Paths {
             struct_number: 0,
             pending: vec![],
             complete: true,
+            wanted: Arc::default(),
         }
     }
 }
@@ -133,6 +142,11 @@ pub struct Field {
 }
 
 impl Paths {
+    /// An empty tree in which all timestamps at the given paths count.
+    pub fn wanting(wanted: Arc<[Path]>) -> Self {
+        Self { wanted, ..Self::default() }
+    }
+
     /// Begins a struct at `parent`.
     #[inline]
     pub fn enter(&mut self, parent: NodeId) -> Cursor {
@@ -195,6 +209,10 @@ impl Paths {
         let node = self.add(Node::new(name, parent, depth, in_list));
         if node != NodeId::NONE {
             self.children.insert(self.key.clone(), node);
+            if !self.wanted.is_empty() && !in_list {
+                let wanted = self.wanted.contains(&self.path(node.index()));
+                self.nodes[node.index()].wanted = wanted;
+            }
         }
         node
     }
@@ -254,8 +272,18 @@ impl Paths {
     /// Notes a timestamp of the row at hand. It counts once the row is committed.
     #[inline]
     pub fn time(&mut self, node: NodeId, us: i64) {
-        if self.indexable(node, MAX_DEPTH) {
-            self.pending.push((node, us));
+        self.time_if(node, us, true);
+    }
+
+    /// Notes a timestamp that counts when `counts` says so or its path is wanted. A path with one that does
+    /// not count is among the hidden ones.
+    #[inline]
+    pub fn time_if(&mut self, node: NodeId, us: i64, counts: bool) {
+        match self.nodes.get_mut(node.index()) {
+            Some(found) if found.in_list => {}
+            Some(found) if counts || found.wanted => self.pending.push((node, us)),
+            Some(found) => found.hidden = true,
+            None => {}
         }
     }
 
@@ -301,6 +329,12 @@ impl Paths {
         }
         path.reverse();
         path
+    }
+
+    /// The paths with timestamps that are in no range.
+    pub(crate) fn hidden(&self) -> Vec<Path> {
+        let hidden = self.nodes.iter().enumerate().filter(|(_, node)| node.hidden);
+        hidden.map(|(at, _)| self.path(at)).collect()
     }
 
     /// All paths outside of lists with the types that were seen there, and whether none was left out.

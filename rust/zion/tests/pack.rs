@@ -1,8 +1,10 @@
 //! The packer: the same bytes whatever the threads, and the rows of the input.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use proptest::prelude::*;
+use zion::Error;
 use zion::block::BlockReader;
 use zion::codec::Algorithm;
 use zion::inflate::Compression;
@@ -30,11 +32,20 @@ fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Options {
         part_bytes,
         threads,
         on_error: OnError::Fail,
+        time_paths: Arc::default(),
     }
 }
 
 fn pack(text: &[u8], options: Options, pieces: usize, compression: Compression) -> Result<Packed, Stop> {
-    let mut packer = Packer::new(options, Constants::default())?;
+    pack_with(Packer::new(options, Constants::default())?, text, pieces, compression)
+}
+
+fn pack_with(
+    mut packer: Packer,
+    text: &[u8],
+    pieces: usize,
+    compression: Compression,
+) -> Result<Packed, Stop> {
     let mut data = vec![];
     let mut never = || false;
     packer.begin("input", Format::Json(None), compression)?;
@@ -137,6 +148,88 @@ proptest! {
             prop_assert_eq!(here.error, whole.error);
         }
     }
+}
+
+/// Packs `more` behind the last block of `packed`.
+fn extend(packed: &Packed, more: &str, options: Options) -> Result<Packed, Stop> {
+    let algorithm = options.algorithm;
+    let mut packer = Packer::new(options, Constants::default())?;
+    let Some(last) = packed.runs.last() else { return Err(Error::argument("nothing was packed").into()) };
+    let start = last.offset as usize;
+    let resumed = packer.resume(&packed.data[start..], last.chunks)?;
+    let kept = start + resumed.bytes;
+    let added = pack_with(packer, more.as_bytes(), usize::MAX, Compression::None)?;
+    let mut runs = packed.runs.clone();
+    runs.pop();
+    for (number, mut run) in added.runs.into_iter().enumerate() {
+        run.offset += kept as u64;
+        if number == 0 {
+            run.offset = last.offset;
+            run.chunks += resumed.chunks;
+            run.rows += last.rows - resumed.rows;
+        }
+        runs.push(run);
+    }
+    let data = [&packed.data[..kept], &added.data].concat();
+    let whole = Packed { data, runs, rejected: added.rejected };
+    // Every block can be read alone, the one that was continued too.
+    rows(&whole, algorithm)?;
+    Ok(whole)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn what_was_packed_can_be_continued(
+        (first, text) in document(),
+        more in prop::collection::vec(document(), 1..5),
+        part_bytes in 1usize..9000,
+        threads in 1usize..5,
+        name in prop::sample::select(vec!["zstd", "zion+zstd", "zion+iguana_v0"]),
+    ) {
+        prop_assume!(!first.is_empty());
+        let failed = |stop: Stop| TestCaseError::fail(format!("{stop:?}"));
+        let algorithm = Algorithm::from_name(name)?;
+        let one = options(algorithm, 1, part_bytes);
+        let mut packed =
+            pack(text.as_bytes(), one.clone(), usize::MAX, Compression::None).map_err(failed)?;
+        let mut all = first;
+        for (records, text) in more.into_iter().filter(|(records, _)| !records.is_empty()) {
+            let other = extend(&packed, &text, options(algorithm, threads, part_bytes)).map_err(failed)?;
+            packed = extend(&packed, &text, one.clone()).map_err(failed)?;
+            prop_assert_eq!(&packed.data, &other.data);
+            all.extend(records);
+        }
+        prop_assert_eq!(rows(&packed, algorithm)?, all);
+        let checks = Checks { paths: vec![], constants: vec![], max_findings: 10 };
+        let ends = packed.runs.iter().skip(1).map(|run| run.offset).chain([packed.data.len() as u64]);
+        for (run, end) in packed.runs.iter().zip(ends) {
+            let block = &packed.data[run.offset as usize..end as usize];
+            let report = verify_block(block, algorithm, ALIGN, &checks)?;
+            prop_assert!(report.findings.is_empty(), "{:?}", report.findings);
+            prop_assert_eq!((report.rows, report.chunks as u64), (run.rows, run.chunks));
+        }
+    }
+}
+
+#[test]
+fn a_block_that_is_not_what_the_trailer_says_is_not_continued() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "{\"a\": \"some text that takes room\", \"b\": [1, 2, 3]}\n".repeat(300);
+    let options = options(Algorithm::ZionZstd, 1, 1 << 20);
+    let packed = pack(text.as_bytes(), options.clone(), usize::MAX, Compression::None)
+        .map_err(|stop| format!("{stop:?}"))?;
+    assert!(packed.runs[0].chunks > 2);
+    let block = &packed.data[..packed.runs.get(1).map_or(packed.data.len(), |run| run.offset as usize)];
+    for chunks in [0, 1, packed.runs[0].chunks - 1, packed.runs[0].chunks + 1, u64::MAX] {
+        let mut packer = Packer::new(options.clone(), Constants::default())?;
+        assert!(matches!(packer.resume(block, chunks), Err(Error::Corrupt { .. })), "{chunks}");
+    }
+    let mut packer = Packer::new(options, Constants::default())?;
+    assert!(packer.resume(&block[..block.len() - 1], packed.runs[0].chunks).is_err());
+    packer.begin("input", Format::Json(None), Compression::None)?;
+    assert!(matches!(packer.resume(block, packed.runs[0].chunks), Err(Error::Argument { .. })));
+    Ok(())
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The recorded conversions of `CloudTrail` files, fed in pieces and cut into parts.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use serde_json::Value;
 use zion::codec::Algorithm;
@@ -18,6 +19,7 @@ fn rows(text: &[u8], format: &str, piece: usize, part_bytes: usize) -> Result<u6
         part_bytes,
         threads: 2,
         on_error: OnError::Fail,
+        time_paths: Arc::default(),
     };
     let never = &mut || false;
     let mut packer = Packer::new(options, Constants::default())?;

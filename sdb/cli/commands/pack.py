@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sdb import sizes
-from sdb.cli.options import AsJson, ProgressMode, Quiet, Threads, Verbose, constants
+from sdb.cli.options import (
+    AsJson,
+    BlockSize,
+    Hints,
+    InputFormat,
+    OnError,
+    ProgressMode,
+    Quiet,
+    Threads,
+    TimeFields,
+    Verbose,
+    constants,
+    content,
+    paths,
+    suffix,
+)
 from sdb.cli.output import binary
 from sdb.cli.progress import Meter
-from sdb.errors import UsageError, from_os
+from sdb.errors import UsageError
 
 EXAMPLES = (
     "sdb pack -o events.zion events.json.gz",
@@ -27,15 +41,7 @@ def command(
         str,
         typer.Option("--output", "-o", metavar="PACKFILE", help="Where to; - is standard output."),
     ],
-    fmt: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="SUFFIX",
-            help="Format of the inputs (json, csv.gz, ...); else recognised.",
-        ),
-    ] = None,
+    fmt: InputFormat = None,
     algorithm: Annotated[
         str,
         typer.Option(
@@ -46,26 +52,14 @@ def command(
         ),
     ] = "zion+zstd",
     threads: Threads = None,
-    block_size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Decompressed size of a block.")
-    ] = "50MiB",
+    block_size: BlockSize = "50MiB",
     constant: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A field for every row; NAME:str=VALUE for text."),
     ] = None,
-    hints: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A hints file for the inputs.")
-    ] = None,
-    time_field: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATH", help="Index this field (as in a.b) even if few rows have it."),
-    ] = None,
-    on_error: Annotated[
-        str,
-        typer.Option(
-            metavar="fail|skip|quarantine:FILE", help="What to do with malformed records."
-        ),
-    ] = "fail",
+    hints: Hints = None,
+    time_field: TimeFields = None,
+    on_error: OnError = "fail",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -92,20 +86,11 @@ def command(
             block_bytes=sizes.parse(block_size),
             threads=threads,
             constants=constants(constant or []),
-            hints=_read(hints),
-            format=fmt.removeprefix(".") if fmt else None,
-            time_fields=[tuple(path.split(".")) for path in time_field or []],
+            hints=content(hints),
+            format=suffix(fmt),
+            time_fields=paths(time_field),
             on_error=rejects.take,
             overwrite=force,
             progress=meter,
         )
     report(result, rejects, meter.seconds, as_json=as_json, quiet=quiet, verbose=verbose)
-
-
-def _read(path: str | None) -> bytes | None:
-    if path is None:
-        return None
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise from_os(error, "opening", path) from error

@@ -1,11 +1,12 @@
 //! The side of a packer that takes input and gives frames.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::format::{Format, Input};
 use super::pool::{PartJob, Pool};
+use super::resume::{Resumed, Seed};
 use super::{Constants, InputError, Options, PartContext, Rejected, Splitter, worker};
 use crate::cloudtrail::Unwrapper;
 use crate::codec::Algorithm;
@@ -37,6 +38,8 @@ pub struct Packer {
     workers: Vec<JoinHandle<()>>,
     constants: Arc<Constants>,
     current: Option<Current>,
+    /// The block that the first part goes on with.
+    seed: Option<Seed>,
     next_part: u64,
     position: u64,
     /// What the output consists of.
@@ -45,6 +48,8 @@ pub struct Packer {
     pub types: BTreeMap<Path, u16>,
     /// Whether no path is missing in `types`.
     pub types_complete: bool,
+    /// Paths with timestamps that are not in the ranges.
+    pub hidden: BTreeSet<Path>,
     /// Records that were passed over, with the name of their input.
     pub rejected: Vec<(String, Rejected)>,
     /// Rows in the frames that were taken.
@@ -91,11 +96,13 @@ impl Packer {
             workers: vec![],
             constants: Arc::new(constants),
             current: None,
+            seed: None,
             next_part: 0,
             position: 0,
             runs: vec![],
             types: BTreeMap::new(),
             types_complete: true,
+            hidden: BTreeSet::new(),
             rejected: vec![],
             rows: 0,
             text_bytes: 0,
@@ -109,6 +116,19 @@ impl Packer {
             packer.workers.push(worker);
         }
         Ok(packer)
+    }
+
+    /// Goes on with a block of `chunks` chunks instead of beginning one, before anything is fed: all of its
+    /// chunks but the last stay as they are, and the rows of the last one come first in what is packed.
+    pub fn resume(&mut self, block: &[u8], chunks: u64) -> Result<Resumed> {
+        if self.next_part > 0 || self.current.is_some() {
+            return Err(Error::argument("a block can be resumed only before the first input"));
+        }
+        let options = &self.pool.options;
+        let seed = Seed::read(block, chunks, options.algorithm, options.align)?;
+        let resumed = seed.resumed;
+        self.seed = Some(seed);
+        Ok(resumed)
     }
 
     /// Begins an input.
@@ -237,7 +257,8 @@ impl Packer {
         let mut state = self.pool.lock();
         state.parts.push_back(super::pool::Part::default());
         let input = Arc::clone(&current.input);
-        state.part_jobs.push_back(PartJob { number, input, text, context, offset, line });
+        let seed = self.seed.take();
+        state.part_jobs.push_back(PartJob { number, input, text, context, offset, line, seed });
         drop(state);
         self.pool.tell_workers();
         Ok(())
@@ -324,13 +345,26 @@ impl Packer {
                 complete: summary.complete,
             });
         }
-        for (path, types) in summary.types {
-            *self.types.entry(path).or_default() |= types;
-        }
-        self.types_complete &= summary.complete;
+        self.hidden.extend(summary.hidden);
+        self.note_types(summary.types.into_iter().collect(), summary.complete);
         self.text_bytes += part.input_bytes;
         let named = part.rejected.into_iter().map(|(input, record)| (input.name.clone(), record));
         self.rejected.extend(named);
+    }
+
+    /// Joins the types of a part. A path is known only if it is in the list of every part that may have left
+    /// some out.
+    fn note_types(&mut self, mut types: BTreeMap<Path, u16>, complete: bool) {
+        if !complete {
+            self.types.retain(|path, _| types.contains_key(path));
+        }
+        if !self.types_complete {
+            types.retain(|path, _| self.types.contains_key(path));
+        }
+        for (path, mask) in types {
+            *self.types.entry(path).or_default() |= mask;
+        }
+        self.types_complete &= complete;
     }
 
     /// Whether all that was fed is taken.

@@ -7,15 +7,20 @@
 mod feed;
 mod format;
 mod pool;
+mod resume;
 mod worker;
 
 pub use feed::{Packer, Run, Stop};
 pub use format::Format;
+pub use resume::Resumed;
+
+use std::sync::Arc;
 
 use crate::chunker::Stream;
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::json::parse::OnError;
+use crate::paths::Path;
 
 /// Finds where a part may end. Sequential; keeps its progress, so that a text is followed only once.
 pub trait Splitter: Send + Sync {
@@ -91,6 +96,8 @@ pub struct Options {
     pub threads: usize,
     /// What to do with malformed records.
     pub on_error: OnError,
+    /// Paths whose timestamps are noted wherever they lie.
+    pub time_paths: Arc<[Path]>,
 }
 
 /// An error and the input that it is in.

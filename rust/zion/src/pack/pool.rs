@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::format::Input;
+use super::resume::Seed;
 use super::{InputError, Options, PartContext, Rejected};
 use crate::chunker::{Chunk, Summary};
 
@@ -17,6 +18,8 @@ pub struct PartJob {
     /// Place of the text in its input.
     pub offset: u64,
     pub line: u64,
+    /// The block that it goes on with.
+    pub seed: Option<Seed>,
 }
 
 /// A chunk that waits to be compressed.

@@ -11,6 +11,7 @@ use crate::chunker::{Chunk, Sink, Stream, Summary};
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::ion::pad;
+use crate::paths::Paths;
 
 /// Works until the pool is closed.
 pub fn run(pool: &Arc<Pool>) {
@@ -93,7 +94,8 @@ fn part(
     }
     let Some((_, parser)) = parser else { return };
     let mut rejected = vec![];
-    let mut sink = PartSink { pool, encoder, part: job.number, selector: 0, chunks: 0 };
+    let selector = job.seed.as_ref().map_or(0, |seed| seed.selector);
+    let mut sink = PartSink { pool, encoder, part: job.number, selector, chunks: 0 };
     let result = parse(&pool.options, &mut **parser, &job, &mut sink, &mut rejected);
     let mut state = pool.lock();
     state.parsing -= 1;
@@ -119,7 +121,11 @@ fn parse(
     sink: &mut PartSink,
     rejected: &mut Vec<Rejected>,
 ) -> Result<Summary> {
-    let mut stream = Stream::new(options.align, options.block_bytes, sink);
+    let paths = Paths::wanting(Arc::clone(&options.time_paths));
+    let mut stream = Stream::new(options.align, options.block_bytes, sink).with_paths(paths);
+    if let Some(seed) = &job.seed {
+        stream = seed.plant(stream)?;
+    }
     let placed = |error: Error| {
         let line = error.line().map_or(0, |line| if line == 0 { 0 } else { job.line + line });
         error.shifted(job.offset).at_line(line)

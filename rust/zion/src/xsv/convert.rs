@@ -74,9 +74,7 @@ impl Convert {
             }
             Value::Time(us) => {
                 timestamp::put(row.out, us);
-                if indexed {
-                    row.paths.time(node, us);
-                }
+                row.paths.time_if(node, us, indexed);
                 kind::TIMESTAMP
             }
         };

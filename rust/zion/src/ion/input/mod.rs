@@ -304,9 +304,8 @@ impl Writer {
             kind::TIMESTAMP => {
                 let us = foreign::time(body, value.body)?;
                 timestamp::put(row.out, us);
-                if row.paths.indexable(node, self.index_depth) {
-                    row.paths.time(node, us);
-                }
+                let counts = row.paths.indexable(node, self.index_depth);
+                row.paths.time_if(node, us, counts);
             }
             kind::SYMBOL => {
                 let id = super::magnitude(body, value.body)?;

@@ -184,7 +184,6 @@ fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
 fn put_time(row: &mut Row, us: i64, node: NodeId, flags: Flags) {
     timestamp::put(row.out, us);
     row.paths.saw(node, kind::TIMESTAMP);
-    if row.paths.indexable(node, INDEX_DEPTH) && !flags.no_index() {
-        row.paths.time(node, us);
-    }
+    let counts = row.paths.indexable(node, INDEX_DEPTH) && !flags.no_index();
+    row.paths.time_if(node, us, counts);
 }

@@ -1,0 +1,153 @@
+//! Going on with a block that is there: its chunks are kept save the last, whose rows are packed again.
+
+use crate::block::{BlockReader, FRAME_HEADER};
+use crate::chunker::Stream;
+use crate::codec::Algorithm;
+use crate::error::{Error, Result};
+use crate::ion::{self, Header, SymbolTable, kind, varuint};
+use crate::paths::{NodeId, Paths};
+use crate::rows::Rows;
+
+/// Where the selector of a zion chunk is, in its low four bits.
+const SELECTOR: usize = 4;
+
+/// What of a block stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumed {
+    /// Number of chunks that are kept.
+    pub chunks: u64,
+    /// Where the chunk after them starts in the block.
+    pub bytes: usize,
+    /// Rows of that chunk: they come first in what is packed.
+    pub rows: u64,
+}
+
+/// The state of the stream that wrote a block, and the rows that it shall write again.
+#[derive(Debug)]
+pub struct Seed {
+    pub resumed: Resumed,
+    /// Selector of the kept chunks, for those that follow without a full symbol table.
+    pub selector: u8,
+    symbols: SymbolTable,
+    /// Symbols below this id were written in kept chunks.
+    sent: u32,
+    /// The last chunk.
+    data: Vec<u8>,
+    rows_at: usize,
+}
+
+impl Seed {
+    /// Follows the symbol tables of a block and decodes its last chunk.
+    pub fn read(block: &[u8], chunks: u64, algorithm: Algorithm, align: usize) -> Result<Self> {
+        let wrong = |found: u64| {
+            let message = format!("the block has {found} chunks, the trailer says {chunks}");
+            Error::corrupt("frame", 0, message)
+        };
+        let mut reader = BlockReader::new(block, algorithm, align)?;
+        let kept = chunks.saturating_sub(1);
+        let mut selector = 0;
+        for chunk in 0..kept {
+            let at = reader.position().offset + FRAME_HEADER + SELECTOR;
+            selector = block.get(at).map_or(0, |byte| byte & 15);
+            if !reader.skip_chunk()? {
+                return Err(wrong(chunk));
+            }
+        }
+        let sent = reader.position().table.as_ref().map_or(0, |table| table.max_id());
+        let Some(last) = reader.next_chunk()? else { return Err(wrong(kept)) };
+        let (bytes, rows_at, resets) = (last.offset, last.rows_at, last.resets);
+        let (data, symbols) = (last.data.to_vec(), SymbolTable::clone(last.table));
+        let rows = count(&data, rows_at, &symbols).map_err(|error| last.error(&error))?;
+        if reader.position().offset != block.len() {
+            return Err(wrong(chunks + 1));
+        }
+        Ok(Self {
+            resumed: Resumed { chunks: kept, bytes, rows },
+            selector,
+            symbols,
+            sent: if resets { 0 } else { sent },
+            data,
+            rows_at,
+        })
+    }
+
+    /// Brings a new stream to where the block ended.
+    pub fn plant<'s>(&self, stream: Stream<'s>) -> Result<Stream<'s>> {
+        let mut stream = stream.after(self.resumed.chunks, self.symbols.clone(), self.sent);
+        for found in Rows::new(&self.data, self.rows_at) {
+            let (at, row) = found?;
+            stream.add_row(|out| {
+                note(&self.data, row, &self.symbols, out.paths)?;
+                out.out.extend_from_slice(&self.data[at..row.end]);
+                Ok(())
+            })?;
+        }
+        Ok(stream)
+    }
+}
+
+/// The number of rows of a chunk, all of which can be noted.
+fn count(data: &[u8], rows_at: usize, symbols: &SymbolTable) -> Result<u64> {
+    let mut paths = Paths::default();
+    let mut count = 0;
+    for row in Rows::new(data, rows_at) {
+        note(data, row?.1, symbols, &mut paths)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// A struct or list that is open.
+struct Open {
+    end: usize,
+    is_struct: bool,
+    node: NodeId,
+}
+
+/// Notes the types and times of a row that is stored as it is. Every symbol in it must be known.
+fn note(data: &[u8], row: Header, symbols: &SymbolTable, paths: &mut Paths) -> Result<()> {
+    let mut open = vec![Open { end: row.end, is_struct: true, node: NodeId::ROOT }];
+    let mut at = row.body;
+    while let Some(inner) = open.last() {
+        if at >= inner.end {
+            open.pop();
+            continue;
+        }
+        let data = &data[..inner.end];
+        let (node, value_at) = if inner.is_struct {
+            let (label, next) = varuint::read(data, at)?;
+            (paths.child(inner.node, name(symbols, label, at)?), next)
+        } else {
+            (NodeId::NONE, at)
+        };
+        let value = ion::header(data, value_at)?;
+        at = value.end;
+        let body = &data[value.body..value.end];
+        match value.kind {
+            _ if value.is_pad() => {}
+            _ if value.is_null() => paths.saw(node, kind::NULL),
+            kind::SYMBOL => {
+                name(symbols, ion::magnitude(body, value_at)?, value_at)?;
+                paths.saw(node, kind::STRING);
+            }
+            kind::STRUCT | kind::LIST => {
+                paths.saw(node, value.kind);
+                at = value.body;
+                let is_struct = value.kind == kind::STRUCT;
+                let node = if is_struct { node } else { NodeId::NONE };
+                open.push(Open { end: value.end, is_struct, node });
+            }
+            kind::TIMESTAMP => {
+                paths.saw(node, kind::TIMESTAMP);
+                paths.time(node, ion::timestamp::read(body, value_at)?);
+            }
+            other => paths.saw(node, other),
+        }
+    }
+    Ok(())
+}
+
+fn name(symbols: &SymbolTable, id: u64, at: usize) -> Result<&[u8]> {
+    let known = u32::try_from(id).ok().and_then(|id| symbols.name(id));
+    known.ok_or_else(|| Error::corrupt("ion", at, format!("symbol {id} is not in the symbol table")))
+}

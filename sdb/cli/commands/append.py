@@ -1,0 +1,91 @@
+"""`sdb append`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sdb import sizes
+from sdb.cli.options import (
+    AsJson,
+    BlockSize,
+    Hints,
+    InputFormat,
+    OnError,
+    Packfile,
+    ProgressMode,
+    Quiet,
+    Threads,
+    TimeFields,
+    Verbose,
+    constants,
+    content,
+    locate,
+    paths,
+    suffix,
+)
+from sdb.cli.progress import Meter
+
+EXAMPLES = (
+    "sdb append events.zion events.json.gz",
+    "zcat events.json.gz | sdb append events.zion -",
+)
+
+
+def command(
+    context: typer.Context,
+    packfile: Packfile,
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="What to append; - is standard input.")
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="PACKFILE", help="Write here; the packfile stays as it is."
+        ),
+    ] = None,
+    fmt: InputFormat = None,
+    threads: Threads = None,
+    block_size: BlockSize = "50MiB",
+    constant: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="A constant that the packfile must have; rows get them all."
+        ),
+    ] = None,
+    hints: Hints = None,
+    time_field: TimeFields = None,
+    on_error: OnError = "fail",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Append inputs to a packfile; full blocks are never touched again.
+
+    Formats are recognised as for pack. Compression and constants are those of the packfile.
+    """
+    from sdb.cli.report import Rejects, report_append
+    from sdb.packfile.append import append
+
+    with (
+        Meter("appending", progress, quiet=quiet) as meter,
+        Rejects(on_error, overwrite=force, verbose=verbose) as rejects,
+    ):
+        result = append(
+            locate(context, packfile),
+            inputs,
+            output=target,
+            block_bytes=sizes.parse(block_size),
+            threads=threads,
+            constants=constants(constant) if constant else None,
+            hints=content(hints),
+            format=suffix(fmt),
+            time_fields=paths(time_field),
+            on_error=rejects.take,
+            overwrite=force,
+            progress=meter,
+        )
+    report_append(result, rejects, as_json=as_json, quiet=quiet, verbose=verbose)

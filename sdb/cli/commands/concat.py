@@ -1,0 +1,78 @@
+"""`sdb concat`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sdb import sizes
+from sdb.cli import output
+from sdb.cli.options import AsJson, Packfiles, ProgressMode, Quiet, Verbose, locate
+from sdb.cli.progress import Meter
+
+if TYPE_CHECKING:
+    from sdb.packfile.concat import ConcatResult
+
+EXAMPLES = (
+    "sdb concat -o both.zion events.zion events.zion",
+    "sdb concat --force --json -o both.zion events.zion events.zion",
+)
+
+
+def command(
+    context: typer.Context,
+    packfiles: Packfiles,
+    target: Annotated[str, typer.Option("--output", "-o", metavar="PACKFILE", help="Where to.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Join packfiles without packing anything again.
+
+    They need to have the same compression and constants.
+    """
+    from sdb.packfile.concat import concat
+
+    with Meter("joining", progress, quiet=quiet) as meter:
+        result = concat(
+            [locate(context, path) for path in packfiles],
+            target,
+            overwrite=force,
+            progress=meter,
+        )
+    if as_json:
+        output.say_json(_facts(result))
+    elif not quiet and (verbose or sys.stderr.isatty()):
+        output.say(output.plain(_text(result)), to=sys.stderr)
+
+
+def _facts(result: ConcatResult) -> dict[str, object]:
+    from sdb.cli.report import index_facts
+
+    return {
+        "path": result.path,
+        "algorithm": result.trailer.algorithm,
+        "inputs": result.inputs,
+        "rows": result.rows_total,
+        "blocks": len(result.trailer.blocks),
+        "output_bytes": result.output_bytes,
+        "copied_bytes": result.copied_bytes,
+        "copied_by": result.copied_by,
+        "written_bytes": result.written_bytes,
+        "seconds": round(result.seconds, 3),
+        "indexes": index_facts(result.trailer),
+    }
+
+
+def _text(result: ConcatResult) -> str:
+    rows = "rows not counted" if result.rows_total is None else f"{result.rows_total:,} rows"
+    copied, written = sizes.human(result.copied_bytes), sizes.human(result.written_bytes)
+    return (
+        f"joined   {result.inputs:,} packfiles: {rows} in {len(result.trailer.blocks):,} blocks\n"
+        f"size     {sizes.human(result.output_bytes)}\n"
+        f"moved    {copied} kept by {result.copied_by}, {written} written, {result.seconds:.2f} s"
+    )

@@ -1,0 +1,310 @@
+"""Appends inputs to a packfile, at a cost that depends on what is added.
+
+The new packfile begins with the bytes of the old one that stay, which the store copies by itself,
+and takes the old one's place in one step, if that is still the one that was read. If someone else
+was faster, everything starts over from what they left.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sdb.errors import ConflictError, UsageError, text_of
+from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
+from sdb.packfile.inputs import Input, recognise
+from sdb.packfile.spool import Spool
+from sdb.packfile.trailer import read_trailer
+from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
+from sdb.progress import silent
+from sdb.store.url import grow, locked, open_read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from sdb._core import Packer
+    from sdb.packfile.kept import Kept
+    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.trailer import Trailer
+    from sdb.packfile.writer import Rejected
+    from sdb.progress import Progress
+    from sdb.store.url import Draft, Location, Reader
+
+ATTEMPTS = 20
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class AppendResult:
+    """What appending came to.
+
+    Attributes
+    ----------
+    path : str
+        The packfile that was written.
+    inputs : int
+        Number of inputs.
+    rows_added : int
+        Number of rows that are new. When there are none, nothing was written in the place of the
+        old packfile.
+    rows_total : int or None
+        Number of rows of the packfile now; None when the old one does not tell its own.
+    text_bytes : int
+        Size of the inputs, decompressed.
+    output_bytes : int
+        Size of the packfile now.
+    copied_bytes : int
+        How many bytes of the old packfile the store took over by itself.
+    copied_by : str or None
+        How: ``reflink``, ``copy``, ``server`` or ``upload``; None: nothing was written.
+    read_bytes : int
+        How many bytes of the old packfile were read.
+    written_bytes : int
+        How many bytes were written beside those that the store took over.
+    trailer : Trailer
+        The trailer of the packfile now.
+    rejected : int
+        Number of records that were passed over.
+    attempts : int
+        How often it took, because others changed the packfile meanwhile.
+    seconds : float
+        How long it took.
+    """
+
+    path: str
+    inputs: int
+    rows_added: int
+    rows_total: int | None
+    text_bytes: int
+    output_bytes: int
+    copied_bytes: int
+    copied_by: str | None
+    read_bytes: int
+    written_bytes: int
+    trailer: Trailer
+    rejected: int
+    attempts: int
+    seconds: float
+
+
+def append(  # noqa: PLR0913 - the command's options, by name
+    packfile: Location,
+    inputs: Iterable[Location | Input],
+    *,
+    output: Location | None = None,
+    level: int = DEFAULT_LEVEL,
+    block_bytes: int = BLOCK_BYTES,
+    threads: int | None = None,
+    constants: Mapping[str, object] | None = None,
+    hints: bytes | None = None,
+    format: str | None = None,  # noqa: A002 - the word users know
+    time_fields: Sequence[Path] = (),
+    on_error: Callable[[Rejected], None] | None = None,
+    overwrite: bool = False,
+    attempts: int = ATTEMPTS,
+    progress: Progress = silent,
+) -> AppendResult:
+    """Append inputs to a packfile, all of them or, after any error, nothing.
+
+    Whoever reads the old packfile goes on reading it. Others who append to it at the same time
+    wait, or start over: nothing gets lost. Without new rows nothing is written.
+
+    Parameters
+    ----------
+    packfile : path or URL
+        The packfile. It keeps its compression, chunk size and constants.
+    inputs : iterable of path, URL or Input
+        What to append, one after the other; ``-`` is standard input.
+    output : path or URL, optional
+        Where to write the longer packfile; `packfile` then stays as it is.
+    level : int
+        Level of zstd, 1 to 22; without effect on the other compressions.
+    block_bytes : int
+        Decompressed size of a block in bytes.
+    threads : int, optional
+        Threads that parse and compress; one for each processor if not given. The packfile does not
+        depend on it.
+    constants : mapping, optional
+        The constants that the packfile is known to have; new rows get those of the packfile anyway.
+    hints : bytes, optional
+        A hints file for the format of the inputs.
+    format : str, optional
+        Format of all inputs; recognised if not given.
+    time_fields : sequence of path, optional
+        Paths (tuples of names) that get a time index as soon as they hold any timestamp.
+    on_error : callable, optional
+        Takes each malformed record, which is then passed over. Without it the first is an error.
+    overwrite : bool
+        Whether an existing `output` may be replaced.
+    attempts : int
+        How often to start over when others change the packfile.
+    progress : Progress, optional
+        Told how many bytes of the inputs were read.
+
+    Returns
+    -------
+    AppendResult
+        Rows, sizes and times.
+
+    Raises
+    ------
+    ConflictError
+        Others changed the packfile at each attempt. It is as they left it.
+    CorruptError
+        `packfile` is no packfile, or what has to be read of it is damaged.
+    InputError
+        An input is malformed.
+    NotFoundError, AccessError
+        The packfile or an input is not there, or may not be used.
+    UsageError
+        Other constants than those of the packfile, or a time field that cannot be indexed any more.
+    ExistsError
+        `output` exists and `overwrite` is off.
+    UncertainError
+        It is not known whether the packfile was replaced.
+
+    Examples
+    --------
+    >>> import pathlib, sdb
+    >>> _ = pathlib.Path("/tmp/sdb-example.json").write_text('{"a": 1}')
+    >>> _ = sdb.pack(["/tmp/sdb-example.json"], "/tmp/sdb-example.zion", overwrite=True)
+    >>> sdb.append("/tmp/sdb-example.zion", ["/tmp/sdb-example.json"]).rows_total
+    2
+    """
+    began = time.monotonic()
+    named = list(inputs)
+    if not named:
+        raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
+    if "-" in named:
+        # Nobody shall type rows for a packfile that is not there.
+        open_read(packfile).close()
+    if output is not None and text_of(output) == text_of(packfile):
+        output = None
+    with ExitStack() as stack:
+        found = [recognise(source, format, hints=hints) for source in named]
+        sources = [
+            stack.enter_context(closing(Spool(source))).input if source.once else source
+            for source in found
+        ]
+        job = Job(
+            packfile=packfile,
+            output=output,
+            sources=sources,
+            level=level,
+            block_bytes=block_bytes,
+            threads=threads or 0,
+            constants=constants,
+            time_fields=time_fields,
+            told=Told(on_error) if on_error else None,
+            overwrite=overwrite,
+            progress=progress,
+        )
+        stack.enter_context(locked(packfile) if output is None else nullcontext())
+        result = _persist(job, attempts)
+    return replace(result, seconds=time.monotonic() - began)
+
+
+def _persist(job: Job, attempts: int) -> AppendResult:
+    """Start over as long as others are faster."""
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return replace(_attempt(job), attempts=attempt)
+        except ConflictError as error:
+            if attempt >= attempts:
+                message = f"{error.message}; gave up after {attempts} attempts"
+                raise ConflictError(message, path=error.path, hint=error.hint) from error
+        longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
+        time.sleep(random.uniform(0, longest))  # noqa: S311 - nothing to guess
+
+
+class _NothingNewError(Exception):
+    """The inputs have no rows."""
+
+
+def _attempt(job: Job) -> AppendResult:
+    """Append to the packfile as it is now."""
+    path = text_of(job.packfile)
+    with closing(open_read(job.packfile)) as reader:
+        source = Counted(reader)
+        old = read_trailer(source, path)
+        with closing(start(job, old)) as packer:
+            kept = keep(job, source, old, packer)
+            output = _Output(partial(_grow, job, reader, kept.size_bytes))
+            feeder = Feeder(packer, output.write, job.told.restart() if job.told else None)
+            new = old
+            try:
+                with output:
+                    if job.output is not None:
+                        output.open()
+                    feeder.feed_all(job.sources, job.progress)
+                    if not _added(packer, kept):
+                        raise _NothingNewError  # noqa: TRY301 - leaves no draft behind
+                    new = finish(job, kept, packer)
+                    output.write(new.encode())
+            except _NothingNewError:
+                output = _Output(partial(_grow, job, reader, reader.size_bytes))
+                if job.output is not None:
+                    with output:
+                        output.open()
+            return _result(job, packer, kept, new, output.draft, source, feeder.rejected)
+
+
+def _grow(job: Job, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
+    return grow(reader, kept_bytes, job.target, overwrite=job.overwrite)
+
+
+class _Output(ExitStack):
+    """A draft that is begun when there is something to write."""
+
+    def __init__(self, begin: Callable[[], AbstractContextManager[Draft]]) -> None:
+        super().__init__()
+        self._begin = begin
+        self.draft: Draft | None = None
+
+    def open(self) -> Draft:
+        if self.draft is None:
+            self.draft = self.enter_context(self._begin())
+        return self.draft
+
+    def write(self, data: bytes) -> None:
+        self.open().write(data)
+
+
+def _added(packer: Packer, kept: Kept) -> int:
+    """Count the new rows; without any input not even the old ones are packed again."""
+    return max(0, packer.rows - kept.rows_again)
+
+
+def _result(
+    job: Job,
+    packer: Packer,
+    kept: Kept,
+    new: Trailer,
+    draft: Draft | None,
+    source: Counted,
+    rejected: int,
+) -> AppendResult:
+    return AppendResult(
+        path=text_of(job.target),
+        inputs=len(job.sources),
+        rows_added=_added(packer, kept),
+        rows_total=new.rows,
+        text_bytes=packer.text_bytes,
+        output_bytes=draft.copied_bytes + draft.written_bytes if draft else source.size_bytes,
+        copied_bytes=draft.copied_bytes if draft else 0,
+        copied_by=draft.kept_by if draft else None,
+        read_bytes=source.read_bytes,
+        written_bytes=draft.written_bytes if draft else 0,
+        trailer=new,
+        rejected=rejected,
+        attempts=1,
+        seconds=0.0,
+    )

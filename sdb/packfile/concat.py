@@ -1,0 +1,212 @@
+"""Joins packfiles without compressing anything again."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sdb.errors import UsageError, text_of
+from sdb.packfile.continuation import VERSION, check_version
+from sdb.packfile.merge import typed
+from sdb.packfile.reader import Packfile, open_packfile
+from sdb.packfile.sparseindex import SparseIndex, Summary, join_types
+from sdb.packfile.timeindex import TimeIndex
+from sdb.packfile.trailer import Block, Trailer
+from sdb.progress import silent
+from sdb.store.url import grow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sdb.packfile.sparseindex import Path
+    from sdb.progress import Progress
+    from sdb.store.url import Location
+
+_PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ConcatResult:
+    """What joining came to.
+
+    Attributes
+    ----------
+    path : str
+        The packfile that was written.
+    inputs : int
+        Number of packfiles that were joined.
+    rows_total : int or None
+        Number of rows; None when one of the packfiles does not tell its own.
+    output_bytes : int
+        Size of the new packfile.
+    copied_bytes : int
+        How many bytes the store took over by itself.
+    copied_by : str
+        How: ``reflink``, ``copy``, ``server`` or ``upload``.
+    written_bytes : int
+        How many bytes were read and written.
+    trailer : Trailer
+        The trailer of the new packfile.
+    seconds : float
+        How long it took.
+    """
+
+    path: str
+    inputs: int
+    rows_total: int | None
+    output_bytes: int
+    copied_bytes: int
+    copied_by: str
+    written_bytes: int
+    trailer: Trailer
+    seconds: float
+
+
+def concat(
+    inputs: Iterable[Location],
+    output: Location,
+    *,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> ConcatResult:
+    """Join packfiles to one, in their order; no block is decoded.
+
+    The time index is that of all of them: a path that one of them may hold times at without an
+    index has none in the new packfile.
+
+    Parameters
+    ----------
+    inputs : iterable of path or URL
+        The packfiles. All must have the same compression, chunk size and constants; those without
+        rows may have any.
+    output : path or URL
+        Where the new packfile shall be.
+    overwrite : bool
+        Whether an existing `output` may be replaced.
+    progress : Progress, optional
+        Told how many bytes of the inputs were taken over.
+
+    Returns
+    -------
+    ConcatResult
+        Rows and sizes.
+
+    Raises
+    ------
+    UsageError
+        No packfiles, or some that do not fit together.
+    CorruptError
+        One is no packfile, or a damaged one.
+    NotFoundError, AccessError, ExistsError
+        A packfile is not there or may not be read, or `output` is there.
+
+    Examples
+    --------
+    >>> sdb.concat(["monday.zion", "tuesday.zion"], "both.zion")      # doctest: +SKIP
+    """
+    start = time.monotonic()
+    with ExitStack() as stack:
+        files = [stack.enter_context(closing(open_packfile(location))) for location in inputs]
+        if not files:
+            raise UsageError("no packfiles", hint="sdb concat -o OUTPUT PACKFILE...")
+        filled = [file for file in files if file.blocks] or files[:1]
+        for file in filled:
+            check_version(file.trailer, file.path)
+            _check_fit(filled[0], file)
+        trailer = join([file.trailer for file in filled])
+        first = filled[0].trailer.offset
+        with grow(filled[0].reader, first, output, overwrite=overwrite) as draft:
+            progress(first, trailer.offset)
+            done = first
+            for file in filled[1:]:
+                for at in range(0, file.trailer.offset, _PIECE_BYTES):
+                    stop = min(at + _PIECE_BYTES, file.trailer.offset)
+                    draft.write(file.reader.read(at, stop))
+                    progress(done + stop, trailer.offset)
+                done += file.trailer.offset
+            draft.write(trailer.encode())
+    return ConcatResult(
+        path=text_of(output),
+        inputs=len(files),
+        rows_total=trailer.rows,
+        output_bytes=draft.copied_bytes + draft.written_bytes,
+        copied_bytes=draft.copied_bytes,
+        copied_by=draft.kept_by,
+        written_bytes=draft.written_bytes,
+        trailer=trailer,
+        seconds=time.monotonic() - start,
+    )
+
+
+def _check_fit(first: Packfile, other: Packfile) -> None:
+    """Insist on what all rows of one file have in common."""
+    for what, ours, theirs in _differences(first.trailer, other.trailer):
+        raise UsageError(
+            f"{other.path} does not fit {first.path}: {what} {theirs}, not {ours}",
+            path=other.path,
+            hint="sdb pack joins what differs, and compresses all of it again",
+        )
+
+
+def _differences(first: Trailer, other: Trailer) -> Iterator[tuple[str, object, object]]:
+    if first.algorithm != other.algorithm:
+        yield "compression", first.algorithm, other.algorithm
+    if first.align_bytes != other.align_bytes:
+        yield "chunk size", first.align_bytes, other.align_bytes
+    ours, theirs = first.sparse.constants, other.sparse.constants
+    if typed(ours) != typed(theirs):
+        yield "constants", ours or "none", theirs or "none"
+
+
+def join(trailers: Sequence[Trailer]) -> Trailer:
+    """Make the trailer of packfiles that follow each other.
+
+    Parameters
+    ----------
+    trailers : sequence of Trailer
+        At least one; all of the same compression, chunk size and constants.
+
+    Returns
+    -------
+    Trailer
+        Its time indexes hold for every row of all of them.
+    """
+    first = trailers[0]
+    blocks: list[Block] = []
+    offset = 0
+    for trailer in trailers:
+        blocks += [Block(offset + block.offset, block.chunks) for block in trailer.blocks]
+        offset += trailer.offset
+    parts = [trailer.sparse for trailer in trailers]
+    paths = sorted({path for part in parts for path in part.indices})
+    indices = {path: _index(parts, path) for path in paths if _is_known(parts, path)}
+    sparse = SparseIndex(len(blocks), first.sparse.constants, indices, _summary(parts))
+    return Trailer(VERSION, offset, first.algorithm, first.block_shift, tuple(blocks), sparse)
+
+
+def _is_known(parts: Sequence[SparseIndex], path: Path) -> bool:
+    return all(path in part.indices or part.is_without_times(path) for part in parts)
+
+
+def _index(parts: Sequence[SparseIndex], path: Path) -> TimeIndex:
+    """Join the time indexes of a path; a part without one has no times there."""
+    joined = TimeIndex()
+    blocks = 0
+    for part in parts:
+        index = part.indices.get(path)
+        if index is not None:
+            joined.append(index if not joined.is_empty else index.delayed(blocks))
+        blocks += part.blocks
+        joined.push_empty(blocks - joined.blocks)
+    return joined
+
+
+def _summary(parts: Sequence[SparseIndex]) -> Summary | None:
+    known = [part.summary for part in parts if part.summary is not None]
+    if len(known) != len(parts):
+        return None
+    types, complete = join_types((summary.types, summary.complete) for summary in known)
+    rows = [rows for summary in known for rows in summary.rows]
+    return Summary.bounded(rows, types, complete=complete)

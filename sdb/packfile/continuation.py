@@ -1,0 +1,183 @@
+"""How a packfile goes on: what of it stays, and the trailer of both together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sdb import ion
+from sdb._core import Packer
+from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
+from sdb.packfile.kept import Kept
+from sdb.packfile.merge import Span, merge, typed
+from sdb.packfile.reader import Packfile
+from sdb.packfile.trailer import Trailer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sdb.packfile.inputs import Input
+    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.writer import Rejected
+    from sdb.progress import Progress
+    from sdb.store.url import Location, Reader
+
+
+VERSION = 1
+
+
+class Told:
+    """Passes each malformed record on once, however often the inputs are read."""
+
+    def __init__(self, on_error: Callable[[Rejected], None]) -> None:
+        self._on_error = on_error
+        self._told = 0
+        self._seen = 0
+
+    def restart(self) -> Callable[[Rejected], None]:
+        """Give what takes the records, from the first one on."""
+        self._seen = 0
+        return self._take
+
+    def _take(self, record: Rejected) -> None:
+        self._seen += 1
+        if self._seen > self._told:
+            self._told = self._seen
+            self._on_error(record)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is asked for, the same for every attempt."""
+
+    packfile: Location
+    output: Location | None
+    sources: Sequence[Input]
+    level: int
+    block_bytes: int
+    threads: int
+    constants: Mapping[str, object] | None
+    time_fields: Sequence[Path]
+    told: Told | None
+    overwrite: bool
+    progress: Progress
+
+    @property
+    def target(self) -> Location:
+        """Where to write."""
+        return self.packfile if self.output is None else self.output
+
+
+class Counted:
+    """An open object, and how many bytes of it were read."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.size_bytes = reader.size_bytes
+        self.etag = reader.etag
+        self.path = reader.path
+        self.read_bytes = 0
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Read the bytes of a half-open range."""
+        self.read_bytes += stop - start
+        return self._reader.read(start, stop)
+
+    def close(self) -> None:
+        """Release the object."""
+        self._reader.close()
+
+
+def start(job: Job, old: Trailer) -> Packer:
+    """Make a packer that packs as the packfile was packed."""
+    constants = _constants(job, old)
+    return Packer(
+        algorithm=old.algorithm,
+        align=old.align_bytes,
+        block_bytes=job.block_bytes,
+        threads=job.threads,
+        level=job.level,
+        constants=ion.dumps(constants) if constants else None,
+        skip_errors=job.told is not None,
+        time_paths=[list(path) for path in {*old.sparse.indices, *job.time_fields}],
+    )
+
+
+def _constants(job: Job, old: Trailer) -> dict[str, object]:
+    """Give the constants of the packfile, which new rows get too."""
+    own = old.sparse.constants
+    if job.constants is None:
+        return own
+    given = dict(job.constants)
+    if not old.blocks:
+        return given
+    if typed(given) != typed(own):
+        names = ", ".join(f"{name}={value}" for name, value in own.items()) or "none"
+        raise UsageError(
+            f"{text_of(job.packfile)} has other constants: {names}",
+            path=text_of(job.packfile),
+            hint="leave out --constant: new rows get those of the packfile",
+        )
+    return own
+
+
+def check_version(trailer: Trailer, path: str) -> None:
+    """Insist on a trailer that can be written again without losing what is not known of it.
+
+    Raises
+    ------
+    UnsupportedError
+        It is of a later version of the format.
+    """
+    if trailer.version > VERSION:
+        raise UnsupportedError(
+            f"{path} is a packfile of version {trailer.version}, which can only be read", path=path
+        )
+
+
+def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
+    """Decide what stays, and let the packer go on from there.
+
+    A block at the end that is half full stays as it is: the next one begins with the new rows, and
+    is the one that grows from then on.
+    """
+    check_version(old, source.path)
+    kept = Kept(old, len(old.blocks), size_bytes=old.offset)
+    least = max(2, job.block_bytes // (2 * old.align_bytes))
+    if old.blocks and old.blocks[-1].chunks < least:
+        number = len(old.blocks) - 1
+        start, stop = old.block_range(number)
+        try:
+            chunks, size, rows = packer.resume(source.read(start, stop), old.blocks[-1].chunks)
+        except CorruptError as error:
+            raise Packfile(source.path, source, old).blame(error, number) from None
+        kept = Kept(old, number, chunks, start + size, rows)
+    for path in job.time_fields:
+        if not kept.admits(path):
+            raise UsageError(
+                f"{'.'.join(path)} cannot be indexed: rows that are there may have it unindexed",
+                path=source.path,
+                hint="sdb pack --time-field makes a new packfile out of this one",
+            )
+    return kept
+
+
+def finish(job: Job, kept: Kept, packer: Packer) -> Trailer:
+    """Make the trailer of what stays and what was packed."""
+    old = kept.trailer
+    spans = [Span(*run) for run in packer.runs]
+    types, complete = packer.types
+    blocks, sparse = merge(
+        [replace(span, offset=span.offset + kept.size_bytes) for span in spans],
+        align_bytes=old.align_bytes,
+        block_bytes=job.block_bytes,
+        types=types,
+        types_complete=complete,
+        time_fields=job.time_fields,
+        constants=_constants(job, old),
+        hidden=packer.hidden,
+        kept=kept,
+    )
+    return Trailer(
+        VERSION, kept.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse
+    )

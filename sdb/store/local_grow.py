@@ -1,0 +1,247 @@
+"""Local files that grow: a new file takes over the first bytes of the old one, and then its name.
+
+The old file is never written to, so whoever reads it goes on reading it. See
+docs/decisions/005-append.md.
+"""
+# ruff: noqa: PTH116 - descriptors, as in sdb.store.local
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+from typing import TYPE_CHECKING, BinaryIO
+
+from sdb.errors import ConflictError, CorruptError, UsageError, from_os
+from sdb.store.local import LocalReader, Unnamed, open_read, resolve, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.store.url import Reader
+
+_FICLONE = 0x40049409
+_STEP_BYTES = 64 << 20
+_PIECE_BYTES = 1 << 20
+_NO_CLONES = {
+    errno.EOPNOTSUPP,
+    errno.EXDEV,
+    errno.EINVAL,
+    errno.ENOTTY,
+    errno.ENOSYS,
+    errno.EPERM,
+    errno.ETXTBSY,
+}
+_NO_COPIES = _NO_CLONES | {errno.EBADF, errno.EIO}
+_NO_LOCKS = {errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+
+
+class LocalDraft:
+    """A file in the making whose first bytes are those of another one.
+
+    Attributes
+    ----------
+    copied_bytes : int
+        How many bytes were taken over.
+    kept_by : str
+        ``reflink`` when both files share them on the disk, ``copy`` when they were copied.
+    written_bytes : int
+        How many bytes were written after them.
+    """
+
+    __slots__ = ("_file", "copied_bytes", "kept_by", "written_bytes")
+
+    def __init__(self, file: BinaryIO, source: Reader, kept_bytes: int) -> None:
+        self._file = file
+        self.copied_bytes = kept_bytes
+        self.written_bytes = 0
+        self.kept_by = _take_over(source, file.fileno(), kept_bytes)
+
+    def write(self, data: bytes, /) -> int:
+        """Write bytes at the end."""
+        self.written_bytes += len(data)
+        return self._file.write(data)
+
+
+@contextlib.contextmanager
+def grow(
+    source: Reader, kept_bytes: int, path: str, *, overwrite: bool = False
+) -> Iterator[LocalDraft]:
+    """Write a file that begins with the bytes of another one, and appears when it is complete.
+
+    Everything that :func:`sdb.store.local.atomic_write` says holds here too.
+
+    Parameters
+    ----------
+    source : Reader
+        The file to begin with; what another store holds is read.
+    kept_bytes : int
+        How many of its bytes.
+    path : str
+        Where the file shall be. When it is the place that `source` was opened at, the file there is
+        replaced, provided that it is still the same.
+    overwrite : bool
+        Whether a file at another place may be replaced.
+
+    Yields
+    ------
+    LocalDraft
+        What takes the bytes that follow.
+
+    Raises
+    ------
+    ConflictError
+        Someone replaced or changed the file since `source` was opened; theirs stays.
+    ExistsError, NotFoundError, AccessError, UsageError
+        See :func:`sdb.store.local.atomic_write`.
+    CorruptError
+        `source` is shorter than `kept_bytes`.
+    """
+    with translated(path):
+        replaced = source if isinstance(source, LocalReader) and _is_at(source, path) else None
+        if replaced:
+            target = os.path.realpath(path)
+            _check_unchanged(replaced, path, target)
+            mode: int | None = replaced.status.st_mode
+        else:
+            target, mode = resolve(path, overwrite=overwrite)
+            if mode is not None and not stat.S_ISREG(mode):
+                raise UsageError(f"writing {path}: is not a regular file", path=path)
+        unnamed = Unnamed(path, target)
+    try:
+        with translated(path):
+            fd = unnamed.file.fileno()
+            if replaced:
+                _keep_owner(fd, replaced.status)
+            if mode is not None:
+                os.fchmod(fd, stat.S_IMODE(mode))
+            draft = LocalDraft(unnamed.file, source, kept_bytes)
+        yield draft
+        with translated(path):
+            unnamed.flush()
+            if replaced:
+                _check_unchanged(replaced, path, target)
+            unnamed.publish(overwrite=replaced is not None or overwrite)
+    finally:
+        unnamed.close()
+
+
+def _is_at(source: LocalReader, path: str) -> bool:
+    return os.path.realpath(path) == os.path.realpath(source.path)
+
+
+def _check_unchanged(source: LocalReader, path: str, target: str) -> None:
+    """Insist on the file that was opened being at its place, as it was."""
+    try:
+        now = os.stat(target)
+    except FileNotFoundError:
+        now = None
+    if now is None or _version(now) != _version(source.status):
+        raise ConflictError(f"{path} was changed by someone else", path=path, hint="run it again")
+
+
+def _version(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _keep_owner(fd: int, status: os.stat_result) -> None:
+    """Give a file the owner of the one that it replaces."""
+    now = os.fstat(fd)
+    if (now.st_uid, now.st_gid) != (status.st_uid, status.st_gid):
+        with contextlib.suppress(OSError):  # only root may
+            os.fchown(fd, status.st_uid, status.st_gid)
+
+
+def _take_over(source: Reader, fd: int, count: int) -> str:
+    """Put the first bytes of a file to the start of an empty one, and say how."""
+    if isinstance(source, LocalReader) and count and _clone(source, fd, count):
+        return "reflink"
+    done = _copy_inside(source, fd, count) if isinstance(source, LocalReader) else 0
+    os.lseek(fd, done, os.SEEK_SET)
+    while done < count:
+        data = memoryview(source.read(done, min(done + _PIECE_BYTES, count)))
+        done += len(data)
+        while data:
+            data = data[os.write(fd, data) :]
+    return "copy"
+
+
+def _clone(source: LocalReader, fd: int, count: int) -> bool:
+    """Let both files have the same blocks on the disk, where the file system can."""
+    try:
+        fcntl.ioctl(fd, _FICLONE, source.fileno())
+        os.truncate(fd, count)
+    except OSError as error:
+        if error.errno not in _NO_CLONES:
+            raise
+        return False
+    os.lseek(fd, count, os.SEEK_SET)
+    return True
+
+
+def _copy_inside(source: LocalReader, fd: int, count: int) -> int:
+    """Let the kernel copy; gives how many bytes it did."""
+    done = 0
+    while done < count:
+        try:
+            copied = os.copy_file_range(
+                source.fileno(), fd, min(count - done, _STEP_BYTES), done, done
+            )
+        except OSError as error:
+            if error.errno not in _NO_COPIES:
+                raise
+            return done
+        if not copied:
+            message = f"reading {source.path}: the file ends at byte {done:,}"
+            raise CorruptError(message, path=source.path, offset=done)
+        done += copied
+    return done
+
+
+@contextlib.contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Keep others that use this function from changing a file; waits for them.
+
+    The lock is one of ``flock`` on the file itself, so that nothing is left lying around. Whoever
+    gets it looks whether the file still has the name: if not, it was replaced meanwhile, and the
+    new one is locked instead. Where the file system has no locks, nothing is locked.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    Yields
+    ------
+    None
+        The lock is held.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError
+        The file cannot be opened.
+    """
+    reader = open_read(path)
+    try:
+        while _lock(reader):
+            with translated(path):
+                if os.path.samestat(os.stat(path), reader.status):
+                    break
+            reader.close()
+            reader = open_read(path)
+        yield
+    finally:
+        reader.close()
+
+
+def _lock(reader: LocalReader) -> bool:
+    """Wait for the lock of an open file; false where there are none."""
+    try:
+        fcntl.flock(reader.fileno(), fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return False
+        raise from_os(error, "locking", reader.path) from error
+    return True
