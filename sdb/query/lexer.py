@@ -56,6 +56,8 @@ _OPERATORS = {
     b"~~*": "ILIKE",
 }
 
+_SHOWN = 80
+
 _SPACE = re.compile(rb"[ \t\n\r\f\v]+|--[^\n]*|#[^\n]*")
 _COMMENT_MARK = re.compile(rb"/\*|\*/")
 _TOKEN = re.compile(
@@ -73,6 +75,11 @@ _TOKEN = re.compile(
 _KEYWORD_ENDS = re.compile(rb"[ \t\n\r\f\v(),=<>!~;'\"`{]|--|\#|/\*|\Z")
 _CONSTANT_IS_NAME = re.compile(rb"[.\[]")
 _OPENS = re.compile(rb"(?:[ \t\n\r\f\v]|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*\(", re.DOTALL)
+
+
+def _short(text: str) -> str:
+    """Cut what a message quotes to a readable length."""
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +258,10 @@ class Lexer:
         try:
             value = literals.number(text)
         except OverflowError:
-            message = f'text string "{text}" produces a number out-of-range'
+            message = f'text string "{_short(text)}" produces a number out-of-range'
             raise self.fault(message, stop) from None
         except ValueError:
-            raise self.fault(f'"{text}" is not a number', start, len(raw)) from None
+            raise self.fault(f'"{_short(text)}" is not a number', start, len(raw)) from None
         return Token("NUMBER", value, start, stop)
 
     def _unescape(self, raw: bytes, start: int) -> str:
@@ -271,5 +278,5 @@ class Lexer:
         text = raw.decode()
         instant = literals.timestamp(text[1:-1])
         if instant is None:
-            raise self.fault(f"couldn't parse ion literal {text}", start, len(raw))
+            raise self.fault(f"couldn't parse ion literal {_short(text)}", start, len(raw))
         return Token("TIMESTAMP", instant, start, stop)

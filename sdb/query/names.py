@@ -9,7 +9,7 @@ from sdb.query import ast, printer, walk
 from sdb.query.statics import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 _AGGREGATE_NAMES = {
     "APPROX_COUNT_DISTINCT": "count",
@@ -73,17 +73,17 @@ def aggregates(expr: ast.Expr) -> Iterator[ast.Aggregate]:
             yield node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scope:
     """The names that expressions of a select may use.
 
     Attributes
     ----------
-    names : frozenset of str
+    names : set of str
         Aliases of sources, labels of UNPIVOT, and what else stands for a value.
-    raw : frozenset of str
+    raw : set of str
         Those of `names` that stand for whole tables.
-    loose : frozenset of str
+    loose : set of str
         Aliases of sub-queries, which may be left out.
     fields : bool
         Whether a bare name may be a field.
@@ -91,9 +91,9 @@ class Scope:
         The names of the select around it.
     """
 
-    names: frozenset[str]
-    raw: frozenset[str]
-    loose: frozenset[str]
+    names: set[str]
+    raw: set[str]
+    loose: set[str]
     fields: bool
     outer: Scope | None
 
@@ -113,10 +113,15 @@ class Scope:
         """Whether there is no source at all."""
         return not self.fields and not self.names and self.outer is None
 
-    def with_names(self, names: Iterable[str]) -> Scope:
-        """Give the scope with more names for values."""
-        more = frozenset(names)
-        return Scope(self.names | more, self.raw - more, self.loose, self.fields, self.outer)
+    def copy(self) -> Scope:
+        """Give a scope of the same names, to which others may be added."""
+        return Scope(set(self.names), set(self.raw), self.loose, self.fields, self.outer)
+
+    def add(self, alias: str | None) -> None:
+        """Let an alias, if there is one, stand for a value."""
+        if alias is not None:
+            self.names.add(alias)
+            self.raw.discard(alias)
 
 
 def resolve(statement: ast.Statement) -> None:
@@ -149,11 +154,12 @@ def _select(select: ast.Select, outer: Scope | None, withs: frozenset[str]) -> N
     for source in select.sources:
         _fields(source.on, scope, withs)
     group = select.group_by or ()
-    inner = scope.with_names(item.alias for item in group if item.alias is not None)
+    inner = scope.copy()
+    for item in group:
+        inner.add(item.alias)
     for item in select.items:
         _fields(item.expr, inner, withs)
-        if item.alias is not None:
-            inner = inner.with_names([item.alias])
+        inner.add(item.alias)
     for expr in (
         *[item.expr for item in group],
         *select.distinct_on,
@@ -186,7 +192,7 @@ def _scope(select: ast.Select, outer: Scope | None, withs: frozenset[str]) -> Sc
         elif head not in names:
             raw.add(alias)
         names.add(alias)
-    return Scope(frozenset(names), frozenset(raw), frozenset(loose), fields, outer)
+    return Scope(names, raw, loose, fields, outer)
 
 
 def _queries(table: ast.Table) -> Iterator[ast.Select]:

@@ -45,14 +45,12 @@ def parse(text: str) -> ast.Statement:
     >>> parse("SELECT 1 AS x").select.items[0].alias
     'x'
     """
-    statement = Parser(text).statement()
+    parser = Parser(text)
+    statement = parser.statement()
     if deep := walk.too_deep(statement, MAX_HEIGHT):
-        raise QueryError(
-            f"parsing query: more than {MAX_HEIGHT} operators in a row or levels deep",
-            query=text,
-            offset=deep.span[0],
-            hint="put parentheses around halves of long sums",
-        )
+        error = parser.fault(f"more than {MAX_HEIGHT} operators or steps in a row", deep.span[0])
+        error.hint = "put parentheses around the halves of long sums"
+        raise error
     return statement
 
 

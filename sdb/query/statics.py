@@ -192,10 +192,8 @@ def _in(node: ast.In) -> Kind:
     operand = static_type(node.operand)
     if isinstance(node.items, ast.Subquery):
         return Kind.BOOLEAN | Kind.MISSING
-    common = Kind(0)
-    for item in node.items:
-        common |= static_type(item).loose
-    if not operand.loose & common & ~Kind.MISSING:
+    kinds = {static_type(item) for item in node.items}
+    if not any(operand.loose & kind.loose & ~Kind.MISSING for kind in kinds):
         ill_typed(node, "lhs and rhs of comparison are never comparable")
     return Kind.BOOLEAN | _gaps(operand, wanted=~Kind.MISSING)
 

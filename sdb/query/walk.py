@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=ast.Node)
 
+_LEAVES = frozenset({ast.Literal, ast.Missing, ast.Param, ast.Name})
 _FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
 
 
@@ -73,6 +74,8 @@ def nodes(root: ast.Node, *, into_selects: bool = True) -> Iterator[ast.Node]:
     while waiting:
         node = waiting.pop()
         yield node
+        if type(node) in _LEAVES:
+            continue
         below = [
             child for child in children(node) if into_selects or not isinstance(child, ast.Select)
         ]
@@ -96,7 +99,7 @@ def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
     """
     level = [root]
     for _ in range(limit + 1):
-        level = [child for node in level for child in children(node)]
+        level = [child for node in level if type(node) not in _LEAVES for child in children(node)]
     return level[0] if level else None
 
 
@@ -116,6 +119,8 @@ def rewrite(root: T, change: Callable[[ast.Node], ast.Node]) -> T:
     ast.Node
         The new tree, which shares with the old one what did not change.
     """
+    if type(root) in _LEAVES:
+        return change(root)  # type: ignore[return-value]
     changes: dict[str, object] = {}
     for name in _names(type(root)):
         old = getattr(root, name)
