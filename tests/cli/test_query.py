@@ -70,8 +70,10 @@ def test_missing_members_are_left_out_and_null_is_not(run: Run, mixed: Path) -> 
         ("tsv", 'v\tw\n1\t\n2.5\ta,b\n\t\n\t\n"[1, {""k"": ""x""}]"\t\n'),
         (
             "markdown",
-            "| v | w |\n| --- | --- |\n| 1 |  |\n| 2.5 | a,b |\n|  |  |\n|  |  |\n"
-            '| [1, {"k": "x"}] |  |\n',
+            (
+                "| v | w |\n| --- | --- |\n| 1 |  |\n| 2.5 | a,b |\n|  |  |\n|  |  |\n"
+                '| [1, {"k": "x"}] |  |\n'
+            ),
         ),
     ],
 )
