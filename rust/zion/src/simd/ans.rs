@@ -82,7 +82,7 @@ impl Lanes {
             // SAFETY: a kernel is only chosen when the processor has the features it is compiled for.
             Kernel::Avx2 => unsafe { x86_256::run(&mut lanes, data, slots, rounds) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: as above; and the lanes are valid.
             Kernel::Avx512 => unsafe { x86_512::run(&mut lanes, data, slots, rounds) },
         };
         if !done || !lanes.valid(data) {
@@ -90,6 +90,33 @@ impl Lanes {
         }
         *self = lanes;
         LANES * rounds.len()
+    }
+
+    /// Decodes as many rounds of two streams as both targets have room for, each with its own lanes, data and
+    /// slots; gives the number of bytes written to each. None are when something is wrong with either, or when
+    /// the processor does two streams no faster together.
+    pub fn run_both(
+        lanes: [&mut Self; 2],
+        data: [&[u8]; 2],
+        slots: [&Slots; 2],
+        targets: [&mut [u8]; 2],
+    ) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if x86_512::detected() && lanes[0].valid(data[0]) && lanes[1].valid(data[1]) {
+            let [mut one, mut two] = [lanes[0].clone(), lanes[1].clone()];
+            let [one_rounds, two_rounds] = targets.map(|target| target.as_chunks_mut::<LANES>().0);
+            let count = one_rounds.len().min(two_rounds.len());
+            let rounds = [&mut one_rounds[..count], &mut two_rounds[..count]];
+            // SAFETY: the features were just detected, and the lanes found to be valid.
+            let done = unsafe { x86_512::run_both([&mut one, &mut two], data, slots, rounds) };
+            if done && one.valid(data[0]) && two.valid(data[1]) {
+                [*lanes[0], *lanes[1]] = [one, two];
+                return LANES * count;
+            }
+            return 0;
+        }
+        let _ = (lanes, data, slots, targets);
+        0
     }
 
     /// Whether the places are inside `data`: any round may start then, and it may read [`ROUND`] bytes from
@@ -163,47 +190,128 @@ mod x86_512 {
         known: u16,
     }
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-    pub fn run(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> bool {
-        let reverse = _mm256_set_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        let (near, far) = lanes.states.split_at_mut(LANES / 2);
-        // SAFETY: each half has 16 entries of 4 bytes, the size of the vector; alignment is not needed.
-        let (mut first, mut second) =
-            unsafe { (_mm512_loadu_si512(near.as_ptr().cast()), _mm512_loadu_si512(far.as_ptr().cast())) };
-        let (mut forward, mut backward) = (lanes.forward, lanes.backward);
-        let mut known = u16::MAX;
-        for round in rounds {
+    /// A stream while it is decoded.
+    struct Stream<'a> {
+        data: &'a [u8],
+        slots: &'a Slots,
+        first: __m512i,
+        second: __m512i,
+        forward: usize,
+        backward: usize,
+        known: u16,
+    }
+
+    /// Decodes a round of a [`Stream`]; false when the words run out, and then there must not be another one. A
+    /// macro, since a function that is not inlined would have the states in memory.
+    ///
+    /// Safe where the lanes were valid for the data and no round gave false.
+    macro_rules! decode_round {
+        ($stream:ident, $round:ident) => {{
             // SAFETY: `64 <= forward <= backward <= data.len() - 64` holds, see `Lanes::valid` and the end of the
-            // loop, so the 32 bytes from `forward` on and the 32 bytes before `backward` are inside `data`.
+            // round, so the 32 bytes from `forward` on and the 32 bytes before `backward` are inside `data`.
             let (after, before) = unsafe {
                 (
-                    _mm256_loadu_si256(data.as_ptr().add(forward).cast::<__m256i>()),
-                    _mm256_loadu_si256(data.as_ptr().add(backward - ROUND).cast::<__m256i>()),
+                    _mm256_loadu_si256($stream.data.as_ptr().add($stream.forward).cast::<__m256i>()),
+                    _mm256_loadu_si256($stream.data.as_ptr().add($stream.backward - ROUND).cast::<__m256i>()),
                 )
             };
-            let one = step(first, slots, after);
-            let two = step(second, slots, _mm256_permutexvar_epi16(reverse, before));
-            let (left, right) = round.split_at_mut(LANES / 2);
+            let one = step($stream.first, $stream.slots, after);
+            let two = step($stream.second, $stream.slots, reversed(before));
+            let (left, right) = $round.split_at_mut(LANES / 2);
             // SAFETY: each half of the round is 16 bytes, the size of the vector.
             unsafe {
                 _mm_storeu_si128(left.as_mut_ptr().cast(), one.symbols);
                 _mm_storeu_si128(right.as_mut_ptr().cast(), two.symbols);
             }
-            (first, second) = (one.states, two.states);
-            forward += 2 * one.words;
-            backward -= 2 * two.words;
-            known &= one.known & two.known;
-            if forward > backward {
+            ($stream.first, $stream.second) = (one.states, two.states);
+            $stream.forward += 2 * one.words;
+            $stream.backward -= 2 * two.words;
+            $stream.known &= one.known & two.known;
+            $stream.forward <= $stream.backward
+        }};
+    }
+
+    /// The words in the opposite order.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+    #[inline]
+    fn reversed(words: __m256i) -> __m256i {
+        let reverse = _mm256_set_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        _mm256_permutexvar_epi16(reverse, words)
+    }
+
+    impl<'a> Stream<'a> {
+        /// `lanes` must be valid for `data`.
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+        #[inline]
+        fn new(lanes: &Lanes, data: &'a [u8], slots: &'a Slots) -> Self {
+            let (near, far) = lanes.states.split_at(LANES / 2);
+            // SAFETY: each half has 16 entries of 4 bytes, the size of the vector; alignment is not needed.
+            let (first, second) = unsafe {
+                (_mm512_loadu_si512(near.as_ptr().cast()), _mm512_loadu_si512(far.as_ptr().cast()))
+            };
+            Self {
+                data,
+                slots,
+                first,
+                second,
+                forward: lanes.forward,
+                backward: lanes.backward,
+                known: u16::MAX,
+            }
+        }
+
+        /// Puts the states back; false when one of them belonged to no symbol.
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+        #[inline]
+        fn finish(self, lanes: &mut Lanes) -> bool {
+            let (near, far) = lanes.states.split_at_mut(LANES / 2);
+            // SAFETY: as with the loads.
+            unsafe {
+                _mm512_storeu_si512(near.as_mut_ptr().cast(), self.first);
+                _mm512_storeu_si512(far.as_mut_ptr().cast(), self.second);
+            }
+            (lanes.forward, lanes.backward) = (self.forward, self.backward);
+            self.known == u16::MAX
+        }
+    }
+
+    /// # Safety
+    /// The lanes are valid for the data.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+    pub unsafe fn run(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> bool {
+        let mut stream = Stream::new(lanes, data, slots);
+        for round in rounds {
+            // The caller says that the lanes are valid, and the first false is the end.
+            if !decode_round!(stream, round) {
                 return false;
             }
         }
-        // SAFETY: as with the loads.
-        unsafe {
-            _mm512_storeu_si512(near.as_mut_ptr().cast(), first);
-            _mm512_storeu_si512(far.as_mut_ptr().cast(), second);
+        stream.finish(lanes)
+    }
+
+    /// Two streams at a time: most of the time of a round is waiting for one step after the other.
+    ///
+    /// # Safety
+    /// The lanes of both are valid for their data.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+    pub unsafe fn run_both(
+        lanes: [&mut Lanes; 2],
+        data: [&[u8]; 2],
+        slots: [&Slots; 2],
+        rounds: [&mut [[u8; LANES]]; 2],
+    ) -> bool {
+        let [one_lanes, two_lanes] = lanes;
+        let mut one = Stream::new(one_lanes, data[0], slots[0]);
+        let mut two = Stream::new(two_lanes, data[1], slots[1]);
+        let [one_rounds, two_rounds] = rounds;
+        for (one_round, two_round) in one_rounds.iter_mut().zip(two_rounds) {
+            // As above.
+            let more = decode_round!(one, one_round) & decode_round!(two, two_round);
+            if !more {
+                return false;
+            }
         }
-        (lanes.forward, lanes.backward) = (forward, backward);
-        known == u16::MAX
+        one.finish(one_lanes) & two.finish(two_lanes)
     }
 
     /// The slots of 16 indices, taken one by one: on many processors that is faster than a gather.
@@ -405,6 +513,35 @@ mod tests {
                 })
                 .collect();
             prop_assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+        }
+
+        #[test]
+        fn two_streams_are_decoded_as_each_is(
+            data in prop::collection::vec(prop::collection::vec(any::<u8>(), 128..3000), 2),
+            widths in prop::collection::vec(16usize..600, 1..200),
+            missing in prop_oneof![7 => Just(0usize), 1 => 1usize..200],
+            lengths in prop::array::uniform2(0usize..3000),
+        ) {
+            let slots = slots(&widths, missing);
+            let [Some(mut one), Some(mut two)] = [&data[0], &data[1]].map(|data| Lanes::new(data)) else {
+                return Ok(());
+            };
+            let [mut one_alone, mut two_alone] = [one.clone(), two.clone()];
+            let [mut first, mut second] = lengths.map(|length| vec![0; length]);
+            let done = Lanes::run_both(
+                [&mut one, &mut two],
+                [&data[0], &data[1]],
+                [&slots, &slots],
+                [&mut first, &mut second],
+            );
+            for (lanes, alone, data, out) in
+                [(one, &mut one_alone, &data[0], first), (two, &mut two_alone, &data[1], second)]
+            {
+                let mut expected = vec![0; done];
+                prop_assert_eq!(alone.run(data, &slots, &mut expected), done);
+                prop_assert_eq!(&lanes, &*alone);
+                prop_assert_eq!(&out[..done], &expected[..]);
+            }
         }
     }
 }
