@@ -40,15 +40,15 @@ pub fn run(cursor: &mut Cursor, tokens: &[u8], meanings: &[Meaning; 256], out: &
         let (at, literals) = (cursor.at, cursor.literals);
         let (groups, _) = batch.as_chunks::<GROUP>();
         let ordinary = read(cursor, groups, &mut steps, room);
-        let count = if ordinary {
-            GROUP * groups.len()
-        } else {
-            x86_256::read(cursor, batch, meanings, &mut steps, &out[..room])
+        let batch = &batch[..if ordinary > 0 { ordinary } else { batch.len().min(GROUP) }];
+        let count = match ordinary {
+            0 => x86_256::read(cursor, batch, meanings, &mut steps, &out[..room]),
+            count => count,
         };
         // SAFETY: both ways to read vouch for the steps.
         unsafe { x86_256::write(&steps, count, literals, out.as_mut_ptr().wrapping_add(at)) };
         done += count;
-        if !ordinary && count < batch.len() {
+        if count < batch.len() {
             break;
         }
     }
@@ -56,6 +56,7 @@ pub fn run(cursor: &mut Cursor, tokens: &[u8], meanings: &[Meaning; 256], out: &
 }
 
 /// What is read of the four streams.
+#[derive(Clone, Copy)]
 struct Sides {
     near: *const u8,
     far: *const u8,
@@ -83,31 +84,35 @@ struct Group {
     long: __mmask16,
 }
 
-/// Reads at most [`BATCH`] tokens if there are some and all of them are ordinary, and moves the cursor on with
-/// them; else nothing is done.
+/// Reads at most [`BATCH`] tokens, up to the first group that is not ordinary, and moves the cursor on with them;
+/// gives their number.
 #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,popcnt")]
 #[inline]
-fn read(cursor: &mut Cursor, groups: &[[u8; GROUP]], steps: &mut Steps, room: usize) -> bool {
+fn read(cursor: &mut Cursor, groups: &[[u8; GROUP]], steps: &mut Steps, room: usize) -> usize {
     let all = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths];
-    if groups.is_empty() || !all.iter().all(|side| side.has_batch()) {
-        return false;
+    if !all.iter().all(|side| side.has_batch()) {
+        return 0;
     }
     let start = Sides::of(cursor);
     let mut sides = Sides::of(cursor);
     // What is before the batch can be reached by all of it; offsets that reach less far back may be wrong.
     let reach = _mm512_set1_epi32(cursor.at.min(1 << 24) as i32);
     let mut last = _mm512_set1_epi32(cursor.last as i32);
-    let (mut total, mut odd) = (_mm512_setzero_si512(), 0);
+    let (mut total, mut count) = (_mm512_setzero_si512(), 0);
     let places =
         steps.sizes.as_chunks_mut::<GROUP>().0.iter_mut().zip(steps.offsets.as_chunks_mut::<GROUP>().0);
     for (tokens, (sizes, offsets)) in groups.iter().zip(places) {
         // SAFETY: `has_batch` found that each of the four streams is not read beyond its end, and that there are
         // SIDE_SLACK = 256 bytes behind it. Each moves by at most 48 bytes for each of fewer than 4 groups before
         // this one.
-        let group = unsafe { read_group(tokens, &mut sides, last) };
+        let (group, after) = unsafe { read_group(tokens, sides, last) };
+        let beyond = _mm512_cmpge_epu32_mask(_mm512_sub_epi32(group.offsets, _mm512_set1_epi32(1)), reach);
+        if group.long | beyond != 0 {
+            break;
+        }
+        sides = after;
+        count += GROUP;
         total = _mm512_add_epi32(total, group.sizes);
-        odd |= group.long
-            | _mm512_cmpge_epu32_mask(_mm512_sub_epi32(group.offsets, _mm512_set1_epi32(1)), reach);
         last = _mm512_permutexvar_epi32(_mm512_set1_epi32(GROUP as i32 - 1), group.offsets);
         // SAFETY: there are 16 entries of 4 bytes, the size of the vector.
         unsafe {
@@ -118,8 +123,8 @@ fn read(cursor: &mut Cursor, groups: &[[u8; GROUP]], steps: &mut Steps, room: us
     // At most 64 times 260 literals, and 64 times 315 bytes of matches: both sums fit 16 bits.
     let total = _mm512_reduce_add_epi32(total) as u32;
     let (literals, length) = ((total & 0xFFFF) as usize, (total >> 16) as usize);
-    if odd != 0 || cursor.at + literals + length > room || literals + WIDE > cursor.literals.len() {
-        return false;
+    if cursor.at + literals + length > room || literals + WIDE > cursor.literals.len() {
+        return 0;
     }
     cursor.near.at += sides.near.addr() - start.near.addr();
     cursor.far.at += sides.far.addr() - start.far.addr();
@@ -128,16 +133,16 @@ fn read(cursor: &mut Cursor, groups: &[[u8; GROUP]], steps: &mut Steps, room: us
     cursor.literals = &cursor.literals[literals..];
     cursor.at += literals + length;
     cursor.last = _mm_cvtsi128_si32(_mm512_castsi512_si128(last)) as usize;
-    true
+    count
 }
 
-/// Reads 16 tokens and moves the sides on. `last` has the offset before them in all places.
+/// Reads 16 tokens; gives what they say and the sides after them. `last` has the offset before them in all places.
 ///
 /// # Safety
 /// There are 64 bytes of each side.
 #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,popcnt")]
 #[inline]
-unsafe fn read_group(tokens: &[u8; GROUP], sides: &mut Sides, last: __m512i) -> Group {
+unsafe fn read_group(tokens: &[u8; GROUP], mut sides: Sides, last: __m512i) -> (Group, Sides) {
     let all = |value: i32| _mm512_set1_epi32(value);
     // SAFETY: the first are 16 bytes, the size of the vector; of the others there are 64 bytes, says the caller.
     let (tokens, more_literals, more_length, near, far) = unsafe {
@@ -179,7 +184,7 @@ unsafe fn read_group(tokens: &[u8; GROUP], sides: &mut Sides, last: __m512i) -> 
     );
     let long =
         _mm512_cmpge_epu32_mask(more_literals, all(LONG)) | _mm512_cmpge_epu32_mask(more_length, all(LONG));
-    Group { sizes, offsets: carried(fresh, is_near | is_far, last), long }
+    (Group { sizes, offsets: carried(fresh, is_near | is_far, last), long }, sides)
 }
 
 /// The offset of each token: its own if it is fresh, else that of the nearest fresh one before it.
