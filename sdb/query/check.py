@@ -63,6 +63,8 @@ def check(statement: ast.Statement) -> ast.Statement:
         names.resolve(statement)
     except QueryError as error:
         raise error.inside(statement.text) from None
+    except RecursionError:
+        raise QueryError("planning query: nested too deeply", query=statement.text) from None
     return folded
 
 

@@ -189,7 +189,7 @@ def _scope(select: ast.Select, outer: Scope | None, withs: frozenset[str]) -> Sc
         if isinstance(table, ast.QueryTable) or head in withs:
             loose.add(alias)
             fields = True
-        elif head not in names:
+        elif not (head in names or (fields and head is not None)):
             raw.add(alias)
         names.add(alias)
     return Scope(names, raw, loose, fields, outer)

@@ -46,7 +46,10 @@ def parse(text: str) -> ast.Statement:
     'x'
     """
     parser = Parser(text)
-    statement = parser.statement()
+    try:
+        statement = parser.statement()
+    except RecursionError:  # the caller's own stack is deep
+        raise parser.fault("nested too deeply") from None
     if deep := walk.too_deep(statement, MAX_HEIGHT):
         error = parser.fault(f"more than {MAX_HEIGHT} operators or steps in a row", deep.span[0])
         error.hint = "put parentheses around the halves of long sums"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import inspect
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -132,6 +134,25 @@ def test_depth_is_bounded(before: str, after: str) -> None:
     for depth in (200, 10_000):
         error = refusal(f"SELECT {before * depth}a{after * depth}{FROM}")
         assert "nested more than 100 levels" in error.message
+
+
+@pytest.mark.parametrize("frames", [300, 600, 900])
+def test_a_deep_stack_of_the_caller_is_no_crash(frames: int) -> None:
+    query = f"SELECT {'CASE WHEN TRUE THEN ' * 95}{'+'.join('a' * 90)}{' END' * 95}{FROM}"
+    left = frames - len(inspect.stack(0))
+    seen = set()
+
+    def descend(levels: int) -> None:
+        if levels > 0:
+            descend(levels - 1)
+            return
+        try:
+            seen.add(len(check(parse(query)).select.items))
+        except QueryError as error:
+            seen.add(error.message[-17:])
+
+    descend(left)
+    assert seen <= {1, "nested too deeply"}
 
 
 def test_long_chains() -> None:
