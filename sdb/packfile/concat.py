@@ -15,6 +15,7 @@ from sdb.packfile.sparseindex import SparseIndex, Summary, join_types
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Block, Trailer
 from sdb.progress import silent
+from sdb.store.reading import pieces
 from sdb.store.url import expand, grow
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
     from sdb.store.url import Location
-
-_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +121,10 @@ def concat(
             progress(first, trailer.offset)
             done = first
             for file in filled[1:]:
-                for at in range(0, file.trailer.offset, _PIECE_BYTES):
-                    stop = min(at + _PIECE_BYTES, file.trailer.offset)
-                    draft.write(file.reader.read(at, stop))
-                    progress(done + stop, trailer.offset)
-                done += file.trailer.offset
+                for piece in pieces(file.reader, 0, file.trailer.offset):
+                    draft.write(piece)
+                    done += len(piece)
+                    progress(done, trailer.offset)
             draft.write(trailer.encode())
     return ConcatResult(
         path=text_of(output),

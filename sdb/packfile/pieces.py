@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from sdb.errors import CorruptError, InputError, from_os
-from sdb.store.url import pieces
+from sdb.store.reading import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -80,7 +80,7 @@ def rest(head: bytes, file: BinaryIO, name: str) -> Generator[bytes]:
 def whole(reader: Reader) -> Generator[bytes]:
     """Give all of an object, and close it."""
     try:
-        yield from pieces(reader)
+        yield from pieces(reader, 0, reader.size_bytes)
     finally:
         reader.close()
 

@@ -10,7 +10,7 @@ from sdb.errors import UsageError
 from sdb.store import local, local_grow
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
     from sdb.store.s3.doctor import Diagnosis
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 Location = str | os.PathLike[str]
 
 TAIL_BYTES = 256 << 10
-_PIECE_BYTES = 1 << 20
 
 
 class Reader(Protocol):
@@ -178,29 +177,6 @@ def reopen(reader: Reader) -> Reader:
     if is_local(reader.path):
         return local.open_read(reader.path)
     return reader
-
-
-def pieces(reader: Reader) -> Generator[bytes]:
-    """Read an object from its beginning to its end, piece by piece.
-
-    Parameters
-    ----------
-    reader : Reader
-        The open object.
-
-    Yields
-    ------
-    bytes
-        At most a mebibyte. On S3 all of them come with one request.
-    """
-    if is_local(reader.path):
-        for start in range(0, reader.size_bytes, _PIECE_BYTES):
-            yield reader.read(start, min(start + _PIECE_BYTES, reader.size_bytes))
-        return
-    from sdb.store.s3.reader import S3Reader
-
-    if isinstance(reader, S3Reader):
-        yield from reader.pieces(0, reader.size_bytes)
 
 
 def atomic_write(

@@ -303,6 +303,28 @@ def test_doctor(bucket: S3Place, tmp_path: Path) -> None:
         stores.diagnose("s3://no-such-bucket/")
 
 
+@pytest.mark.parametrize("kept", ["little", "much"])
+def test_what_others_said_of_the_object_stays(bucket: S3Place, tmp_path: Path, kept: str) -> None:
+    source = SAMPLE if kept == "little" else noisy(tmp_path / "base.json", 12)
+    sdb.pack([source], tmp_path / "x", block_bytes=4 * MIB)
+    said: dict[str, Any] = {"Metadata": {"owner": "team-a"}, "ContentType": "application/x-zion"}
+    names = {"Bucket": BUCKET, "Key": bucket.prefix + "x"}
+    client.connect().put_object(**names, Body=(tmp_path / "x").read_bytes(), **said)
+    for _ in range(2):
+        sdb.append(bucket.at("x"), [SAMPLE], block_bytes=4 * MIB)
+    now = client.connect().head_object(**names)
+    assert now["ContentType"] == "application/x-zion"
+    assert now["Metadata"].keys() == {"owner", "sdb-writes"}
+    assert len(now["Metadata"]["sdb-writes"].split()) == 2
+
+
+def test_parquet_comes_from_there(bucket: S3Place, tmp_path: Path) -> None:
+    sdb.pack([SAMPLE], tmp_path / "x.zion")
+    with stores.atomic_write(bucket.at("x.parquet")) as file:
+        sdb.unpack([tmp_path / "x.zion"], file, fmt="parquet", fields=["id", "type"])
+    assert sdb.pack([bucket.at("x.parquet")], bucket.at("y.zion")).rows == 1000
+
+
 def test_an_open_upload_is_told(bucket: S3Place) -> None:
     one = client.connect().create_multipart_upload(Bucket=BUCKET, Key=bucket.prefix + "x")
     found = stores.diagnose(bucket.at("")).uploads

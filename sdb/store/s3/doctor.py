@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sdb.errors import ConflictError, SdbError
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.errors import is_answer, status_of, translate, translated
-from sdb.store.s3.history import ids_of, metadata, new_id
+from sdb.store.s3.history import ids_of, new_id, settings
 from sdb.store.s3.orphans import OpenUpload, open_uploads
 from sdb.store.s3.place import split
 from sdb.store.s3.probe import NO_SUCH_VERSION, discard, scratch
@@ -171,7 +171,7 @@ class _Trial:
         for place in (self._place, self._absent):
             self._stack.callback(self._remove, place)
         with translated("writing", str(self._place)):
-            self._etag = self._put(Metadata=metadata(self._write_id))
+            self._etag = self._put(**settings(self._write_id, {}))
 
     def _remove(self, place: Place) -> None:
         discard(lambda: connect().delete_object(**place.names))
@@ -295,7 +295,7 @@ class _Trial:
 
     def _copy_of(self, etag: str) -> None:
         upload = self._upload(self._absent)
-        upload.copy(S3Reader(self._place, len(_DATA), etag, (), (0, b"")), 2, 5)
+        upload.copy(S3Reader(self._place, len(_DATA), etag, {}, (0, b"")), 2, 5)
         upload.parts()
 
     def _part_size(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from sdb.store.reading import pieces
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.errors import changed, translated
 from sdb.store.s3.parts import MIN_PART_BYTES, copy_ranges
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from sdb.store.s3.place import Place
     from sdb.store.url import Reader
-
-_PIECE_BYTES = 1 << 20
 
 
 class GrowingDraft(Draft):
@@ -37,7 +36,7 @@ class GrowingDraft(Draft):
     """
 
     def __init__(self, place: Place, source: Reader, kept_bytes: int) -> None:
-        super().__init__(place, source.history if isinstance(source, S3Reader) else ())
+        super().__init__(place, source.settings if isinstance(source, S3Reader) else {})
         self._source = source
         self._kept_bytes = kept_bytes
         self.copied_bytes = 0
@@ -52,8 +51,8 @@ class GrowingDraft(Draft):
             self.copied_bytes = count
             self.kept_by = "server"
             return
-        for start in range(0, count, _PIECE_BYTES):
-            self.write(source.read(start, min(start + _PIECE_BYTES, count)))
+        for piece in pieces(source, 0, count):
+            self.write(piece)
 
 
 @contextlib.contextmanager

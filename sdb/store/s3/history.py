@@ -12,6 +12,19 @@ from typing import Any
 
 NAME = "sdb-writes"
 _MOST = 32
+_METADATA_BYTES = 2000
+_KEPT = (
+    "Metadata",
+    "ContentType",
+    "CacheControl",
+    "ContentDisposition",
+    "ContentEncoding",
+    "ContentLanguage",
+    "StorageClass",
+    "ServerSideEncryption",
+    "SSEKMSKeyId",
+    "BucketKeyEnabled",
+)
 
 
 def new_id() -> str:
@@ -24,14 +37,28 @@ def ids_of(answer: dict[str, Any]) -> tuple[str, ...]:
     return tuple(answer.get("Metadata", {}).get(NAME, "").split())
 
 
-def metadata(write_id: str, before: tuple[str, ...] = ()) -> dict[str, str]:
-    """Give the metadata of an object.
+def settings_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """Give what an object that grows keeps: its metadata, and how it is stored."""
+    return {name: answer[name] for name in _KEPT if answer.get(name)}
+
+
+def settings(write_id: str, before: dict[str, Any]) -> dict[str, Any]:
+    """Give the settings of an object.
 
     Parameters
     ----------
     write_id : str
         The write that makes it.
-    before : tuple of str
-        The writes that made the object that it grew from.
+    before : dict
+        The settings of what it grows from.
+
+    Returns
+    -------
+    dict
+        Arguments of the request that makes the object.
     """
-    return {NAME: " ".join((write_id, *before)[:_MOST])}
+    metadata = {**before.get("Metadata", {}), NAME: ""}
+    room = _METADATA_BYTES - sum(len(name) + len(text) for name, text in metadata.items())
+    most = max(1, min(_MOST, room // (len(write_id) + 1)))
+    metadata[NAME] = " ".join((write_id, *ids_of(before))[:most])
+    return {"ContentType": "application/octet-stream", **before, "Metadata": metadata}

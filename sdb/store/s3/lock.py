@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sdb.errors import ConflictError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.errors import is_answer, status_of, translated
-from sdb.store.s3.history import ids_of, metadata, new_id
+from sdb.store.s3.history import ids_of, new_id, settings
 from sdb.store.s3.orphans import clock
 from sdb.store.s3.place import HIDDEN, Place
 
@@ -111,7 +111,7 @@ class _Lock:
 
     def _put(self, condition: dict[str, str], *, once: bool = True) -> None:
         connect(once=once).put_object(
-            **self.place.names, Body=b"", Metadata=metadata(self._id), **condition
+            **self.place.names, Body=b"", **settings(self._id, {}), **condition
         )
 
     def _holder(self) -> str | None:

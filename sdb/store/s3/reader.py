@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sdb.errors import CorruptError, SdbError, UnsupportedError
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import changed, code_of, is_answer, status_of, translate, translated
-from sdb.store.s3.history import ids_of
+from sdb.store.s3.history import ids_of, settings_of
 from sdb.store.s3.place import Place, parse
 
 if TYPE_CHECKING:
@@ -35,28 +35,33 @@ class S3Reader:
         Its size.
     etag : str
         Which version, with the quotes around it.
-    history : tuple of str
-        The writes that made it, see :mod:`sdb.store.s3.history`.
+    settings : dict
+        Its metadata and how it is stored, as arguments of a request that makes an object like it.
     known : tuple of int and bytes
         Bytes that were read when it was opened, and where they start.
     """
 
-    __slots__ = ("_known", "_known_start", "etag", "history", "path", "place", "size_bytes")
+    __slots__ = ("_known", "_known_start", "etag", "path", "place", "settings", "size_bytes")
 
     def __init__(
         self,
         place: Place,
         size_bytes: int,
         etag: str,
-        history: tuple[str, ...],
+        settings: dict[str, Any],
         known: tuple[int, bytes],
     ) -> None:
         self.place = place
         self.path = str(place)
         self.size_bytes = size_bytes
         self.etag = etag
-        self.history = history
+        self.settings = settings
         self._known_start, self._known = known
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """The writes that made it, see :mod:`sdb.store.s3.history`."""
+        return ids_of(self.settings)
 
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
@@ -224,13 +229,13 @@ def _open(place: Place, wanted: str) -> S3Reader:
     else:
         start = 0
     known = b"".join(_received(body, answer["ContentLength"]))
-    return S3Reader(place, size, answer["ETag"], ids_of(answer), (start, known))
+    return S3Reader(place, size, answer["ETag"], settings_of(answer), (start, known))
 
 
 def _empty(place: Place) -> S3Reader:
     with translated("opening", str(place)):
         answer = connect().head_object(**place.names)
-    return S3Reader(place, answer["ContentLength"], answer["ETag"], ids_of(answer), (0, b""))
+    return S3Reader(place, answer["ContentLength"], answer["ETag"], settings_of(answer), (0, b""))
 
 
 def _without_ranges(path: str) -> SdbError:

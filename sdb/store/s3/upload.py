@@ -48,14 +48,14 @@ class Upload:
     ----------
     place : Place
         Where the object shall be.
-    metadata : dict
-        Its metadata.
+    settings : dict
+        Its metadata and how it shall be stored, see :mod:`sdb.store.s3.history`.
     """
 
-    def __init__(self, place: Place, metadata: dict[str, str]) -> None:
+    def __init__(self, place: Place, settings: dict[str, Any]) -> None:
         self.place = place
         self.id = ""
-        self._metadata = metadata
+        self._settings = settings
         self._count = 0
         self._copies = 0
         self._unanswered = 0.0
@@ -127,9 +127,7 @@ class Upload:
             began = time.monotonic()
             try:
                 answer = connect(once=True).create_multipart_upload(
-                    **self.place.names,
-                    Metadata=self._metadata,
-                    ContentType="application/octet-stream",
+                    **self.place.names, **self._settings
                 )
             except (ClientError, BotoCoreError) as error:
                 if is_answer(error):

@@ -6,12 +6,12 @@ import contextlib
 import io
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sdb.errors import ExistsError
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import status_of, translated
-from sdb.store.s3.history import metadata, new_id
+from sdb.store.s3.history import new_id, settings
 from sdb.store.s3.lock import exclusive
 from sdb.store.s3.parts import Parts
 from sdb.store.s3.place import Place, parse
@@ -35,15 +35,15 @@ class Draft:
     ----------
     place : Place
         Where it shall be.
-    before : tuple of str
-        The writes that made what it grows from.
+    before : dict
+        The settings of what it grows from, see :mod:`sdb.store.s3.history`.
     """
 
-    def __init__(self, place: Place, before: tuple[str, ...] = ()) -> None:
+    def __init__(self, place: Place, before: dict[str, Any]) -> None:
         self.write_id = new_id()
         self.place = place
-        self.metadata = metadata(self.write_id, before)
-        self.upload = Upload(place, self.metadata)
+        self.settings = settings(self.write_id, before)
+        self.upload = Upload(place, self.settings)
         self._parts = Parts(self.upload)
 
     @property
@@ -62,8 +62,7 @@ class Draft:
                 connect(once=True).put_object,
                 **self.place.names,
                 Body=self._parts.rest(),
-                Metadata=self.metadata,
-                ContentType="application/octet-stream",
+                **self.settings,
                 **condition.headers,
             )
             publication = Publication(self.place, self.write_id, condition, send)
@@ -131,7 +130,7 @@ def atomic_write(url: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     place = parse(url)
     if not overwrite:
         check_absent(place)
-    with drafting(Draft(place)) as draft:
+    with drafting(Draft(place, {})) as draft:
         yield cast("BinaryIO", _File(draft))
         draft.publish(Condition(absent=not overwrite))
 
