@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.interrupts import interruptible
 from sdb.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def write(result: Result, form: str, target: str, *, force: bool) -> None:
     force : bool
         Whether an existing file may be replaced, or a terminal get binary data.
     """
-    with interruptible(result.interrupt), _open(target, form, force) as file:
+    with _open(target, form, force) as file:
         if form == TABLE:
             file.write(_table(result, output.columns()).encode(_encoding(target), "replace"))
         else:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from sdb.cli import answers, output
+from sdb.cli.interrupts import Interruptible
 from sdb.cli.options import Force, Threads, Verbose, constants
 from sdb.errors import UsageError
 
@@ -73,15 +74,19 @@ def command(
     started = time.perf_counter()
     answers.allow_many_files()
     form = answers.form("json" if as_json and fmt is None else fmt, target)
-    with run(
-        _text(sql, file),
-        params=constants(param or [], "parameter"),
-        root=root or context.obj or "",
-        threads=threads,
-        memory_bytes=None if memory is None else sizes.parse(memory),
-        prune=not no_prune,
-        typed=form in {"ion", "arrow", "parquet"},
-    ) as result:
+    with (
+        Interruptible() as signals,
+        run(
+            _text(sql, file),
+            params=constants(param or [], "parameter"),
+            root=root or context.obj or "",
+            threads=threads,
+            memory_bytes=None if memory is None else sizes.parse(memory),
+            prune=not no_prune,
+            typed=form in {"ion", "arrow", "parquet"},
+        ) as result,
+    ):
+        signals.arm(result.interrupt)
         if explain:
             answers.explain(result, as_json=as_json)
             return
