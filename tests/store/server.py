@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -63,13 +65,28 @@ def running(folder: Path) -> Iterator[str]:
     ]
     with (
         (folder / "log").open("wb") as log,
-        subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as process,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509 - no thread holds a lock yet
+        ) as process,
     ):
         try:
             _wait(process, f"http://127.0.0.1:{s3}", folder / "log")
             yield f"http://127.0.0.1:{s3}"
         finally:
             process.kill()
+            for option in options:
+                for left in Path("/tmp").glob(f"seaweedfs-*-{option.partition('=')[2]}.sock"):  # noqa: S108 - its choice
+                    left.unlink(missing_ok=True)
+
+
+def _die_with_parent() -> None:
+    """Leave no server behind when the tests are killed."""
+    set_signal = 1
+    ctypes.CDLL(None).prctl(set_signal, signal.SIGKILL)
 
 
 def _free_ports(count: int) -> list[int]:

@@ -167,7 +167,7 @@ target, folder, who, count = sys.argv[1:]
 for number in range(int(count)):
     path = pathlib.Path(folder, f"{who}.json")
     path.write_text(json.dumps({"batch": f"{who}/{number}", "part": 1}) + "\\n")
-    sdb.append(target, [path], threads=1, block_bytes=4 << 20, attempts=200)
+    sdb.append(target, [path], threads=1, block_bytes=4 << 20)
 """
 
 
