@@ -181,5 +181,6 @@ def _aggregate(node: ast.Aggregate) -> None:
         refuse(f"{title} aggregate needs an argument", node)
     for part in (*node.args, node.where):
         inner = None if part is None else next(names.aggregates(part), None)
-        if inner is not None:
+        # A window function over a grouped query sees the groups.
+        if inner is not None and (node.over is None or inner.over is not None):
             refuse(f"planning query: cannot handle nested aggregate {printer.text(inner)}", inner)

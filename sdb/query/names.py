@@ -189,10 +189,19 @@ def _scope(select: ast.Select, outer: Scope | None, withs: frozenset[str]) -> Sc
         if isinstance(table, ast.QueryTable) or head in withs:
             loose.add(alias)
             fields = True
-        elif not (head in names or (fields and head is not None)):
+        elif not (head in names or (head is not None and (fields or _is_alias(head, outer)))):
             raw.add(alias)
         names.add(alias)
     return Scope(names, raw, loose, fields, outer)
+
+
+def _is_alias(name: str, scope: Scope | None) -> bool:
+    """Tell whether a name stands for a source of a select further out."""
+    while scope is not None:
+        if name in scope.names:
+            return True
+        scope = scope.outer
+    return False
 
 
 def _queries(table: ast.Table) -> Iterator[ast.Select]:
