@@ -70,6 +70,11 @@ CASES = {
     "SELECT COUNT(a.g) AS n, COUNT(*) AS m FROM @b AS b LEFT JOIN @a AS a ON a.id = b.id": [
         {"n": 2, "m": 3}
     ],
+    "SELECT id FROM @b UNION ALL SELECT id FROM @b ORDER BY id DESC LIMIT 3": [
+        {"id": 7},
+        {"id": 7},
+        {"id": 3},
+    ],
     "SELECT id FROM @b UNION SELECT id FROM @b WHERE id < 7": [{"id": 1}, {"id": 3}, {"id": 7}],
     "SELECT COUNT(*) AS n FROM (SELECT id FROM @a) ++ @b": [{"n": 8}],
     "WITH t AS (SELECT * FROM @b) SELECT t.name FROM t ++ @b AS t WHERE t.id = 7": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sdb.query import ast
@@ -33,6 +33,8 @@ _KINDS = {
     32: "list",
     64: "structure",
 }
+_UNION = "\0union"
+"""A name that no query can write."""
 _NATIVE = re.compile(r"\bsdb_\w+")
 
 
@@ -99,8 +101,8 @@ def translate(
     for name, node in statement.with_:
         context.queries[name] = node if uses[name] == 1 else plan(node, None)
     query = plan(statement.select, None)
-    for all_, node in statement.unions:
-        query = united([query, plan(node, None)], context, distinct=not all_)
+    if statement.unions:
+        query = _united(statement, query, context)
     columns, final = _output(query, context, typed=typed)
     # What a level asks of those below it is known once its own text is settled: last first.
     texts = [f"{level.name} AS ({level.text()})" for level in context.levels if level is not final]
@@ -112,6 +114,21 @@ def translate(
         columns,
         _counts(statement, query, context),
     )
+
+
+def _united(statement: ast.Statement, query: Query, context: Context) -> Query:
+    """Join the selects of UNION; what orders and limits the last one is meant for all of them."""
+    for all_, node in statement.unions:
+        plain = replace(node, order_by=(), limit=None, offset=None)
+        query = united([query, context.plan(plain, None)], context, distinct=not all_)
+    last = statement.unions[-1][1]
+    if not last.order_by and last.limit is None and last.offset is None:
+        return query
+    context.queries[_UNION] = query
+    source = ast.Source(ast.PathTable(ast.Name(_UNION)), None)
+    outer = ast.Select((), star=True, sources=(source,))
+    outer = replace(outer, order_by=last.order_by, limit=last.limit, offset=last.offset)
+    return context.plan(outer, None)
 
 
 def _output(query: Query, context: Context, *, typed: bool) -> tuple[tuple[Column, ...], Level]:
