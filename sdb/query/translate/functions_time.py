@@ -76,7 +76,10 @@ def _date_diff(call: Arguments) -> Value:
 
 
 def _months(start: str, end: str) -> str:
-    """Give SQL of the complete months from one time to a later one."""
+    """Give SQL of the complete months from one time to a later one.
+
+    Days that a month lacks flow over into the next one: a month after January 31 is in March.
+    """
 
     def within(time: str) -> str:
         return f"(epoch_us({time}) - epoch_us(date_trunc('month', {time})))"
@@ -84,8 +87,10 @@ def _months(start: str, end: str) -> str:
     def month(time: str) -> str:
         return f"(date_part('year', {time}) * 12 + date_part('month', {time}))"
 
+    before = f"(epoch_us({end}) - epoch_us(date_trunc('month', {end}) - to_months(1)))"
     short = f"({within(start)} > {within(end)})::BIGINT"
-    return f"({month(end)} - {month(start)} - {short})"
+    over = f"({within(start)} > {before})::BIGINT"
+    return f"({month(end)} - {month(start)} - {short} - {over})"
 
 
 def _extract(call: Arguments) -> Value:
