@@ -2,7 +2,7 @@
 
 use super::hash::{BUCKETS, BucketMap};
 use super::shape::RecordShape;
-use super::{LAYER, MAGIC, MAX_BODY, choose_selector, copy, extent, field};
+use super::{LAYER, MAGIC, MAX_BODY, STRIDE, choose_selector, copy, extent, field};
 use crate::codec::{Algorithm, iguana, special, zstd};
 use crate::error::{Error, Result};
 use crate::ion::{self, kind, symtab::FIRST_USER, varuint};
@@ -11,6 +11,8 @@ use crate::ion::{self, kind, symtab::FIRST_USER, varuint};
 const MAX_SEGMENT: usize = 1 << 21;
 /// Ids of labels are below this: they take at most three bytes.
 const MAX_ID: u32 = 1 << 21;
+/// What a bucket that is not empty gets at first.
+const SMALL_BUCKET: usize = 16 << 10;
 
 /// Compresses the chunks of one stream, in order.
 pub struct Encoder {
@@ -202,6 +204,25 @@ struct Bucket {
     length: usize,
 }
 
+impl Bucket {
+    /// Appends `chunk[start..end]`.
+    #[inline]
+    fn push(&mut self, chunk: &[u8], start: usize, end: usize) {
+        if !copy(&mut self.data, self.length, chunk, start, end) {
+            self.grow(end - start);
+            copy(&mut self.data, self.length, chunk, start, end);
+        }
+        self.length += end - start;
+    }
+
+    /// Makes room for `more` bytes. Most buckets stay small: memory that is not touched costs nothing.
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        let needed = self.length + more + STRIDE;
+        self.data.resize(needed.next_power_of_two().max(SMALL_BUCKET), 0);
+    }
+}
+
 impl Splitter {
     fn split(&mut self, selector: u8, max_id: u32, body: usize, chunk: &[u8]) -> Result<()> {
         self.map.select(selector);
@@ -209,9 +230,6 @@ impl Splitter {
         self.shape.extend_from_slice(&chunk[..body]);
         for bucket in &mut self.buckets {
             bucket.length = 0;
-            if bucket.data.len() < chunk.len() {
-                bucket.data = vec![0; chunk.len()];
-            }
         }
         let mut at = body;
         while at < chunk.len() {
@@ -245,10 +263,7 @@ impl Splitter {
             }
             let number = self.map.get(id);
             let bucket = &mut self.buckets[usize::from(number & 15)];
-            if !copy(&mut bucket.data, bucket.length, chunk, at, end) {
-                return Err(Error::corrupt(LAYER, at, "a bucket is larger than its chunk"));
-            }
-            bucket.length += end - at;
+            bucket.push(chunk, at, end);
             shape.push(number);
             at = end;
         }

@@ -196,9 +196,7 @@ impl Packer {
         }
         while !data.is_empty() {
             if current.text.capacity() == 0 {
-                current.text = self.pool.lock().texts.pop().unwrap_or_default();
-                current.text.clear();
-                current.text.reserve(full + (2 << 20));
+                current.text = self.empty_text();
             }
             // Up to where a cut may be; then a little more at a time until there is one.
             let room = current.part_bytes(full).saturating_sub(current.text.len()).max(256 << 10);
@@ -229,23 +227,24 @@ impl Packer {
         self.wait_for_room(interrupt)
     }
 
-    /// Hands a part to the workers: the text up to `end`, or all of it as the last one.
+    /// Memory for the text of a part; that of an earlier one, if it can be.
+    fn empty_text(&self) -> Vec<u8> {
+        let mut text = self.pool.lock().texts.pop().unwrap_or_default();
+        text.clear();
+        text.reserve(self.pool.options.part_bytes + (2 << 20));
+        text
+    }
+
+    /// Hands a part to the workers: the text up to `end`, or all of it as the last one. The next one is
+    /// begun when a worker has taken it, so that there is never more text than the workers have, and one.
     fn submit(
         &mut self,
         current: &mut Current,
         end: Option<usize>,
         interrupt: Interrupt,
     ) -> Result<(), Stop> {
-        self.wait_for_room(interrupt)?;
         let mut text = std::mem::take(&mut current.text);
-        if let Some(end) = end {
-            let mut rest = self.pool.lock().texts.pop().unwrap_or_default();
-            rest.clear();
-            rest.reserve(self.pool.options.part_bytes + (2 << 20));
-            rest.extend_from_slice(&text[end..]);
-            text.truncate(end);
-            current.text = rest;
-        }
+        let rest = end.map(|end| text.split_off(end));
         let context = PartContext { start: current.context, last: end.is_none() };
         let (offset, line) = (current.offset, current.line);
         current.offset += text.len() as u64;
@@ -261,10 +260,15 @@ impl Packer {
         state.part_jobs.push_back(PartJob { number, input, text, context, offset, line, seed });
         drop(state);
         self.pool.tell_workers();
+        if let Some(rest) = rest {
+            self.wait_for_room(interrupt)?;
+            current.text = self.empty_text();
+            current.text.extend_from_slice(&rest);
+        }
         Ok(())
     }
 
-    /// Waits until a part may be handed over: one waits, the others are being parsed.
+    /// Waits until all parts that were handed over are being parsed, or will be at once.
     fn wait_for_room(&self, interrupt: Interrupt) -> Result<(), Stop> {
         let mut state = self.pool.lock();
         loop {

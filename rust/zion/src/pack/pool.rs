@@ -53,7 +53,6 @@ pub struct State {
     /// Parts from the oldest that is not taken whole.
     pub parts: VecDeque<Part>,
     pub first_part: u64,
-    pub parsing: usize,
     pub idle: usize,
     pub closed: bool,
     /// The error of the earliest part that failed.

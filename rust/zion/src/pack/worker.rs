@@ -69,7 +69,8 @@ fn next(pool: &Pool) -> Option<Job> {
             return None;
         }
         if let Some(job) = state.part_jobs.pop_front() {
-            state.parsing += 1;
+            drop(state);
+            pool.tell_feeder();
             return Some(Job::Part(job));
         }
         state.idle += 1;
@@ -98,7 +99,6 @@ fn part(
     let mut sink = PartSink { pool, encoder, part: job.number, selector, chunks: 0 };
     let result = parse(&pool.options, &mut **parser, &job, &mut sink, &mut rejected);
     let mut state = pool.lock();
-    state.parsing -= 1;
     match result {
         Ok(summary) => {
             if let Some(part) = state.part(job.number) {
