@@ -6,7 +6,7 @@ use super::{Descent, JsonParser};
 use crate::error::{Error, Result};
 use crate::ion::timestamp;
 use crate::json::text;
-use crate::simd::json::{Carry, END, Window, index};
+use crate::simd::json::{Carry, END, index};
 
 /// Text that is indexed at once; the index of it stays in the first-level cache.
 const WINDOW: usize = 32 << 10;
@@ -27,7 +27,7 @@ impl<'p, 't> Descent<'p, 't> {
             parser,
             text,
             carry: Carry::default(),
-            window: Window::default(),
+            special: false,
             indexed: from..from,
             cursor: 0,
             record_start: from,
@@ -52,12 +52,12 @@ impl<'p, 't> Descent<'p, 't> {
             let start = self.indexed.end;
             let end = (start + WINDOW).min(self.text.len());
             self.indexed = start..end;
-            self.window = index(
+            self.special = index(
                 &self.text[start..end],
                 start,
                 &mut self.carry,
                 &mut self.parser.index,
-                &mut self.parser.escapes,
+                &mut self.parser.special,
             );
             self.cursor = 0;
             if let Some(&first) = self.parser.index.first().filter(|&&first| first != END) {
@@ -118,38 +118,41 @@ impl<'p, 't> Descent<'p, 't> {
         }
         let raw = quote + 1..end;
         let whole = quote >= self.indexed.start;
-        if (self.window.high || !whole)
-            && let Err(error) = simdutf8::compat::from_utf8(&self.text[raw.clone()])
-        {
-            return Err(Error::syntax(raw.start + error.valid_up_to(), "a string that is not UTF-8"));
-        }
-        let escaped = (self.window.backslash || !whole) && self.has_escape(&raw, whole);
-        if escaped {
-            self.parser.name.clear();
-            text::unescape(&self.text[raw.clone()], raw.start, &mut self.parser.name)?;
-        }
+        let escaped = (!whole || (self.special && self.has_special(&raw))) && self.look_closer(&raw)?;
         Ok(Text { raw, escaped, after: end + 1 })
     }
 
-    fn has_escape(&self, raw: &Range<usize>, whole: bool) -> bool {
-        let (from, to) = (raw.start.wrapping_sub(self.indexed.start), raw.end - self.indexed.start);
-        if !whole || to - from > 512 {
-            return memchr::memchr(b'\\', &self.text[raw.clone()]).is_some();
-        }
-        if from == to {
+    /// Whether a string in the window has a backslash, or a byte that is not ASCII.
+    #[inline]
+    fn has_special(&self, raw: &Range<usize>) -> bool {
+        if raw.is_empty() {
             return false;
         }
-        let (first, last) = (from / 64, (to - 1) / 64);
-        (first..=last).any(|word| {
-            let mut bits = self.parser.escapes[word];
-            if word == first {
+        let (from, last) = (raw.start - self.indexed.start, raw.end - 1 - self.indexed.start);
+        (from / 64..=last / 64).any(|word| {
+            let mut bits = self.parser.special[word];
+            if word == from / 64 {
                 bits &= u64::MAX << (from % 64);
             }
-            if word == last {
-                bits &= u64::MAX >> (63 - (to - 1) % 64);
+            if word == last / 64 {
+                bits &= u64::MAX >> (63 - last % 64);
             }
             bits != 0
         })
+    }
+
+    /// Checks the encoding of a string, and resolves its escapes if it has any.
+    fn look_closer(&mut self, raw: &Range<usize>) -> Result<bool> {
+        let text = &self.text[raw.clone()];
+        if let Err(error) = simdutf8::compat::from_utf8(text) {
+            return Err(Error::syntax(raw.start + error.valid_up_to(), "a string that is not UTF-8"));
+        }
+        if memchr::memchr(b'\\', text).is_none() {
+            return Ok(false);
+        }
+        self.parser.name.clear();
+        text::unescape(text, raw.start, &mut self.parser.name)?;
+        Ok(true)
     }
 
     #[inline]

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::ion::{kind, varuint};
 use crate::pack::{Constants, PartContext, PartParser, Rejected};
 use crate::paths::NodeId;
-use crate::simd::json::{Carry, Window};
+use crate::simd::json::Carry;
 
 /// Nesting of records and lists in a row; the row itself is level 1.
 const MAX_DEPTH: u32 = 63;
@@ -40,7 +40,7 @@ pub struct JsonParser {
     hints: Option<Arc<Hints>>,
     on_error: OnError,
     index: Vec<u32>,
-    escapes: Vec<u64>,
+    special: Vec<u64>,
     fields: Vec<(u32, u32)>,
     spans: Vec<(u32, u32, u32)>,
     scratch: Vec<u8>,
@@ -55,7 +55,7 @@ impl JsonParser {
             hints,
             on_error,
             index: vec![],
-            escapes: vec![],
+            special: vec![],
             fields: vec![],
             spans: vec![],
             scratch: vec![],
@@ -103,7 +103,8 @@ struct Descent<'p, 't> {
     parser: &'p mut JsonParser,
     text: &'t [u8],
     carry: Carry,
-    window: Window,
+    /// Whether it has strings that are more than their bytes.
+    special: bool,
     /// The text that the index is of.
     indexed: Range<usize>,
     cursor: usize,

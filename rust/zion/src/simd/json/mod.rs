@@ -62,15 +62,6 @@ impl Carry {
     }
 }
 
-/// What one window of text holds besides its index.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Window {
-    /// Whether there is any byte from 80 on.
-    pub high: bool,
-    /// Whether there is any backslash.
-    pub backslash: bool,
-}
-
 /// A way to classify 64 bytes.
 trait Classify {
     fn classify(block: &[u8; 64]) -> Masks;
@@ -122,29 +113,30 @@ mod x86;
 pub const END: u32 = u32::MAX;
 
 /// Finds the quotes of `text` and the brackets and separators outside of strings. Their positions, with
-/// `base` added, are put to the front of `out` in order, then [`END`]; `escapes` gets a bit for each byte that is a backslash.
-/// `text` is a multiple of 64 bytes long, unless it is the last window.
+/// `base` added, are put to the front of `out` in order, then [`END`]. `special` gets a bit for each byte that
+/// makes a string more than its bytes between quotes: a backslash, or one from 80 on; tells whether there
+/// is any. `text` is a multiple of 64 bytes long, unless it is the last window.
 pub fn index(
     text: &[u8],
     base: usize,
     carry: &mut Carry,
     out: &mut Vec<u32>,
-    escapes: &mut Vec<u64>,
-) -> Window {
+    special: &mut Vec<u64>,
+) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         if has_avx512() {
             // SAFETY: the features that the function is compiled for were just detected.
-            return unsafe { x86::index_avx512(text, base, carry, out, escapes) };
+            return unsafe { x86::index_avx512(text, base, carry, out, special) };
         }
         if has_avx2() {
             // SAFETY: the features that the function is compiled for were just detected.
-            return unsafe { x86::index_avx2(text, base, carry, out, escapes) };
+            return unsafe { x86::index_avx2(text, base, carry, out, special) };
         }
-        index_with::<x86::Sse2>(text, base, carry, out, escapes)
+        index_with::<x86::Sse2>(text, base, carry, out, special)
     }
     #[cfg(not(target_arch = "x86_64"))]
-    index_with::<Portable>(text, base, carry, out, escapes)
+    index_with::<Portable>(text, base, carry, out, special)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -170,28 +162,27 @@ fn index_with<C: Classify>(
     base: usize,
     carry: &mut Carry,
     out: &mut Vec<u32>,
-    escapes: &mut Vec<u64>,
-) -> Window {
-    escapes.clear();
+    special: &mut Vec<u64>,
+) -> bool {
+    special.clear();
     // At most one position a byte; groups of eight may write up to seven beyond the last. The memory keeps
     // its length from window to window: clearing it would cost more than the index itself.
     if out.len() < text.len() + 64 {
         out.resize(text.len() + 64, 0);
     }
-    let mut indexer =
-        Indexer::<C> { kernel: PhantomData, carry: *carry, base, count: 0, high: 0, backslash: 0 };
+    let mut indexer = Indexer::<C> { kernel: PhantomData, carry: *carry, base, count: 0, special: 0 };
     let (blocks, rest) = text.as_chunks::<64>();
     for block in blocks {
-        indexer.group(block, out, escapes);
+        indexer.group(block, out, special);
     }
     if !rest.is_empty() {
         let mut block = [b' '; 64];
         block[..rest.len()].copy_from_slice(rest);
-        indexer.group(&block, out, escapes);
+        indexer.group(&block, out, special);
     }
     *carry = indexer.carry;
     out[indexer.count] = END;
-    Window { high: indexer.high != 0, backslash: indexer.backslash != 0 }
+    indexer.special != 0
 }
 
 /// The state of [`index`] within a window.
@@ -200,19 +191,18 @@ struct Indexer<C> {
     carry: Carry,
     base: usize,
     count: usize,
-    high: u64,
-    backslash: u64,
+    special: u64,
 }
 
 impl<C: Classify> Indexer<C> {
     #[inline(always)]
-    fn group(&mut self, block: &[u8; 64], out: &mut [u32], escapes: &mut Vec<u64>) {
+    fn group(&mut self, block: &[u8; 64], out: &mut [u32], special: &mut Vec<u64>) {
         let masks = C::classify(block);
         let (quote, inside) = self.carry.strings(masks);
         let bits = ((masks.open | masks.close | masks.separator) & !inside) | quote;
-        self.high |= masks.high;
-        self.backslash |= masks.backslash;
-        escapes.push(masks.backslash);
+        let marks = masks.backslash | masks.high;
+        self.special |= marks;
+        special.push(marks);
         C::spread(bits, self.base as u32, out, &mut self.count);
         self.base += 64;
     }
@@ -330,7 +320,7 @@ mod tests {
         (out, inside)
     }
 
-    type Kernel = fn(&[u8], usize, &mut Carry, &mut Vec<u32>, &mut Vec<u64>) -> Window;
+    type Kernel = fn(&[u8], usize, &mut Carry, &mut Vec<u32>, &mut Vec<u64>) -> bool;
 
     proptest! {
         #[test]
@@ -343,17 +333,23 @@ mod tests {
                 kernels.push(index_with::<super::x86::Sse2>);
                 if has_avx2() {
                     // SAFETY: the features were just detected.
-                    kernels.push(|text, base, carry, out, escapes| unsafe {
-                        super::x86::index_avx2(text, base, carry, out, escapes)
+                    kernels.push(|text, base, carry, out, special| unsafe {
+                        super::x86::index_avx2(text, base, carry, out, special)
                     });
                 }
             }
             let expected = reference(&text);
             for kernel in kernels {
-                let (mut carry, mut out, mut escapes) = (Carry::default(), vec![], vec![]);
+                let (mut carry, mut out, mut special) = (Carry::default(), vec![], vec![]);
                 let mut all: Vec<u32> = vec![];
                 for (number, window) in text.chunks(128).enumerate() {
-                    kernel(window, number * 128, &mut carry, &mut out, &mut escapes);
+                    let any = kernel(window, number * 128, &mut carry, &mut out, &mut special);
+                    let marked = |at: usize| special[at / 64] >> (at % 64) & 1 != 0;
+                    let found: Vec<bool> = (0..window.len()).map(marked).collect();
+                    let marks: Vec<bool> =
+                        window.iter().map(|&byte| byte == b'\\' || byte >= 0x80).collect();
+                    prop_assert_eq!(&found, &marks);
+                    prop_assert_eq!(any, marks.contains(&true));
                     all.extend(out.iter().copied().take_while(|&position| position != END));
                 }
                 prop_assert_eq!(&all, &expected.0);

@@ -135,9 +135,9 @@ pub fn index_avx2(
     base: usize,
     carry: &mut super::Carry,
     out: &mut Vec<u32>,
-    escapes: &mut Vec<u64>,
-) -> super::Window {
-    super::index_with::<Avx2>(text, base, carry, out, escapes)
+    special: &mut Vec<u64>,
+) -> bool {
+    super::index_with::<Avx2>(text, base, carry, out, special)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -151,9 +151,9 @@ pub fn index_avx512(
     base: usize,
     carry: &mut super::Carry,
     out: &mut Vec<u32>,
-    escapes: &mut Vec<u64>,
-) -> super::Window {
-    super::index_with::<Avx512>(text, base, carry, out, escapes)
+    special: &mut Vec<u64>,
+) -> bool {
+    super::index_with::<Avx512>(text, base, carry, out, special)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
