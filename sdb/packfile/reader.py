@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
@@ -278,6 +277,8 @@ class Packfile:
         return f"<Packfile {self._path}: {len(self.blocks)} blocks, {self.size_bytes:,} bytes>"
 
     def _repr_html_(self) -> str:
+        import html
+
         trailer = self._trailer
         facts = [
             ("rows", "not counted" if trailer.rows is None else f"{trailer.rows:,}"),

@@ -179,8 +179,10 @@ class _Writer:
                 fed.append(number)
                 block = pack.read_block(number)
                 unpacker.feed(block, pack.blocks[number].chunks)
-                self._put(unpacker.take())
                 self._meter.add(len(block))
+                # The next block is read when this one is the only one left: no sooner, no later.
+                while unpacker.queued > 1 and (pieces := unpacker.take(wait=True)):
+                    self._put(pieces)
             while pieces := unpacker.take(wait=True):
                 self._put(pieces)
         except CorruptError as error:

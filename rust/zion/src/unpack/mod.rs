@@ -55,14 +55,17 @@ impl Unpack {
         self.runs.is_idle()
     }
 
-    /// Hands out work and collects what is finished. If nothing is, waits for it at most `patience`.
+    /// Hands out work and collects the next piece. If it is not finished, waits for it at most `patience`.
+    /// One at a time: memory that comes back soon is still in the cache, and what is not collected does not
+    /// pile up.
     pub fn pump(&mut self, patience: Duration) {
-        let before = self.ready.len();
         loop {
-            let fresh = self.ready.len() > before;
-            match self.runs.next(if fresh { Duration::ZERO } else { patience }) {
+            match self.runs.next(patience) {
                 Next::Ready(data) if data.is_empty() => {}
-                Next::Ready(data) => self.ready.push_back(data),
+                Next::Ready(data) => {
+                    self.ready.push_back(data);
+                    return;
+                }
                 Next::Failed(failure) => self.failure = Some(failure),
                 Next::Pending | Next::Idle => return,
             }
