@@ -55,6 +55,7 @@ bench: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/pip install --quiet --group bench
 	$(BIN)/pytest -q benchmarks
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/query.py
 
 # Each target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`.
 fuzz:

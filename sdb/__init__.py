@@ -6,8 +6,11 @@
 `sdb.append`            more text to a packfile
 `sdb.concat`            several packfiles to one
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
+`sdb.sql`               a query on packfiles, see :class:`sdb.query.results.Result`
+`sdb.register`          a packfile as a table of a DuckDB connection of yours
 `sdb.describe`          what packfiles say of themselves
 `sdb.validate`          whether a packfile is as it must be
+`sdb.diagnose`          what an S3 endpoint really does
 `sdb.errors`            what can go wrong
 ======================  =========================================================
 
@@ -28,15 +31,33 @@ if TYPE_CHECKING:
     from sdb.packfile.unpack import unpack
     from sdb.packfile.validate import validate
     from sdb.packfile.writer import pack
+    from sdb.query.api import sql
+    from sdb.query.registered import register
+    from sdb.store.url import diagnose
 
-__all__ = ["append", "concat", "describe", "errors", "open", "pack", "unpack", "validate"]
+__all__ = [
+    "append",
+    "concat",
+    "describe",
+    "diagnose",
+    "errors",
+    "open",
+    "pack",
+    "register",
+    "sql",
+    "unpack",
+    "validate",
+]
 
 _PLACES = {
     "append": ("sdb.packfile.append", "append"),
     "concat": ("sdb.packfile.concat", "concat"),
+    "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
     "open": ("sdb.packfile.reader", "open_packfile"),
     "pack": ("sdb.packfile.writer", "pack"),
+    "register": ("sdb.query.registered", "register"),
+    "sql": ("sdb.query.api", "sql"),
     "unpack": ("sdb.packfile.unpack", "unpack"),
     "validate": ("sdb.packfile.validate", "validate"),
 }

@@ -96,6 +96,111 @@ class UsageError(SdbError, ValueError):
     exit_code: ClassVar[int] = 2
 
 
+class QueryError(UsageError):
+    """A query that is not in the language, or that could never give what it asks for.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one line.
+    query : str, optional
+        The text of the query.
+    offset : int, optional
+        Where the culprit starts in it, in bytes of UTF-8; line and column follow from it.
+    length : int, optional
+        Bytes of the culprit.
+    hint : str, optional
+        What to do about it.
+
+    Attributes
+    ----------
+    line, column : int or None
+        The place, counted from 1; columns count bytes.
+
+    Examples
+    --------
+    >>> print(QueryError("no such word", query="SELECT a?", offset=8, length=1).underlined())
+    SELECT a?
+            ^
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        query: str | None = None,
+        offset: int | None = None,
+        length: int = 2,
+        hint: str | None = None,
+        path: str | None = None,
+        line: int | None = None,
+        expected: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, path=path, offset=offset, line=line, expected=expected)
+        self.query = query
+        self.length = length
+        self.column: int | None = None
+        if query is not None and offset is not None:
+            before = query.encode("utf-8", "replace")[:offset]
+            self.line = before.count(b"\n") + 1
+            self.column = offset - (before.rfind(b"\n") + 1) + 1
+
+    def within(self, where: str, *, path: str | None = None, hint: str | None = None) -> Self:
+        """Make the same error with its place in front of the message; see `SdbError.within`."""
+        return type(self)(
+            f"{where}: {self.message}",
+            query=self.query,
+            offset=self.offset,
+            length=self.length,
+            hint=self.hint or hint,
+            path=self.path or path,
+            line=self.line,
+            expected=self.expected,
+        )
+
+    def inside(self, query: str) -> Self:
+        """Make the same error with the text of the query that its offset belongs to."""
+        return type(self)(
+            self.message,
+            query=query,
+            offset=self.offset,
+            length=self.length,
+            hint=self.hint,
+            path=self.path,
+            expected=self.expected,
+        )
+
+    def underlined(self, *, context: int = 20, width: int = 200) -> str:
+        """Show the query with the culprit underlined.
+
+        Parameters
+        ----------
+        context : int
+            How many lines to show on either side of the one at fault.
+        width : int
+            How many characters of a line to show around the culprit.
+
+        Returns
+        -------
+        str
+            Lines without a line break at the end; empty when the place is not known.
+        """
+        if self.query is None or self.line is None or self.column is None:
+            return ""
+        lines = self.query.split("\n")
+        at = self.line - 1
+        raw = lines[at].encode("utf-8", "replace")
+        start = len(raw[: self.column - 1].decode("utf-8", "replace"))
+        marked = len(raw[self.column - 1 :][: self.length].decode("utf-8", "replace"))
+        beyond = self.column - 1 + self.length - len(raw)
+        left = max(0, start - width // 2)
+        pad = "".join("\t" if char == "\t" else " " for char in lines[at][left:start])
+        marks = "^" * min(max(1, marked + max(0, min(beyond, 2))), width)
+        shown = [line[:width] for line in lines[max(0, at - context) : at]]
+        shown += [lines[at][left : left + width], pad + marks]
+        return "\n".join(shown + [line[:width] for line in lines[at + 1 : at + 1 + context]])
+
+
 class NotFoundError(SdbError, FileNotFoundError):
     """A file, folder, block or field that is not there."""
 

@@ -87,8 +87,8 @@ def _terminate(number: int, _frame: object) -> NoReturn:
 
 
 def _failed(error: Exception) -> int:
-    from sdb.cli.output import complain
-    from sdb.errors import SdbError, from_os
+    from sdb.cli.output import complain, plain, say
+    from sdb.errors import QueryError, SdbError, from_os
 
     if os.environ.get("SDB_DEBUG") == "1":
         import traceback
@@ -98,6 +98,8 @@ def _failed(error: Exception) -> int:
         what = ("using", os.fsdecode(error.filename)) if error.filename else _STANDARD_OUTPUT
         error = from_os(error, *what)
     if isinstance(error, SdbError):
+        if isinstance(error, QueryError) and (picture := error.underlined()):
+            say(plain(picture), to=sys.stderr)
         expected = error.expected and f"expected {error.expected}"
         complain(error.message, error.hint or expected)
         return error.exit_code

@@ -116,7 +116,7 @@ def names(value: str | None) -> list[str] | None:
     return None if value is None else [name for name in value.split(",") if name]
 
 
-def constants(assignments: list[str]) -> dict[str, object]:
+def constants(assignments: list[str], what: str = "constant") -> dict[str, object]:
     """Read constants.
 
     Parameters
@@ -124,6 +124,8 @@ def constants(assignments: list[str]) -> dict[str, object]:
     assignments : list of str
         Each ``NAME=VALUE``, whose type is that of a literal, or ``NAME:TYPE=VALUE`` with one of
         the types ``str``, ``int``, ``float``, ``bool`` and ``time``.
+    what : str
+        What they are, for messages.
 
     Returns
     -------
@@ -145,14 +147,14 @@ def constants(assignments: list[str]) -> dict[str, object]:
         name, equals, text = assignment.partition("=")
         if not equals or not name:
             raise UsageError(
-                f"{assignment!r} is not a constant",
-                hint="constants look like region=eu or id:str=7",
+                f"{assignment!r} is not a {what}",
+                hint=f"{what}s look like region=eu or id:str=7",
             )
         typed = _TYPED_NAME.fullmatch(name)
         name, kind = typed.groups() if typed else (name, _infer(text))
         if name in found:
-            raise UsageError(f"the constant {name!r} is given twice")
-        found[name] = _convert(name, kind, text)
+            raise UsageError(f"the {what} {name!r} is given twice")
+        found[name] = _convert(f"{what} {name!r}", kind, text)
     return found
 
 
@@ -166,7 +168,7 @@ def _infer(text: str) -> str:
     return "time" if _TIME.fullmatch(text) else "str"
 
 
-def _convert(name: str, kind: str, text: str) -> object:
+def _convert(what: str, kind: str, text: str) -> object:
     try:
         match kind:
             case "bool":
@@ -180,7 +182,7 @@ def _convert(name: str, kind: str, text: str) -> object:
             case _:
                 return text
     except (ValueError, KeyError, OverflowError):
-        raise UsageError(f"the constant {name!r}: {text!r} is not of type {kind}") from None
+        raise UsageError(f"the {what}: {text!r} is not of type {kind}") from None
 
 
 def _moment(text: str) -> datetime:

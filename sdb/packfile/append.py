@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, UsageError, text_of
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
-from sdb.packfile.inputs import Input, recognise
+from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
@@ -108,6 +108,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     on_error: Callable[[Rejected], None] | None = None,
     overwrite: bool = False,
     attempts: int = ATTEMPTS,
+    unsafe_single_writer: bool = False,
     progress: Progress = silent,
 ) -> AppendResult:
     """Append inputs to a packfile, all of them or, after any error, nothing.
@@ -144,6 +145,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
         Whether an existing `output` may be replaced.
     attempts : int
         How often to start over when others change the packfile.
+    unsafe_single_writer : bool
+        Whether to append where the store cannot keep two writers from undoing each other's work.
     progress : Progress, optional
         Told how many bytes of the inputs were read.
 
@@ -187,7 +190,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     if output is not None and text_of(output) == text_of(packfile):
         output = None
     with ExitStack() as stack:
-        found = [recognise(source, format, hints=hints) for source in named]
+        found = recognise_all(named, format, hints=hints)
         sources = [
             stack.enter_context(closing(Spool(source))).input if source.once else source
             for source in found
@@ -203,6 +206,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             time_fields=time_fields,
             told=Told(on_error) if on_error else None,
             overwrite=overwrite,
+            single_writer=unsafe_single_writer,
             progress=progress,
         )
         stack.enter_context(locked(packfile) if output is None else nullcontext())
@@ -218,6 +222,8 @@ def _persist(job: Job, attempts: int) -> AppendResult:
         try:
             return replace(_attempt(job), attempts=attempt)
         except ConflictError as error:
+            if error.path in {source.name for source in job.sources}:
+                raise
             if attempt >= attempts:
                 message = f"{error.message}; gave up after {attempts} attempts"
                 raise ConflictError(message, path=error.path, hint=error.hint) from error
@@ -258,7 +264,13 @@ def _attempt(job: Job) -> AppendResult:
 
 
 def _grow(job: Job, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
-    return grow(reader, kept_bytes, job.target, overwrite=job.overwrite)
+    return grow(
+        reader,
+        kept_bytes,
+        job.target,
+        overwrite=job.overwrite,
+        single_writer=job.single_writer,
+    )
 
 
 class _Output(ExitStack):

@@ -25,7 +25,7 @@ of `fields`, where a name that does not occur gives a column of nulls.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 from sdb.errors import CorruptError, UsageError
 
@@ -44,6 +44,17 @@ if TYPE_CHECKING:
 
 _ROW_GROUP_BYTES = 64 << 20
 _ROW_GROUP_ROWS = 1 << 20
+
+
+class Batches(Protocol):
+    """Rows with a schema, which can be gone over."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all batches."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Go over the rows."""
 
 
 class _Source:
@@ -338,12 +349,12 @@ def write(
     writers[fmt](scan, output)
 
 
-def write_arrow(scan: Scan, output: BinaryIO) -> None:
+def write_arrow(scan: Batches, output: BinaryIO) -> None:
     """Write an Arrow IPC stream.
 
     Parameters
     ----------
-    scan : Scan
+    scan : Scan or other Batches
         The rows.
     output : binary file
         Where the bytes go; it is not closed.
@@ -355,12 +366,12 @@ def write_arrow(scan: Scan, output: BinaryIO) -> None:
             writer.write_batch(batch)
 
 
-def write_parquet(scan: Scan, output: BinaryIO) -> None:
+def write_parquet(scan: Batches, output: BinaryIO) -> None:
     """Write a Parquet file, compressed with zstd, a row group at a time.
 
     Parameters
     ----------
-    scan : Scan
+    scan : Scan or other Batches
         The rows.
     output : binary file
         Where the bytes go; it is not closed.

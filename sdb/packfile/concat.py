@@ -15,7 +15,8 @@ from sdb.packfile.sparseindex import SparseIndex, Summary, join_types
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Block, Trailer
 from sdb.progress import silent
-from sdb.store.url import grow
+from sdb.store.reading import pieces
+from sdb.store.url import expand, grow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
     from sdb.store.url import Location
-
-_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,8 @@ def concat(
     """
     start = time.monotonic()
     with ExitStack() as stack:
-        files = [stack.enter_context(closing(open_packfile(location))) for location in inputs]
+        places = expand(inputs)
+        files = [stack.enter_context(closing(open_packfile(place))) for place in places]
         if not files:
             raise UsageError("no packfiles", hint="sdb concat -o OUTPUT PACKFILE...")
         filled = [file for file in files if file.blocks] or files[:1]
@@ -121,11 +121,10 @@ def concat(
             progress(first, trailer.offset)
             done = first
             for file in filled[1:]:
-                for at in range(0, file.trailer.offset, _PIECE_BYTES):
-                    stop = min(at + _PIECE_BYTES, file.trailer.offset)
-                    draft.write(file.reader.read(at, stop))
-                    progress(done + stop, trailer.offset)
-                done += file.trailer.offset
+                for piece in pieces(file.reader, 0, file.trailer.offset):
+                    draft.write(piece)
+                    done += len(piece)
+                    progress(done, trailer.offset)
             draft.write(trailer.encode())
     return ConcatResult(
         path=text_of(output),

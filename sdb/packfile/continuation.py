@@ -60,6 +60,7 @@ class Job:
     time_fields: Sequence[Path]
     told: Told | None
     overwrite: bool
+    single_writer: bool
     progress: Progress
 
     @property

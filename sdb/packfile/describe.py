@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import math
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -207,12 +206,12 @@ def describe(paths: Iterable[Location], *, root: str | None = None) -> Descripti
     total compressed:   0
     total decompressed: 0 (NaNx)
     """
-    return Description(tuple(_describe(path, root) for path in paths))
+    return Description(tuple(_describe(path, root) for path in url.expand(paths, root)))
 
 
 def _describe(location: Location, root: str | None) -> FileDescription:
     path = errors.text_of(location)
-    reader = url.open_read(os.path.join(root, os.fspath(location)) if root else location)  # noqa: PTH118
+    reader = url.open_read(url.under(root, location))
     try:
         trailer = read_trailer(reader, path)
     finally:

@@ -23,10 +23,10 @@ from sdb.packfile.pieces import (
     unpacked,
     whole,
 )
-from sdb.store.url import local_path, open_read
+from sdb.store.url import expand, is_local, local_path, open_read, reopen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterable
     from typing import BinaryIO
 
     from sdb.packfile.trailer import Trailer
@@ -155,10 +155,40 @@ def recognise(
     name = os.fspath(source)
     if name == "-":
         return _Found("standard input", forced, hints).stream(standard_input())
-    path = local_path(source)
-    if is_stream(path):
+    if is_local(source) and is_stream(path := local_path(source)):
         return _Found(name, forced, hints).stream(open_stream(path))
     return _Found(name, forced, hints).file(source)
+
+
+def recognise_all(
+    sources: Iterable[Location | Input],
+    format: str | None = None,  # noqa: A002 - the word users know
+    *,
+    hints: bytes | None = None,
+) -> list[Input]:
+    """Find out what inputs are, and which ones patterns of S3 stand for.
+
+    Parameters
+    ----------
+    sources : iterable of path, URL or Input
+        The inputs; ``s3://bucket/2026/*.json.gz`` stands for all objects that it matches.
+    format, hints
+        See :func:`recognise`.
+
+    Returns
+    -------
+    list of Input
+        In the order of `sources`; what a pattern matches is sorted by name.
+
+    Raises
+    ------
+    NotFoundError
+        Nothing matches a pattern; others as :func:`recognise`.
+    """
+    found: list[Location | Input] = []
+    for source in sources:
+        found += [source] if isinstance(source, Input) else expand([source])
+    return [recognise(source, format, hints=hints) for source in found]
 
 
 def _named_format(text: str) -> tuple[str, str]:
@@ -200,7 +230,7 @@ class _Found:
 
     def file(self, location: Location) -> Input:
         """Recognise an object that can be read at any position."""
-        reader = open_read(location)
+        reader = open_read(location, head_bytes=_HEAD_BYTES)
         try:
             size = reader.size_bytes
             head = reader.read(0, min(size, _HEAD_BYTES))
@@ -211,15 +241,13 @@ class _Found:
         if kind == "parquet":
             from sdb.packfile.parquet import rows
 
-            return self._input(
-                kind, compression, lambda: rows(open_read(location), self.name), None
-            )
+            return self._input(kind, compression, lambda: rows(reopen(reader), self.name), None)
         if kind == "packfile":
-            found = trailer or self._read_trailer(location)
+            found = trailer or self._read_trailer(reader)
             return self._input(
-                kind, compression, lambda: unpacked(open_read(location), found, self.name), None
+                kind, compression, lambda: unpacked(reopen(reader), found, self.name), None
             )
-        return self._input(kind, compression, lambda: whole(open_read(location)), size)
+        return self._input(kind, compression, lambda: whole(reopen(reader)), size)
 
     def stream(self, file: BinaryIO) -> Input:
         """Recognise what can be read only once."""
@@ -266,10 +294,10 @@ class _Found:
                 return None
             raise
 
-    def _read_trailer(self, location: Location) -> Trailer:
+    def _read_trailer(self, closed: Reader) -> Trailer:
         from sdb.packfile.trailer import read_trailer
 
-        reader = open_read(location)
+        reader = reopen(closed)
         try:
             return read_trailer(reader, self.name)
         finally:

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from sdb.errors import CorruptError, InputError, from_os
+from sdb.store.reading import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -79,8 +80,7 @@ def rest(head: bytes, file: BinaryIO, name: str) -> Generator[bytes]:
 def whole(reader: Reader) -> Generator[bytes]:
     """Give all of an object, and close it."""
     try:
-        for start in range(0, reader.size_bytes, _PIECE_BYTES):
-            yield reader.read(start, min(start + _PIECE_BYTES, reader.size_bytes))
+        yield from pieces(reader, 0, reader.size_bytes)
     finally:
         reader.close()
 
@@ -100,8 +100,8 @@ def unpacked(reader: Reader, trailer: Trailer, name: str) -> Generator[bytes]:
         for number, block in enumerate(trailer.blocks):
             unpacker.feed(reader.read(*trailer.block_range(number)), block.chunks)
             yield from unpacker.take()
-        while pieces := unpacker.take(wait=True):
-            yield from pieces
+        while decoded := unpacker.take(wait=True):
+            yield from decoded
     except CorruptError as error:
         raise error.within(name, path=name) from error
     finally:

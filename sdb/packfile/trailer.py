@@ -19,6 +19,7 @@ from sdb import ion
 from sdb.errors import CorruptError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integers
+from sdb.store.url import TAIL_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,6 @@ BLOCK_SHIFTS = range(9, 27)
 MAX_TRAILER_BYTES = 64 << 20
 MAX_BLOCKS = 1 << 24
 _LENGTH_BYTES = 4
-_FIRST_READ_BYTES = 1 << 20
 _FIELDS = {"version", "offset", "algo", "blockshift", "sparse", "blocks-delta", "blocks"}
 
 
@@ -244,7 +244,7 @@ def read_trailer(reader: Reader, path: str) -> Trailer:
     try:
         if size <= _LENGTH_BYTES:
             raise CorruptError(f"size {size} too small to possibly be valid")  # noqa: TRY301
-        tail = reader.read(max(0, size - _FIRST_READ_BYTES), size)
+        tail = reader.read(max(0, size - TAIL_BYTES), size)
         length = int.from_bytes(tail[-_LENGTH_BYTES:], "little")
         whole = length + _LENGTH_BYTES
         if whole > size:

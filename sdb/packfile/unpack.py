@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.reader import Packfile, open_packfile
+from sdb.store.url import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -86,7 +87,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         raise UsageError(f"a limit of {limit} rows")
     with ExitStack() as stack:
         jobs: list[Job] = []
-        for path in paths:
+        for path in expand(paths):
             pack = stack.enter_context(open_packfile(path))
             selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
             jobs.append((pack, selection))

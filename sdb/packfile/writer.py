@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sdb import ion
 from sdb._core import Packer
 from sdb.errors import UsageError
-from sdb.packfile.inputs import Input, recognise
+from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.merge import Span, merge
 from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
@@ -167,7 +167,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     >>> sdb.pack(["/tmp/sdb-example.json"], "/tmp/sdb-example.zion", overwrite=True).rows
     1
     """
-    sources = [recognise(source, format, hints=hints) for source in inputs]
+    sources = recognise_all(inputs, format, hints=hints)
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
     encoded = ion.dumps(dict(constants)) if constants else None

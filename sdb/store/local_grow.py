@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from sdb.errors import ConflictError, CorruptError, UsageError, from_os
 from sdb.store.local import LocalReader, Unnamed, open_read, resolve, translated
+from sdb.store.reading import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _FICLONE = 0x40049409
 _STEP_BYTES = 64 << 20
-_PIECE_BYTES = 1 << 20
 _NO_CLONES = {
     errno.EOPNOTSUPP,
     errno.EXDEV,
@@ -160,9 +160,8 @@ def _take_over(source: Reader, fd: int, count: int) -> str:
         return "reflink"
     done = _copy_inside(source, fd, count) if isinstance(source, LocalReader) else 0
     os.lseek(fd, done, os.SEEK_SET)
-    while done < count:
-        data = memoryview(source.read(done, min(done + _PIECE_BYTES, count)))
-        done += len(data)
+    for piece in pieces(source, done, count):
+        data = memoryview(piece)
         while data:
             data = data[os.write(fd, data) :]
     return "copy"

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from sdb.errors import UnsupportedError, UsageError
+from sdb.errors import UsageError
 from sdb.store import local, local_grow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
+    from sdb.store.s3.doctor import Diagnosis
+
 Location = str | os.PathLike[str]
+
+TAIL_BYTES = 256 << 10
 
 
 class Reader(Protocol):
@@ -55,6 +61,17 @@ class Draft(Protocol):
         """Write bytes at the end."""
 
 
+def under(root: str | None, location: Location) -> Location:
+    """Give a location that may be relative to a root; absolute paths and URLs are not."""
+    path = os.fspath(location)
+    return location if not root or "://" in path else os.path.join(root, path)  # noqa: PTH118
+
+
+def is_local(location: Location) -> bool:
+    """Tell whether a location is one of the file system, and not ``s3://...``."""
+    return not os.fspath(location).startswith("s3://")
+
+
 def local_path(location: Location) -> str:
     """Give the path of a local object.
 
@@ -72,26 +89,60 @@ def local_path(location: Location) -> str:
     ------
     UsageError
         The location is ``-`` or empty: standard input and output are streams, not stores.
-    UnsupportedError
-        A URL of another kind.
     """
-    path = os.fspath(location)
-    if path.startswith("file://"):
-        path = path.removeprefix("file://")
-    elif path.startswith("s3://"):
-        raise UnsupportedError(f"opening {path}: this build reads and writes local files only")
+    path = os.fspath(location).removeprefix("file://")
     if path in {"", "-"}:
         raise UsageError("a packfile is read at any position, so it must be a file and not a pipe")
     return path
 
 
-def open_read(location: Location) -> Reader:
+def expand(locations: Iterable[Location], root: str | None = None) -> list[Location]:
+    """Put what they match in the place of patterns like ``s3://bucket/2026/**/*.json.gz``.
+
+    Parameters
+    ----------
+    locations : iterable of path or str
+        Paths and URLs. Patterns of local files are the shell's business.
+    root : str, optional
+        What they are relative to; it is put in front of them if it is a URL of S3.
+
+    Returns
+    -------
+    list of path or str
+        The same without patterns; what a pattern matches is sorted by name.
+
+    Raises
+    ------
+    NotFoundError
+        Nothing matches a pattern.
+    AccessError
+        The bucket may not be listed.
+    """
+    found: list[Location] = []
+    for given in locations:
+        location = given
+        if root and not is_local(root):
+            location = under(root, given)
+        if is_local(location):
+            found.append(location)
+            continue
+        from sdb.store.s3 import place
+
+        url = os.fspath(location)
+        found += place.matching(url) if place.is_pattern(url) else [url]
+    return found
+
+
+def open_read(location: Location, *, head_bytes: int = 0) -> Reader:
     """Open an object for reading.
 
     Parameters
     ----------
     location : path or str
         A path or URL.
+    head_bytes : int
+        How many bytes of its beginning will be wanted first. Without them those of its end are
+        expected to be wanted: on S3 the request that opens an object reads the one or the other.
 
     Returns
     -------
@@ -100,10 +151,32 @@ def open_read(location: Location) -> Reader:
 
     Raises
     ------
-    NotFoundError, AccessError, UsageError, UnsupportedError
-        See :func:`sdb.store.local.open_read` and :func:`local_path`.
+    NotFoundError, AccessError, UsageError
+        See :func:`sdb.store.local.open_read` and :func:`sdb.store.s3.reader.open_read`.
     """
-    return local.open_read(local_path(location))
+    if is_local(location):
+        return local.open_read(local_path(location))
+    from sdb.store.s3.reader import open_read as open_object
+
+    return open_object(os.fspath(location), head_bytes=head_bytes, tail_bytes=TAIL_BYTES)
+
+
+def reopen(reader: Reader) -> Reader:
+    """Open an object once more, without asking the store where that makes sense.
+
+    Parameters
+    ----------
+    reader : Reader
+        The object; it may be closed.
+
+    Returns
+    -------
+    Reader
+        On S3, the same version of the object.
+    """
+    if is_local(reader.path):
+        return local.open_read(reader.path)
+    return reader
 
 
 def atomic_write(
@@ -121,13 +194,23 @@ def atomic_write(
     Returns
     -------
     context manager
-        Gives the file to write to. See :func:`sdb.store.local.atomic_write`.
+        Gives the file to write to. See :func:`sdb.store.local.atomic_write` and
+        :func:`sdb.store.s3.writer.atomic_write`.
     """
-    return local.atomic_write(local_path(location), overwrite=overwrite)
+    if is_local(location):
+        return local.atomic_write(local_path(location), overwrite=overwrite)
+    from sdb.store.s3 import writer
+
+    return writer.atomic_write(os.fspath(location), overwrite=overwrite)
 
 
 def grow(
-    source: Reader, kept_bytes: int, location: Location, *, overwrite: bool = False
+    source: Reader,
+    kept_bytes: int,
+    location: Location,
+    *,
+    overwrite: bool = False,
+    single_writer: bool = False,
 ) -> AbstractContextManager[Draft]:
     """Begin an object with the first bytes of another one; it appears when it is complete.
 
@@ -141,18 +224,46 @@ def grow(
         Where it shall be. Where `source` was opened, it is replaced if it is still the same.
     overwrite : bool
         Whether an existing object at another place may be replaced.
+    single_writer : bool
+        Whether the caller vouches for nobody else writing there. Local files do not need it.
 
     Returns
     -------
     context manager
-        Gives what takes the bytes that follow. See :func:`sdb.store.local_grow.grow`.
+        Gives what takes the bytes that follow. See :func:`sdb.store.local_grow.grow` and
+        :func:`sdb.store.s3.grow.grow`.
     """
-    return local_grow.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
+    if is_local(location):
+        return local_grow.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
+    from sdb.store.s3 import grow as s3
+
+    url = os.fspath(location)
+    return s3.grow(source, kept_bytes, url, overwrite=overwrite, single_writer=single_writer)
 
 
 def locked(location: Location) -> AbstractContextManager[None]:
-    """Keep other appenders of the same object waiting, see :func:`sdb.store.local_grow.locked`."""
+    """Keep other appenders of the same object waiting, see :func:`sdb.store.local_grow.locked`.
+
+    On S3 nobody waits: who comes second starts over.
+    """
+    if not is_local(location):
+        return nullcontext()
     return local_grow.locked(local_path(location))
+
+
+def diagnose(location: Location) -> Diagnosis:
+    """Try what a store does, see :func:`sdb.store.s3.doctor.diagnose`.
+
+    Raises
+    ------
+    UsageError
+        The location is one of the file system, which needs no trial.
+    """
+    if is_local(location):
+        raise UsageError(f"{os.fspath(location)} is no URL of S3", expected="s3://bucket/prefix")
+    from sdb.store.s3 import doctor
+
+    return doctor.diagnose(os.fspath(location))
 
 
 def shown(location: Location) -> str:

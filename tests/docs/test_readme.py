@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -43,7 +44,7 @@ def test_console_examples(clone: Path) -> None:
     assert len(commands) >= 5
     for command in commands:
         assert command.startswith("sdb ")
-        run([sys.executable, "-m", "sdb.cli.main", *command.split()[1:]], clone)
+        run([sys.executable, "-m", "sdb.cli.main", *shlex.split(command)[1:]], clone)
 
 
 def test_python_examples(clone: Path) -> None:

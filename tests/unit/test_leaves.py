@@ -21,6 +21,7 @@ def test_exit_codes_are_fixed() -> None:
     assert codes == {
         "SdbError": 1,
         "UsageError": 2,
+        "QueryError": 2,
         "NotFoundError": 3,
         "ExistsError": 4,
         "ConflictError": 5,

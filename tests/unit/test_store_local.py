@@ -165,5 +165,6 @@ def test_what_is_no_packfile_store(tmp_path: Path) -> None:
             url.open_read(place)
     with pytest.raises(errors.NotFoundError):
         url.open_read(tmp_path / "none")
-    with pytest.raises(errors.UnsupportedError):
-        url.open_read("s3://bucket/key")
+    for place in ("s3://bucket", "s3://bucket/folder/", "s3://b!/key"):
+        with pytest.raises(errors.UsageError):
+            url.open_read(place)

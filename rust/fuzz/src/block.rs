@@ -6,7 +6,7 @@ use zion::Result;
 use zion::block::{Position, put_frame_header};
 use zion::codec::Algorithm;
 use zion::rows::TimeFilter;
-use zion::unpack::{Format, Job, Request, Worker};
+use zion::unpack::{Block, Form, Format, Job, Request, Worker};
 
 use super::zion_chunk;
 
@@ -14,20 +14,25 @@ const ALIGN: usize = 1 << 12;
 
 /// Unpacks a block: raw frames, one frame around a chunk that is put together from parts, or one plain zstd frame.
 pub fn check(data: &[u8]) -> Result<()> {
-    let Some((&flags, rest)) = data.split_first() else { return Ok(()) };
+    let Some((block, form)) = read(data)? else { return Ok(()) };
+    let all = unpack(&block, form.algorithm, Format::Json, false);
+    unpack(&block, form.algorithm, Format::Ion, false);
+    unpack(&block, form.algorithm, Format::Ion, true);
+    let some = unpack(&block, form.algorithm, Format::Json, true);
+    assert!(some.is_none_or(|some| all.is_none_or(|all| some <= all)), "a filter adds rows");
+    Ok(())
+}
+
+/// The block that the data stand for, and how its chunks are stored.
+pub fn read(data: &[u8]) -> Result<Option<(Block, Form)>> {
+    let Some((&flags, rest)) = data.split_first() else { return Ok(None) };
     let block = match flags & 3 {
         0 => rest.to_vec(),
         1 => framed(&zion_chunk::assemble(rest))?,
         _ => framed(rest)?,
     };
     let algorithm = if flags & 3 == 2 { Algorithm::Zstd } else { Algorithm::ZionZstd };
-    let block: Arc<dyn AsRef<[u8]> + Send + Sync> = Arc::new(block);
-    let all = unpack(&block, algorithm, Format::Json, false);
-    unpack(&block, algorithm, Format::Ion, false);
-    unpack(&block, algorithm, Format::Ion, true);
-    let some = unpack(&block, algorithm, Format::Json, true);
-    assert!(some.is_none_or(|some| all.is_none_or(|all| some <= all)), "a filter adds rows");
-    Ok(())
+    Ok(Some((Arc::new(block), Form::new(algorithm, ALIGN)?)))
 }
 
 fn framed(payload: &[u8]) -> Result<Vec<u8>> {
@@ -51,6 +56,7 @@ fn unpack(
     let job = Job {
         number: 0,
         block: Arc::clone(block),
+        form: Form::new(algorithm, ALIGN).ok()?,
         position: Position::default(),
         chunks: 100,
         limit: u64::MAX,

@@ -9,6 +9,7 @@ pub mod iguana;
 mod ingest;
 pub mod ion;
 pub mod json;
+pub mod lanes;
 mod rows;
 pub mod vectors;
 pub mod xsv;

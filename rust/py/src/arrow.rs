@@ -1,92 +1,22 @@
 //! `ArrowScan`: blocks of a packfile as Arrow record batches, through the Arrow `PyCapsule` interface.
 
-use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use arrow_array::ffi::{FFI_ArrowSchema, to_ffi};
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use arrow_array::ffi::to_ffi;
+use arrow_array::{Array, RecordBatch, StructArray};
+use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use zion::codec::Algorithm;
 use zion::rows::TimeFilter;
-use zion::runs::{Failure, Next, Runs};
+use zion::runs::{Form, Runs};
 use zion::scan::{Layout, Request, Seen};
 use zion::{Error, Result};
 
+use crate::capsule;
 use crate::errors::to_py;
-use crate::unpack::{backed, names};
-
-/// How long a wait lasts before signals are looked at.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Where blocks come from.
-struct Source {
-    /// Gives the bytes of a block: `read(number)`.
-    read: Py<PyAny>,
-    /// Makes an exception say where it comes from: `blame(exception, number)`.
-    blame: Option<Py<PyAny>>,
-    /// The number of chunks of each block.
-    chunks: Vec<usize>,
-}
-
-impl Source {
-    fn clone_ref(&self, py: Python<'_>) -> Self {
-        Self {
-            read: self.read.clone_ref(py),
-            blame: self.blame.as_ref().map(|blame| blame.clone_ref(py)),
-            chunks: self.chunks.clone(),
-        }
-    }
-
-    fn exception(&self, py: Python<'_>, (number, error): Failure) -> PyErr {
-        let exception = to_py(error);
-        let Some(blame) = &self.blame else { return exception };
-        match blame.call1(py, (exception, number)) {
-            Ok(blamed) => PyErr::from_value(blamed.into_bound(py)),
-            Err(failure) => failure,
-        }
-    }
-}
-
-/// Blocks on their way through the threads.
-struct Feed<R> {
-    source: Source,
-    runs: Runs<R>,
-    fed: usize,
-}
-
-impl<R: Send + 'static> Feed<R> {
-    fn new(source: Source, runs: Runs<R>) -> Self {
-        Self { source, runs, fed: 0 }
-    }
-
-    /// The next result. Blocks are read when all of the one before is on its way.
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<R>> {
-        loop {
-            let wants = self.runs.queued() == 0 && !self.runs.is_done();
-            let more = self.source.chunks.get(self.fed).copied().filter(|_| wants);
-            let patience = if more.is_some() { Duration::ZERO } else { PATIENCE };
-            match py.detach(|| self.runs.next(patience)) {
-                Next::Ready(result) => return Ok(Some(result)),
-                Next::Failed(failure) => return Err(self.source.exception(py, failure)),
-                Next::Idle if more.is_none() => return Ok(None),
-                Next::Idle | Next::Pending => {}
-            }
-            py.check_signals()?;
-            if let Some(chunks) = more {
-                let block = self.source.read.call1(py, (self.fed,))?;
-                let block = Arc::new(backed(block.bind(py))?);
-                let pushed = self.runs.push(block, Some(chunks));
-                pushed.map_err(|error| self.source.exception(py, (self.fed, error)))?;
-                self.fed += 1;
-            }
-        }
-    }
-}
+use crate::feed::{Batches, Feed, Source};
+use crate::unpack::names;
 
 fn boxed(fields: Option<Vec<String>>) -> Option<Vec<Box<str>>> {
     fields.map(|fields| fields.into_iter().map(String::into_boxed_str).collect())
@@ -95,8 +25,14 @@ fn boxed(fields: Option<Vec<String>>) -> Option<Vec<Box<str>>> {
 /// Rows of blocks that are wanted as Arrow data.
 #[pyclass(module = "sdb._core", frozen)]
 pub struct ArrowScan {
-    source: Source,
+    source: Arc<Vec<Source>>,
     request: Request,
+}
+
+impl ArrowScan {
+    fn feed<R: Send + 'static>(&self, runs: Runs<R>) -> Feed<R> {
+        Feed::new(Arc::clone(&self.source), Arc::default(), runs)
+    }
 }
 
 #[pymethods]
@@ -118,21 +54,16 @@ impl ArrowScan {
         let filter = time_filter
             .map(|(path, start, stop)| TimeFilter::new(names(Some(path)).unwrap_or_default(), start, stop))
             .transpose();
-        let request = Request {
-            algorithm: Algorithm::from_name(algorithm).map_err(to_py)?,
-            align,
-            fields: boxed(fields),
-            filter: filter.map_err(to_py)?,
-            limit,
-            threads,
-        };
-        Ok(Self { source: Source { read, blame, chunks }, request })
+        let form = Algorithm::from_name(algorithm).and_then(|algorithm| Form::new(algorithm, align));
+        let source = Source { read, blame, chunks, form: form.map_err(to_py)? };
+        let request = Request { fields: boxed(fields), filter: filter.map_err(to_py)?, limit, threads };
+        Ok(Self { source: Arc::new(vec![source]), request })
     }
 
     /// Goes over the rows to find out what types their values have.
     fn types(&self, py: Python<'_>) -> PyResult<ArrowTypes> {
         let runs = py.detach(|| self.request.observe()).map_err(to_py)?;
-        let mut feed = Feed::new(self.source.clone_ref(py), runs);
+        let mut feed = self.feed(runs);
         let fields = self.request.fields.clone();
         let mut types = ArrowTypes { rows: 0, seen: Seen::default(), fields };
         while let Some((seen, rows)) = feed.next(py)? {
@@ -145,9 +76,9 @@ impl ArrowScan {
     fn stream(&self, py: Python<'_>, types: &ArrowTypes) -> PyResult<ArrowStream> {
         let layout = Arc::new(types.layout());
         let runs = py.detach(|| self.request.build(&layout)).map_err(to_py)?;
-        let feed = Feed::new(self.source.clone_ref(py), runs);
+        let feed = self.feed(runs);
         let schema = Arc::clone(&layout.schema);
-        let batches = Some(Batches { feed, ready: Vec::new().into_iter() });
+        let batches = Some(Batches::new(feed));
         Ok(ArrowStream { schema, batches, rows: 0 })
     }
 }
@@ -198,27 +129,7 @@ impl ArrowTypes {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, &self.layout().schema)
-    }
-}
-
-/// Record batches in the making.
-struct Batches {
-    feed: Feed<Vec<RecordBatch>>,
-    ready: std::vec::IntoIter<RecordBatch>,
-}
-
-impl Batches {
-    fn next(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        loop {
-            if let Some(batch) = self.ready.next() {
-                return Ok(Some(batch));
-            }
-            match self.feed.next(py)? {
-                Some(batches) => self.ready = batches.into_iter(),
-                None => return Ok(None),
-            }
-        }
+        capsule::schema(py, &self.layout().schema)
     }
 }
 
@@ -250,7 +161,7 @@ impl ArrowStream {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, &self.schema)
+        capsule::schema(py, &self.schema)
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -261,12 +172,11 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // Casting is optional for a producer; consumers do it themselves.
         drop(requested_schema);
-        let batches = self
+        let mut batches = self
             .batches
             .take()
             .ok_or_else(|| to_py(Error::argument("the rows of this stream were already taken")))?;
-        let reader = Reader { schema: Arc::clone(&self.schema), batches };
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
+        capsule::stream(py, Arc::clone(&self.schema), move |py| batches.next(py))
     }
 }
 
@@ -283,7 +193,7 @@ impl ArrowBatch {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, &self.batch.schema())
+        capsule::schema(py, &self.batch.schema())
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -294,47 +204,8 @@ impl ArrowBatch {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         drop(requested_schema);
         let data = StructArray::from(self.batch.clone()).into_data();
-        let (array, _) = to_ffi(&data).map_err(|error| failed(&error))?;
+        let (array, _) = to_ffi(&data).map_err(|error| capsule::failed(&error))?;
         let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
-        Ok((schema_capsule(py, &self.batch.schema())?, array))
-    }
-}
-
-fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
-    let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| failed(&error))?;
-    PyCapsule::new_with_value(py, schema, c"arrow_schema")
-}
-
-fn failed(error: &ArrowError) -> PyErr {
-    to_py(Error::argument(format!("no Arrow data: {error}")))
-}
-
-/// What a consumer of a stream pulls at, on whatever thread it likes.
-struct Reader {
-    schema: SchemaRef,
-    batches: Batches,
-}
-
-impl Iterator for Reader {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        Python::attach(|py| self.batches.next(py).map_err(|error| as_text(py, &error))).transpose()
-    }
-}
-
-/// Only text passes through the C interface. An interrupt is raised again when that has been left.
-fn as_text(py: Python<'_>, error: &PyErr) -> ArrowError {
-    if error.is_instance_of::<PyKeyboardInterrupt>(py)
-        && let Ok(threads) = py.import("_thread")
-    {
-        drop(threads.call_method0("interrupt_main"));
-    }
-    ArrowError::from(io::Error::other(error.to_string()))
-}
-
-impl RecordBatchReader for Reader {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        Ok((capsule::schema(py, &self.batch.schema())?, array))
     }
 }

@@ -4,10 +4,17 @@
 use pyo3::prelude::*;
 
 mod arrow;
+mod capsule;
 mod errors;
+mod feed;
+#[allow(unsafe_code)]
+mod foreign;
 mod iguana;
 mod ion;
+mod lanes;
+mod natives;
 mod pack;
+mod render;
 mod rows;
 mod unpack;
 mod verify;
@@ -17,8 +24,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<arrow::ArrowBatch>()?;
     module.add_class::<arrow::ArrowScan>()?;
+    module.add_class::<natives::ArrowColumn>()?;
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<arrow::ArrowTypes>()?;
+    module.add_class::<lanes::LaneScan>()?;
+    module.add_class::<render::JsonLines>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
@@ -27,6 +37,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
+    module.add_function(wrap_pyfunction!(natives::native_call, module)?)?;
+    module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bucket::Decoder;
+use crate::bucket::{Decoder, Opened, Visit};
 use crate::codec::{Algorithm, zstd};
 use crate::error::{Error, Result};
 use crate::ion::{self, SymbolTable, kind};
@@ -77,6 +77,22 @@ impl Chunk<'_> {
         };
         let message = format!("chunk {}: {} (byte {at} of its content)", self.number, error.message());
         Error::corrupt("ion", self.offset, message)
+    }
+}
+
+/// A chunk of a zion block of which nothing but the shape is decompressed.
+pub(crate) struct OpenChunk<'a> {
+    /// Number of the chunk in its block.
+    pub(crate) number: usize,
+    /// Byte offset of its frame in the block.
+    offset: usize,
+    opened: Opened<'a>,
+}
+
+impl OpenChunk<'_> {
+    /// Whether the symbol table replaced the one before.
+    pub(crate) fn resets(&self) -> bool {
+        self.opened.resets
     }
 }
 
@@ -159,6 +175,54 @@ impl<'a> BlockReader<'a> {
         let data = &self.codecs.out[..];
         let resets = ion::is_bvm(data);
         Ok(self.next.table.as_ref().map(|table| Chunk { number, offset, data, rows_at, resets, table }))
+    }
+
+    /// Opens the next chunk of a zion block: only its shape is decompressed.
+    pub(crate) fn open_chunk(&mut self) -> Result<Option<OpenChunk<'a>>> {
+        let Position { offset, chunk: number, .. } = self.next;
+        let Some(payload) = self.payload()? else { return Ok(None) };
+        let opened = self.codecs.zion.open(payload, &mut self.next.table, self.align);
+        let opened = opened.map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
+        self.advance(payload.len());
+        Ok(Some(OpenChunk { number, offset, opened }))
+    }
+
+    /// Shows the rows of the chunk that was opened last to a visitor, see [`Decoder::visit`].
+    pub(crate) fn visit(
+        &mut self,
+        chunk: &OpenChunk<'_>,
+        fields: &[Box<[u8]>],
+        visitor: &mut impl Visit,
+    ) -> Result<()> {
+        let Some(table) = &self.next.table else { return Ok(()) };
+        let visited = self.codecs.zion.visit(&chunk.opened, table, fields, self.align, visitor);
+        visited.map_err(|error| in_chunk(error, chunk.number, chunk.offset + FRAME_HEADER))
+    }
+
+    /// Decompresses the rows of the chunk that was opened last.
+    pub(crate) fn assemble(&mut self, chunk: &OpenChunk<'_>) -> Result<Option<Chunk<'_>>> {
+        let OpenChunk { number, offset, opened } = chunk;
+        let Some(table) = &self.next.table else { return Ok(None) };
+        let Codecs { zion, out, .. } = &mut self.codecs;
+        let rows_at = zion
+            .assemble(opened, table, self.fields, out, self.align)
+            .map_err(|error| in_chunk(error, *number, offset + FRAME_HEADER))?;
+        Ok(Some(Chunk { number: *number, offset: *offset, data: out, rows_at, resets: opened.resets, table }))
+    }
+
+    /// The symbols in force.
+    pub(crate) fn table(&self) -> Option<&Arc<SymbolTable>> {
+        self.next.table.as_ref()
+    }
+
+    /// Passes over a chunk of a zion block and gives the number of its rows; only its shape is read.
+    pub fn count_chunk(&mut self) -> Result<Option<u64>> {
+        let Position { offset, chunk: number, .. } = self.next;
+        let Some(payload) = self.payload()? else { return Ok(None) };
+        let counted = self.codecs.zion.count(payload);
+        let rows = counted.map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
+        self.advance(payload.len());
+        Ok(Some(rows))
     }
 
     /// Passes over a chunk: only its symbol table is read. False at the end of the block.

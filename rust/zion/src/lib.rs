@@ -13,6 +13,8 @@ pub mod error;
 pub mod inflate;
 pub mod ion;
 pub mod json;
+pub mod lanes;
+pub mod natives;
 pub mod pack;
 pub mod paths;
 pub mod pipeline;

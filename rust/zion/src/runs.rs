@@ -16,25 +16,32 @@ pub type Block = Arc<dyn AsRef<[u8]> + Send + Sync>;
 /// An error, and the number of the block that it comes from: blocks are counted as they are pushed.
 pub type Failure = (usize, Error);
 
+/// How the chunks of a block are stored.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// How they are compressed.
+    pub algorithm: Algorithm,
+    /// The size of one that is decompressed.
+    pub align: usize,
+}
+
+impl Form {
+    /// Checks the size of a decompressed chunk.
+    pub fn new(algorithm: Algorithm, align: usize) -> Result<Self> {
+        if align.is_power_of_two() && (1 << 9..=1 << 26).contains(&align) {
+            return Ok(Self { algorithm, align });
+        }
+        Err(Error::argument(format!("a chunk size of {align}: a power of two from 2^9 to 2^26 is needed")))
+    }
+}
+
 /// How blocks are cut.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut {
-    /// How the chunks are compressed.
-    pub algorithm: Algorithm,
-    /// The size of a decompressed chunk.
-    pub align: usize,
     /// Bytes of decompressed chunks that one job covers.
     pub run_bytes: usize,
     /// Whether the symbols before a chunk do not matter, because rows are not looked at.
     pub verbatim: bool,
-}
-
-/// Checks the size of a decompressed chunk.
-pub(crate) fn check_align(align: usize) -> Result<()> {
-    if align.is_power_of_two() && (1 << 9..=1 << 26).contains(&align) {
-        return Ok(());
-    }
-    Err(Error::argument(format!("a chunk size of {align}: a power of two from 2^9 to 2^26 is needed")))
 }
 
 /// A run of chunks of one block.
@@ -43,6 +50,8 @@ pub struct Job {
     pub number: usize,
     /// The bytes of the whole block.
     pub block: Block,
+    /// How its chunks are stored.
+    pub form: Form,
     /// Where the run starts.
     pub position: Position,
     /// Number of chunks.
@@ -69,7 +78,7 @@ pub struct Runs<R> {
     cut: Cut,
     pool: OrderedPool<Job, Result<(R, u64), Failure>>,
     in_flight: usize,
-    queue: VecDeque<(usize, Block)>,
+    queue: VecDeque<(usize, Block, Form)>,
     pushed: usize,
     current: Option<Current>,
     codecs: Option<Codecs>,
@@ -81,6 +90,7 @@ pub struct Runs<R> {
 struct Current {
     number: usize,
     block: Block,
+    form: Form,
     position: Position,
     chunks: usize,
 }
@@ -93,7 +103,6 @@ impl<R: Send + 'static> Runs<R> {
         M: Fn() -> S + Send + Sync + 'static,
         W: Fn(&mut S, &Job) -> Result<(R, u64)> + Send + Sync + 'static,
     {
-        check_align(cut.align)?;
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             given => given,
@@ -115,7 +124,7 @@ impl<R: Send + 'static> Runs<R> {
     }
 
     /// Queues a block. When the number of its chunks is known, it must be right.
-    pub fn push(&mut self, block: Block, chunks: Option<usize>) -> Result<()> {
+    pub fn push(&mut self, block: Block, form: Form, chunks: Option<usize>) -> Result<()> {
         if let Some(expected) = chunks {
             // What is damaged is found by the thread that decodes it, after the chunks before.
             let (found, whole) = count_frames((*block).as_ref());
@@ -125,7 +134,7 @@ impl<R: Send + 'static> Runs<R> {
             }
         }
         if !self.is_done() {
-            self.queue.push_back((self.pushed, block));
+            self.queue.push_back((self.pushed, block, form));
         }
         self.pushed += 1;
         Ok(())
@@ -192,7 +201,7 @@ impl<R: Send + 'static> Runs<R> {
             let current = match self.current.take() {
                 Some(current) => current,
                 None => match self.queue.pop_front() {
-                    Some((number, block)) => Current::new(number, block),
+                    Some((number, block, form)) => Current::new(number, block, form),
                     None => return,
                 },
             };
@@ -206,7 +215,7 @@ impl<R: Send + 'static> Runs<R> {
     fn hand_out(&mut self, current: Current) {
         let run = match self.limit {
             Some(_) => 1,
-            None => (self.cut.run_bytes / self.cut.align).max(1),
+            None => (self.cut.run_bytes / current.form.align).max(1),
         };
         let mut run = run.min(current.chunks);
         let mut next = None;
@@ -217,25 +226,26 @@ impl<R: Send + 'static> Runs<R> {
                 Err(_) => run = current.chunks,
             }
         }
-        let Current { number, block, position, chunks } = current;
+        let Current { number, block, form, position, chunks } = current;
         self.current = next.map(|position| Current {
             number,
             block: Arc::clone(&block),
+            form,
             position,
             chunks: chunks - run,
         });
         let limit = self.limit.unwrap_or(u64::MAX);
-        if self.pool.submit(Job { number, block, position, chunks: run, limit }).is_none() {
+        if self.pool.submit(Job { number, block, form, position, chunks: run, limit }).is_none() {
             self.in_flight += 1;
         }
     }
 
     /// The position behind a run.
     fn pass(&mut self, current: &Current, run: usize) -> Result<Position> {
-        let Cut { algorithm, align, verbatim, .. } = self.cut;
+        let Form { algorithm, align } = current.form;
         let block = (*current.block).as_ref();
         let mut position = current.position.clone();
-        if verbatim {
+        if self.cut.verbatim {
             for _ in 0..run {
                 position.offset += FRAME_HEADER + frame(block, position.offset)?;
             }
@@ -256,9 +266,9 @@ impl<R: Send + 'static> Runs<R> {
 }
 
 impl Current {
-    fn new(number: usize, block: Block) -> Self {
+    fn new(number: usize, block: Block, form: Form) -> Self {
         let (chunks, _) = count_frames((*block).as_ref());
-        Self { number, block, position: Position::default(), chunks }
+        Self { number, block, form, position: Position::default(), chunks }
     }
 }
 

@@ -36,6 +36,13 @@ fn json() -> Result<()> {
 }
 
 #[test]
+fn lanes() -> Result<()> {
+    // The same blocks as those of `block`, and some of its own.
+    replay("lanes", fuzz::lanes::check)?;
+    replay("block", fuzz::lanes::check)
+}
+
+#[test]
 fn vectors() -> Result<()> {
     replay("vectors", fuzz::vectors::check)
 }

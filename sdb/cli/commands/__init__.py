@@ -6,8 +6,10 @@ COMMANDS = (
     "concat",
     "unpack",
     "head",
+    "query",
     "describe-file",
     "validate-file",
+    "doctor",
     "version",
 )
 """Their names, in the order of the help."""

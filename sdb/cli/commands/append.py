@@ -57,6 +57,13 @@ def command(
     time_field: TimeFields = None,
     on_error: OnError = "fail",
     force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
+    unsafe_single_writer: Annotated[
+        bool,
+        Option(
+            "--unsafe-single-writer",
+            help="Append even where the store cannot tell two writers apart (sdb doctor).",
+        ),
+    ] = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -85,6 +92,7 @@ def command(
             time_fields=paths(time_field),
             on_error=rejects.take,
             overwrite=force,
+            unsafe_single_writer=unsafe_single_writer,
             progress=meter,
         )
     report_append(result, rejects, as_json=as_json, quiet=quiet, verbose=verbose)

@@ -24,9 +24,11 @@ def command(
     Every row is checked, and the time index against the rows. Exit code 1 when anything was found.
     """
     from sdb.packfile.validate import validate
+    from sdb.store.url import expand
 
+    paths = [str(path) for path in expand(packfiles, context.obj)]
     reports = []
-    for path in packfiles:
+    for path in paths:
         if verbose:
             output.say(output.plain(f"checking {path}"), to=sys.stderr)
         with Meter("checking", progress) as meter:
@@ -43,7 +45,7 @@ def command(
                 "rows": report.rows,
                 "findings": [str(finding) for finding in report.findings],
             }
-            for path, report in zip(packfiles, reports, strict=True)
+            for path, report in zip(paths, reports, strict=True)
         ]
         output.say_json({"ok": ok, "files": files})
     return 0 if ok else 1

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::hash::{BUCKETS, BucketMap};
 use super::shape::{FULL, class, count, sequence};
-use super::{LAYER, MAGIC, MAX_BODY, MAX_CHUNK, STRIDE, copy, field};
+use super::{LAYER, MAGIC, MAX_BODY, MAX_CHUNK, STRIDE, copy, field, varuint};
 use crate::block::apply_shared;
 use crate::codec::{iguana, special, zstd};
 use crate::error::{Error, Result};
-use crate::ion::{SymbolTable, kind};
+use crate::ion::{Header, SymbolTable, header, is_bvm, kind};
 
 /// The longest header of a record.
 const HEADER: usize = 4;
@@ -20,6 +20,24 @@ pub struct Decoder {
     shape: Vec<u8>,
     buckets: [Bucket; BUCKETS],
     selected: Vec<bool>,
+    joined: Vec<u8>,
+}
+
+/// A chunk whose symbols are known, and of which no row is decompressed.
+pub(crate) struct Opened<'a> {
+    parts: Parts<'a>,
+    prefix: usize,
+    /// Whether its symbol table replaced the one before.
+    pub(crate) resets: bool,
+}
+
+/// What looks at the fields of rows where they lie in their buckets.
+pub trait Visit {
+    /// A field of the row at hand: its symbol, the place of its value in `data`, and its extent.
+    fn field(&mut self, data: &[u8], id: u32, at: usize, value: Header) -> Result<()>;
+
+    /// The row has no more fields. False: no further row is wanted.
+    fn row(&mut self, data: &[u8]) -> Result<bool>;
 }
 
 /// The decompressors of segments.
@@ -108,7 +126,61 @@ impl Decoder {
             shape: Vec::new(),
             buckets: Default::default(),
             selected: Vec::new(),
+            joined: Vec::new(),
         }
+    }
+
+    /// Decompresses the shape, and applies its symbol table. Gives what [`Decoder::visit`] needs.
+    pub(crate) fn open<'a>(
+        &mut self,
+        zion: &'a [u8],
+        table: &mut Option<Arc<SymbolTable>>,
+        limit: usize,
+    ) -> Result<Opened<'a>> {
+        let parts = Parts::read(zion)?;
+        parts.decompress(0, &mut self.codecs, &mut self.shape, limit)?;
+        let prefix = apply_shared(table, &self.shape)?;
+        Ok(Opened { parts, prefix, resets: is_bvm(&self.shape) })
+    }
+
+    /// Shows the rows of an opened chunk to a visitor, their fields where they lie: those of the buckets
+    /// that may hold `fields`, others among them. Values of one row share one `data`.
+    pub(crate) fn visit(
+        &mut self,
+        opened: &Opened<'_>,
+        table: &SymbolTable,
+        fields: &[Box<[u8]>],
+        limit: usize,
+        visitor: &mut impl Visit,
+    ) -> Result<()> {
+        let wanted = self.select(opened.parts.selector, table, fields);
+        self.fill(&opened.parts, wanted, limit)?;
+        let (data, mut cursors) = join(&self.buckets, wanted, &mut self.joined);
+        let mut at = opened.prefix;
+        while at < self.shape.len() {
+            let mut part = sequence(&self.shape, at)?;
+            loop {
+                for _ in 0..part.count {
+                    let number = part.nibbles as usize & 15;
+                    part.nibbles >>= 4;
+                    if wanted >> number & 1 == 0 {
+                        continue;
+                    }
+                    let (id, value_at, value) =
+                        cursors[number].next(data).ok_or_else(|| damaged(number, at))?;
+                    visitor.field(data, id, value_at, value).map_err(|error| inside(&error))?;
+                }
+                at = part.next;
+                if part.count < FULL {
+                    break;
+                }
+                part = sequence(&self.shape, at)?;
+            }
+            if !visitor.row(data).map_err(|error| inside(&error))? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Decompresses only the shape: replaces `shape` by it, applies the symbol table at its front to
@@ -155,13 +227,24 @@ impl Decoder {
         out: &mut Vec<u8>,
         limit: usize,
     ) -> Result<usize> {
-        let parts = Parts::read(zion)?;
-        parts.decompress(0, &mut self.codecs, &mut self.shape, limit)?;
-        let prefix = apply_shared(table, &self.shape)?;
+        let opened = self.open(zion, table, limit)?;
         if let Some(table) = table {
-            self.rows(&parts, prefix, table, fields, out, limit)?;
+            self.assemble(&opened, table, fields, out, limit)?;
         }
-        Ok(prefix)
+        Ok(opened.prefix)
+    }
+
+    /// Replaces `out` by an opened chunk, as [`Decoder::decode`] does; gives the length of its symbol table.
+    pub(crate) fn assemble(
+        &mut self,
+        opened: &Opened<'_>,
+        table: &SymbolTable,
+        fields: Option<&[Box<[u8]>]>,
+        out: &mut Vec<u8>,
+        limit: usize,
+    ) -> Result<usize> {
+        self.rows(&opened.parts, opened.prefix, table, fields, out, limit)?;
+        Ok(opened.prefix)
     }
 
     /// Applies the symbol table of a chunk whose rows are not needed.
@@ -171,9 +254,7 @@ impl Decoder {
         table: &mut Option<Arc<SymbolTable>>,
         limit: usize,
     ) -> Result<()> {
-        Parts::read(zion)?.decompress(0, &mut self.codecs, &mut self.shape, limit)?;
-        apply_shared(table, &self.shape)?;
-        Ok(())
+        self.open(zion, table, limit).map(drop)
     }
 
     /// Puts the rows together, after the shape was decompressed and its symbol table applied.
@@ -246,6 +327,61 @@ fn too_long(limit: usize) -> Error {
     Error::corrupt(LAYER, 0, format!("decompresses to more than the {limit} bytes that are allowed"))
 }
 
+/// The error of a visitor, whose places are not those of the chunk.
+#[cold]
+fn inside(error: &Error) -> Error {
+    Error::corrupt("ion", 0, format!("{error} of the fields that were decompressed"))
+}
+
+#[cold]
+fn damaged(number: usize, at: usize) -> Error {
+    let message = format!("bucket {number} ends, or is damaged, where a row needs a field of it");
+    Error::corrupt(LAYER, at, message)
+}
+
+/// What is left of a bucket.
+#[derive(Clone, Copy)]
+struct Cursor {
+    at: usize,
+    end: usize,
+}
+
+impl Cursor {
+    /// Takes the next field: its symbol, the place of its value, and its extent.
+    #[inline]
+    fn next(&mut self, data: &[u8]) -> Option<(u32, usize, Header)> {
+        let (id, at) = varuint(data, self.at)?;
+        let value = header(data, at).ok()?;
+        if value.end > self.end {
+            return None;
+        }
+        self.at = value.end;
+        Some((id as u32, at, value))
+    }
+}
+
+/// The wanted buckets one behind the other, and where each of them lies.
+fn join<'a>(
+    buckets: &'a [Bucket; BUCKETS],
+    wanted: u16,
+    joined: &'a mut Vec<u8>,
+) -> (&'a [u8], [Cursor; BUCKETS]) {
+    let mut cursors = [Cursor { at: 0, end: 0 }; BUCKETS];
+    if wanted.is_power_of_two() {
+        let number = wanted.trailing_zeros() as usize;
+        let bucket = &buckets[number];
+        cursors[number].end = bucket.length;
+        return (&bucket.data[..bucket.length], cursors);
+    }
+    joined.clear();
+    for (bucket, cursor) in buckets.iter().zip(&mut cursors) {
+        cursor.at = joined.len();
+        joined.extend_from_slice(&bucket.data[..bucket.length]);
+        cursor.end = joined.len();
+    }
+    (joined, cursors)
+}
+
 /// Puts records together.
 struct Rows<'a> {
     buckets: &'a mut [Bucket; BUCKETS],
@@ -271,11 +407,7 @@ impl Rows<'_> {
                 if PROJECT && self.wanted >> number & 1 == 0 {
                     continue;
                 }
-                end = self.field::<PROJECT>(number, end).ok_or_else(|| {
-                    let message =
-                        format!("bucket {number} ends, or is damaged, where a row needs a field of it");
-                    Error::corrupt(LAYER, at, message)
-                })?;
+                end = self.field::<PROJECT>(number, end).ok_or_else(|| damaged(usize::from(number), at))?;
             }
             at = part.next;
             if part.count < FULL {

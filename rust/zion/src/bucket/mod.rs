@@ -6,7 +6,8 @@ pub mod hash;
 mod select;
 pub mod shape;
 
-pub use decode::Decoder;
+pub(crate) use decode::Opened;
+pub use decode::{Decoder, Visit};
 pub use encode::Encoder;
 pub use select::choose_selector;
 

@@ -4,16 +4,14 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-use arrow_array::types::{
-    ArrowPrimitiveType, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type,
-};
+use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, ListArray, NullArray, PrimitiveArray, RecordBatch,
-    RecordBatchOptions, StringArray, StructArray,
+    ArrayRef, BinaryArray, BooleanArray, ListArray, NullArray, RecordBatch, RecordBatchOptions, StructArray,
 };
-use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{ArrowError, FieldRef, Fields};
 
+use super::buffers::{Bytes, primitive, strings};
 use super::names::{Lookup, name_of};
 use super::schema::{Layout, Type};
 use crate::error::{Error, Result};
@@ -81,34 +79,6 @@ enum Data {
     Json(Bytes),
     List(FieldRef, Vec<i32>, Box<Column>, usize),
     Struct(Fields, Group),
-}
-
-/// Texts, one after the other.
-struct Bytes {
-    ends: Vec<i32>,
-    data: Vec<u8>,
-}
-
-impl Bytes {
-    fn new() -> Self {
-        Self { ends: vec![0], data: Vec::new() }
-    }
-
-    fn put(&mut self, text: &[u8]) {
-        self.data.extend_from_slice(text);
-        // Never above MAX_TEXT.
-        self.ends.push(self.data.len() as i32);
-    }
-
-    fn pad(&mut self, count: usize) {
-        let end = self.data.len() as i32;
-        self.ends.resize(self.ends.len() + count, end);
-    }
-
-    fn finish(&mut self) -> (OffsetBuffer<i32>, Buffer) {
-        let ends = std::mem::replace(&mut self.ends, vec![0]);
-        (OffsetBuffer::new(ends.into()), std::mem::take(&mut self.data).into())
-    }
 }
 
 /// The columns of a struct.
@@ -331,27 +301,6 @@ fn integer(context: &Context<'_>, value: Header, at: usize) -> Result<i128> {
         kind::NEGINT => Ok(-magnitude),
         _ => Err(Error::corrupt("ion", at, "a value that does not fit the type of its column")),
     }
-}
-
-fn primitive<T: ArrowPrimitiveType>(
-    values: &mut Vec<T::Native>,
-    nulls: Option<NullBuffer>,
-) -> Result<PrimitiveArray<T>, ArrowError> {
-    PrimitiveArray::try_new(ScalarBuffer::from(std::mem::take(values)), nulls)
-}
-
-/// Texts are nearly always UTF-8; what is not is replaced by U+FFFD.
-fn strings(texts: &mut Bytes, nulls: Option<NullBuffer>) -> Result<StringArray, ArrowError> {
-    let (ends, data) = texts.finish();
-    if let Ok(array) = StringArray::try_new(ends.clone(), data.clone(), nulls.clone()) {
-        return Ok(array);
-    }
-    let mut sound = Bytes::new();
-    for range in ends.windows(2) {
-        sound.put(String::from_utf8_lossy(&data[range[0] as usize..range[1] as usize]).as_bytes());
-    }
-    let (ends, data) = sound.finish();
-    StringArray::try_new(ends, data, nulls)
 }
 
 /// Puts rows into record batches.

@@ -1,7 +1,8 @@
 //! Blocks to Arrow: one pass finds out what types the fields have, a second one builds record batches.
 
+pub(crate) mod buffers;
 mod build;
-mod names;
+pub(crate) mod names;
 mod schema;
 mod seen;
 
@@ -14,7 +15,6 @@ pub use schema::{ENCODING, JSON, Layout, Type};
 pub use seen::{MAX_DEPTH, MAX_FIELDS, MAX_NODES, Observer, Seen};
 
 use crate::block::{BlockReader, Chunk, Codecs};
-use crate::codec::Algorithm;
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable};
 use crate::rows::{Rows, TimeFilter};
@@ -26,10 +26,6 @@ const RUN_BYTES: usize = 4 << 20;
 /// Which rows of which blocks, and what of them.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// How the chunks are compressed.
-    pub algorithm: Algorithm,
-    /// The size of a decompressed chunk.
-    pub align: usize,
     /// Names of the top-level fields that are wanted; none: all.
     pub fields: Option<Vec<Box<str>>>,
     /// The times that rows must have.
@@ -61,14 +57,11 @@ impl Request {
         M: Fn() -> V + Send + Sync + 'static,
         T: Fn(&mut V) -> Result<R> + Send + Sync + 'static,
     {
-        let Self { algorithm, align, .. } = *self;
-        let cut = Cut { algorithm, align, run_bytes: RUN_BYTES, verbatim: false };
+        let cut = Cut { run_bytes: RUN_BYTES, verbatim: false };
         let request = self.clone();
         // After an error a visitor may hold half a row; no further result is taken then.
         let decoded = self.decoded();
         let make = move || Worker {
-            algorithm: request.algorithm,
-            align: request.align,
             decoded: decoded.clone(),
             filter: request.filter.clone(),
             codecs: None,
@@ -120,8 +113,6 @@ impl Visit for Builder {
 
 /// One thread's decompressors, and what it does with rows.
 struct Worker<V> {
-    algorithm: Algorithm,
-    align: usize,
     decoded: Option<Vec<Box<[u8]>>>,
     filter: Option<TimeFilter>,
     codecs: Option<Codecs>,
@@ -138,8 +129,8 @@ impl<V: Visit> Worker<V> {
         let decoded = self.decoded.take();
         let mut reader = BlockReader::resume(
             (*job.block).as_ref(),
-            self.algorithm,
-            self.align,
+            job.form.algorithm,
+            job.form.align,
             job.position.clone(),
             codecs,
         )

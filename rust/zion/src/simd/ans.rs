@@ -82,7 +82,7 @@ impl Lanes {
             // SAFETY: a kernel is only chosen when the processor has the features it is compiled for.
             Kernel::Avx2 => unsafe { x86_256::run(&mut lanes, data, slots, rounds) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
+            // SAFETY: as above; and the lanes are valid.
             Kernel::Avx512 => unsafe { x86_512::run(&mut lanes, data, slots, rounds) },
         };
         if !done || !lanes.valid(data) {
@@ -90,6 +90,33 @@ impl Lanes {
         }
         *self = lanes;
         LANES * rounds.len()
+    }
+
+    /// Decodes as many rounds of two streams as both targets have room for, each with its own lanes, data and
+    /// slots; gives the number of bytes written to each. None are when something is wrong with either, or when
+    /// the processor does two streams no faster together.
+    pub fn run_both(
+        lanes: [&mut Self; 2],
+        data: [&[u8]; 2],
+        slots: [&Slots; 2],
+        targets: [&mut [u8]; 2],
+    ) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if x86_512::detected() && lanes[0].valid(data[0]) && lanes[1].valid(data[1]) {
+            let [mut one, mut two] = [lanes[0].clone(), lanes[1].clone()];
+            let [one_rounds, two_rounds] = targets.map(|target| target.as_chunks_mut::<LANES>().0);
+            let count = one_rounds.len().min(two_rounds.len());
+            let rounds = [&mut one_rounds[..count], &mut two_rounds[..count]];
+            // SAFETY: the features were just detected, and the lanes found to be valid.
+            let done = unsafe { x86_512::run_both([&mut one, &mut two], data, slots, rounds) };
+            if done && one.valid(data[0]) && two.valid(data[1]) {
+                [*lanes[0], *lanes[1]] = [one, two];
+                return LANES * count;
+            }
+            return 0;
+        }
+        let _ = (lanes, data, slots, targets);
+        0
     }
 
     /// Whether the places are inside `data`: any round may start then, and it may read [`ROUND`] bytes from
@@ -131,123 +158,8 @@ fn run_portable(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8
     all
 }
 
-/// 16 states in a vector.
 #[cfg(target_arch = "x86_64")]
-mod x86_512 {
-    use std::arch::x86_64::{
-        __m128i, __m256i, __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_insert_epi32,
-        _mm_storeu_si128, _mm256_loadu_si256, _mm256_permutexvar_epi16, _mm256_set_epi16, _mm256_set_m128i,
-        _mm512_add_epi32, _mm512_and_si512, _mm512_castsi256_si512, _mm512_castsi512_si128,
-        _mm512_cmplt_epu32_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu16_epi32, _mm512_extracti32x4_epi32,
-        _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mask_or_epi32, _mm512_maskz_expand_epi32,
-        _mm512_mullo_epi32, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_srli_epi32, _mm512_storeu_si512,
-        _mm512_test_epi32_mask,
-    };
-
-    use super::{LANES, LOW, Lanes, ROUND, Slots};
-
-    pub fn detected() -> bool {
-        is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("popcnt")
-    }
-
-    /// A step of 16 states.
-    struct Step {
-        states: __m512i,
-        symbols: __m128i,
-        /// The number of words that were used.
-        words: usize,
-        /// Which states belong to a symbol.
-        known: u16,
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-    pub fn run(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> bool {
-        let reverse = _mm256_set_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        let (near, far) = lanes.states.split_at_mut(LANES / 2);
-        // SAFETY: each half has 16 entries of 4 bytes, the size of the vector; alignment is not needed.
-        let (mut first, mut second) =
-            unsafe { (_mm512_loadu_si512(near.as_ptr().cast()), _mm512_loadu_si512(far.as_ptr().cast())) };
-        let (mut forward, mut backward) = (lanes.forward, lanes.backward);
-        let mut known = u16::MAX;
-        for round in rounds {
-            // SAFETY: `64 <= forward <= backward <= data.len() - 64` holds, see `Lanes::valid` and the end of the
-            // loop, so the 32 bytes from `forward` on and the 32 bytes before `backward` are inside `data`.
-            let (after, before) = unsafe {
-                (
-                    _mm256_loadu_si256(data.as_ptr().add(forward).cast::<__m256i>()),
-                    _mm256_loadu_si256(data.as_ptr().add(backward - ROUND).cast::<__m256i>()),
-                )
-            };
-            let one = step(first, slots, after);
-            let two = step(second, slots, _mm256_permutexvar_epi16(reverse, before));
-            let (left, right) = round.split_at_mut(LANES / 2);
-            // SAFETY: each half of the round is 16 bytes, the size of the vector.
-            unsafe {
-                _mm_storeu_si128(left.as_mut_ptr().cast(), one.symbols);
-                _mm_storeu_si128(right.as_mut_ptr().cast(), two.symbols);
-            }
-            (first, second) = (one.states, two.states);
-            forward += 2 * one.words;
-            backward -= 2 * two.words;
-            known &= one.known & two.known;
-            if forward > backward {
-                return false;
-            }
-        }
-        // SAFETY: as with the loads.
-        unsafe {
-            _mm512_storeu_si512(near.as_mut_ptr().cast(), first);
-            _mm512_storeu_si512(far.as_mut_ptr().cast(), second);
-        }
-        (lanes.forward, lanes.backward) = (forward, backward);
-        known == u16::MAX
-    }
-
-    /// The slots of 16 indices, taken one by one: on many processors that is faster than a gather.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-    #[inline]
-    fn lookup(indices: __m512i, slots: &Slots) -> __m512i {
-        let four = |indices: __m128i| {
-            let pair = _mm_cvtsi128_si64(indices) as u64;
-            let other = _mm_extract_epi64::<1>(indices) as u64;
-            let slot = |index: u64| slots[(index & 0xFFF) as usize] as i32;
-            let one = _mm_cvtsi32_si128(slot(pair));
-            let two = _mm_insert_epi32::<1>(one, slot(pair >> 32));
-            let three = _mm_insert_epi32::<2>(two, slot(other));
-            _mm_insert_epi32::<3>(three, slot(other >> 32))
-        };
-        let low = _mm256_set_m128i(
-            four(_mm512_extracti32x4_epi32::<1>(indices)),
-            four(_mm512_castsi512_si128(indices)),
-        );
-        let high = _mm256_set_m128i(
-            four(_mm512_extracti32x4_epi32::<3>(indices)),
-            four(_mm512_extracti32x4_epi32::<2>(indices)),
-        );
-        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-    #[inline]
-    fn step(states: __m512i, slots: &Slots, words: __m256i) -> Step {
-        let low = _mm512_set1_epi32(0xFFF);
-        let slot = lookup(_mm512_and_si512(states, low), slots);
-        let place = _mm512_and_si512(_mm512_srli_epi32::<12>(slot), low);
-        let scaled = _mm512_mullo_epi32(_mm512_and_si512(slot, low), _mm512_srli_epi32::<12>(states));
-        let states = _mm512_add_epi32(scaled, place);
-        let short = _mm512_cmplt_epu32_mask(states, _mm512_set1_epi32(LOW as i32));
-        let words = _mm512_maskz_expand_epi32(short, _mm512_cvtepu16_epi32(words));
-        Step {
-            states: _mm512_mask_or_epi32(states, short, _mm512_slli_epi32::<16>(states), words),
-            symbols: _mm512_cvtepi32_epi8(_mm512_srli_epi32::<24>(slot)),
-            words: short.count_ones() as usize,
-            known: _mm512_test_epi32_mask(slot, slot),
-        }
-    }
-}
+mod x86_512;
 
 /// 8 states in a vector.
 #[cfg(target_arch = "x86_64")]
@@ -405,6 +317,35 @@ mod tests {
                 })
                 .collect();
             prop_assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+        }
+
+        #[test]
+        fn two_streams_are_decoded_as_each_is(
+            data in prop::collection::vec(prop::collection::vec(any::<u8>(), 128..3000), 2),
+            widths in prop::collection::vec(16usize..600, 1..200),
+            missing in prop_oneof![7 => Just(0usize), 1 => 1usize..200],
+            lengths in prop::array::uniform2(0usize..3000),
+        ) {
+            let slots = slots(&widths, missing);
+            let [Some(mut one), Some(mut two)] = [&data[0], &data[1]].map(|data| Lanes::new(data)) else {
+                return Ok(());
+            };
+            let [mut one_alone, mut two_alone] = [one.clone(), two.clone()];
+            let [mut first, mut second] = lengths.map(|length| vec![0; length]);
+            let done = Lanes::run_both(
+                [&mut one, &mut two],
+                [&data[0], &data[1]],
+                [&slots, &slots],
+                [&mut first, &mut second],
+            );
+            for (lanes, alone, data, out) in
+                [(one, &mut one_alone, &data[0], first), (two, &mut two_alone, &data[1], second)]
+            {
+                let mut expected = vec![0; done];
+                prop_assert_eq!(alone.run(data, &slots, &mut expected), done);
+                prop_assert_eq!(&lanes, &*alone);
+                prop_assert_eq!(&out[..done], &expected[..]);
+            }
         }
     }
 }

@@ -68,14 +68,35 @@ impl Cursor<'_> {
     /// bytes more than may be filled.
     pub fn run(&mut self, tokens: &[u8], meanings: &[Meaning; 256], out: &mut [u8]) -> usize {
         #[cfg(target_arch = "x86_64")]
-        if x86_256::detected() {
+        if x86_512::detected() {
             // SAFETY: the features that the kernel is compiled for were just detected.
+            return unsafe { x86_512::run(self, tokens, meanings, out) };
+        }
+        #[cfg(target_arch = "x86_64")]
+        if x86_256::detected() {
+            // SAFETY: as above.
             return unsafe { x86_256::run(self, tokens, meanings, out) };
         }
         let _ = (tokens, meanings, out);
         0
     }
 }
+
+/// What the tokens of a batch do.
+#[cfg(target_arch = "x86_64")]
+struct Steps {
+    /// Literals in the low half, the length of the match in the high half.
+    sizes: [u32; BATCH],
+    offsets: [u32; BATCH],
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Steps {
+    const NONE: Self = Self { sizes: [0; BATCH], offsets: [0; BATCH] };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_512;
 
 #[cfg(target_arch = "x86_64")]
 mod x86_256 {
@@ -84,7 +105,7 @@ mod x86_256 {
         _mm256_loadu_si256, _mm256_storeu_si256,
     };
 
-    use super::{BATCH, Cursor, Meaning, SLACK};
+    use super::{BATCH, Cursor, Meaning, SLACK, Steps};
 
     /// Bytes of a vector, and of half of one.
     const WIDE: usize = 32;
@@ -122,38 +143,18 @@ mod x86_256 {
             && is_x86_feature_detected!("bmi2")
     }
 
-    /// What one token does.
-    #[derive(Clone, Copy, Default)]
-    struct Step {
-        literals: u16,
-        length: u16,
-        offset: u32,
-    }
-
     /// Follows tokens in two turns for each batch: first all that they say is read and checked, and what they
     /// copy is brought near; then it is copied.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
     pub fn run(cursor: &mut Cursor, tokens: &[u8], meanings: &[Meaning; 256], out: &mut [u8]) -> usize {
         let Some(room) = out.len().checked_sub(SLACK).filter(|&room| cursor.at <= room) else { return 0 };
-        let mut steps = [Step::default(); BATCH];
+        let mut steps = Steps::NONE;
         let mut done = 0;
         for batch in tokens.chunks(BATCH) {
             let (at, literals) = (cursor.at, cursor.literals);
             let count = read(cursor, batch, meanings, &mut steps, &out[..room]);
-            let (mut source, mut target) = (literals.as_ptr(), out[at..].as_mut_ptr());
-            for step in &steps[..count] {
-                // SAFETY: `read` checked that each step stays inside the `room` bytes, behind which there are
-                // SLACK = 128, that there are at least 32 more literals than those of the step, and that the
-                // offset is neither 0 nor more than the bytes before the match. Copies in units of 32 bytes go
-                // beyond their end by less than 32 bytes, except that two units are copied for a short match.
-                unsafe {
-                    let literals = usize::from(step.literals);
-                    copy::<1>(source, target, literals);
-                    (source, target) = (source.add(literals), target.add(literals));
-                    copy_match(target, step.offset as usize, usize::from(step.length));
-                    target = target.add(usize::from(step.length));
-                }
-            }
+            // SAFETY: `read` vouches for the steps.
+            unsafe { write(&steps, count, literals, out.as_mut_ptr().wrapping_add(at)) };
             done += count;
             if count < batch.len() {
                 break;
@@ -162,15 +163,39 @@ mod x86_256 {
         done
     }
 
+    /// Copies what the first `count` steps say.
+    ///
+    /// # Safety
+    /// All steps together stay inside `out` without its last [`SLACK`] bytes. There are at least 32 more literals
+    /// than those of the steps. The offsets are neither 0 nor more than the bytes before the match, those before
+    /// `out`, which are of the same object, included.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    #[inline]
+    pub unsafe fn write(steps: &Steps, count: usize, literals: &[u8], out: *mut u8) {
+        let (mut source, mut target) = (literals.as_ptr(), out);
+        for (&sizes, &offset) in steps.sizes.iter().zip(&steps.offsets).take(count) {
+            let (literals, length) = ((sizes & 0xFFFF) as usize, (sizes >> 16) as usize);
+            // SAFETY: the caller says that the step stays inside `out`, behind which there are SLACK = 128 bytes,
+            // and inside the literals, behind which there are 32. Copies in units of 32 bytes go beyond their end
+            // by less than 32 bytes, except that two units are copied for a short match.
+            unsafe {
+                copy::<1>(source, target, literals);
+                (source, target) = (source.add(literals), target.add(literals));
+                copy_match(target, offset as usize, length);
+                target = target.add(length);
+            }
+        }
+    }
+
     /// Reads what the tokens of a batch say, up to the first one that is out of the ordinary; gives the number of
     /// those before it, with which the cursor moves on.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
     #[inline]
-    fn read(
+    pub fn read(
         cursor: &mut Cursor,
         batch: &[u8],
         meanings: &[Meaning; 256],
-        steps: &mut [Step; BATCH],
+        steps: &mut Steps,
         out: &[u8],
     ) -> usize {
         let sides = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths];
@@ -181,7 +206,8 @@ mod x86_256 {
             sides.map(|side| side.bytes[side.at..].as_ptr());
         let starts = [near, far, more_literals, more_length];
         let (mut at, mut last, mut literal, mut done) = (cursor.at, cursor.last, 0, 0);
-        for (step, &token) in steps.iter_mut().zip(batch) {
+        let steps = steps.sizes.iter_mut().zip(&mut steps.offsets);
+        for ((sizes, to_offset), &token) in steps.zip(batch) {
             let meaning = meanings[usize::from(token)];
             // SAFETY: `has_batch` found that each of the four streams is not read beyond its end, and that there
             // are SIDE_SLACK = 4 * BATCH bytes behind it. Each moves by at most 3 bytes for each of fewer than
@@ -207,7 +233,7 @@ mod x86_256 {
                 break;
             }
             _mm_prefetch::<_MM_HINT_T0>(out.as_ptr().wrapping_add(start - offset).cast());
-            *step = Step { literals: count as u16, length: length as u16, offset: offset as u32 };
+            (*sizes, *to_offset) = ((count | length << 16) as u32, offset as u32);
             // SAFETY: as above.
             unsafe {
                 near = near.add(usize::from(meaning.near));

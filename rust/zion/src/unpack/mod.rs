@@ -9,7 +9,7 @@ use std::time::Duration;
 pub use worker::{Format, Output, Request, Worker};
 
 use crate::error::Result;
-pub use crate::runs::{Block, Failure, Job};
+pub use crate::runs::{Block, Failure, Form, Job};
 use crate::runs::{Cut, Next, Runs};
 
 /// Bytes of chunks that one job covers.
@@ -27,12 +27,7 @@ impl Unpack {
     /// Starts the threads (0: one for each processor). With `limit` only so many rows come out.
     pub fn new(request: Request, threads: usize, limit: Option<u64>) -> Result<Self> {
         let request = Arc::new(request);
-        let cut = Cut {
-            algorithm: request.algorithm(),
-            align: request.align(),
-            run_bytes: RUN_BYTES,
-            verbatim: request.is_verbatim() && limit.is_none(),
-        };
+        let cut = Cut { run_bytes: RUN_BYTES, verbatim: request.is_verbatim() && limit.is_none() };
         let own = Arc::clone(&request);
         let make = move || Worker::new(Arc::clone(&own));
         let work = |worker: &mut Worker, job: &Job| worker.work(job).map(|output| (output.data, output.rows));
@@ -42,7 +37,7 @@ impl Unpack {
 
     /// Queues a block. When the number of its chunks is known, it must be right.
     pub fn push(&mut self, block: Block, chunks: Option<usize>) -> Result<()> {
-        self.runs.push(block, chunks)
+        self.runs.push(block, self.request.form(), chunks)
     }
 
     /// Number of blocks of which not all chunks were handed to a thread.

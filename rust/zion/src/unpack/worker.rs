@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ion::{SymbolTable, pad};
 use crate::json::{print::Printer, sink::Sink};
 use crate::rows::{Rows, TimeFilter, put_kept};
-use crate::runs::{Job, check_align};
+use crate::runs::{Form, Job};
 
 /// What comes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +21,7 @@ pub enum Format {
 
 /// What is wanted, the same for all chunks.
 pub struct Request {
-    algorithm: Algorithm,
-    align: usize,
+    form: Form,
     format: Format,
     fields: Option<Vec<Box<[u8]>>>,
     filter: Option<TimeFilter>,
@@ -40,12 +39,12 @@ impl Request {
         fields: Option<Vec<Box<[u8]>>>,
         filter: Option<TimeFilter>,
     ) -> Result<Self> {
-        check_align(align)?;
+        let form = Form::new(algorithm, align)?;
         let decoded = fields.clone().map(|mut names| {
             names.extend(filter.iter().map(|filter| filter.field().into()));
             names
         });
-        Ok(Self { algorithm, align, format, fields, filter, decoded, spare: Mutex::default() })
+        Ok(Self { form, format, fields, filter, decoded, spare: Mutex::default() })
     }
 
     /// Whether chunks pass as they are, so that the symbols before them need not be known.
@@ -53,14 +52,9 @@ impl Request {
         self.format == Format::Ion && self.fields.is_none() && self.filter.is_none()
     }
 
-    /// How the chunks are compressed.
-    pub fn algorithm(&self) -> Algorithm {
-        self.algorithm
-    }
-
-    /// The size of a decompressed chunk.
-    pub fn align(&self) -> usize {
-        self.align
+    /// How the chunks are stored.
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     /// Takes a used buffer back.
@@ -77,7 +71,7 @@ impl Request {
 
     /// Whether rows have fields that are decoded but do not come out.
     fn trims(&self) -> bool {
-        self.fields.is_some() && (self.filter.is_some() || self.algorithm == Algorithm::Zstd)
+        self.fields.is_some() && (self.filter.is_some() || self.form.algorithm == Algorithm::Zstd)
     }
 }
 
@@ -123,7 +117,8 @@ impl Worker {
         };
         let block = (*job.block).as_ref();
         let position = job.position.clone();
-        let mut reader = BlockReader::resume(block, request.algorithm, request.align, position, codecs)
+        let Form { algorithm, align } = request.form;
+        let mut reader = BlockReader::resume(block, algorithm, align, position, codecs)
             .project(request.decoded.as_deref());
         let output = if request.is_verbatim() && job.limit == u64::MAX {
             self.verbatim(&mut reader, job.chunks)
@@ -135,7 +130,7 @@ impl Worker {
     }
 
     fn verbatim(&mut self, reader: &mut BlockReader<'_>, chunks: usize) -> Result<Output> {
-        let align = self.request.align;
+        let align = self.request.form.align;
         let mut data = self.request.buffer();
         if chunks == 1 {
             reader.swap_buffer(&mut data);
@@ -231,7 +226,8 @@ impl Worker {
             }
             rows += 1;
         }
-        let missing = self.request.align - kept.len().min(self.request.align);
+        let align = self.request.form.align;
+        let missing = align - kept.len().min(align);
         pad::put(&mut kept, missing);
         out.copy(&kept, 0, kept.len());
         Ok(rows)

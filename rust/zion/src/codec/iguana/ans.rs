@@ -70,20 +70,57 @@ pub fn decode_nibbles(data: &[u8], slots: &Slots, target: &mut [u8]) -> Result<(
 
 /// Fills `target` from an ANS32 stream, whose table was taken off.
 pub fn decode_ans32(data: &[u8], slots: &Slots, target: &mut [u8]) -> Result<()> {
-    let Some(mut lanes) = Lanes::new(data) else {
-        return Err(damaged("a coded stream of fewer than 128 bytes"));
-    };
-    if target.is_empty() {
-        return Ok(());
+    let empty = target.is_empty();
+    let stream = Ans32::new(data, slots, target)?;
+    if empty { Ok(()) } else { stream.finish() }
+}
+
+/// An ANS32 stream while it is decoded.
+pub struct Ans32<'a> {
+    lanes: Lanes,
+    data: &'a [u8],
+    slots: &'a Slots,
+    /// What is left to fill.
+    target: &'a mut [u8],
+}
+
+impl<'a> Ans32<'a> {
+    /// The start of a stream, whose table was taken off.
+    pub fn new(data: &'a [u8], slots: &'a Slots, target: &'a mut [u8]) -> Result<Self> {
+        let Some(lanes) = Lanes::new(data) else {
+            return Err(damaged("a coded stream of fewer than 128 bytes"));
+        };
+        Ok(Self { lanes, data, slots, target })
     }
-    let done = lanes.run(data, slots.all(), target);
-    for group in target[done..].chunks_mut(LANES) {
-        step_lanes(&mut lanes, data, slots, group)?;
+
+    /// Decodes as much of two streams as can be done with both, which takes little longer than one of them.
+    pub fn advance_with(&mut self, other: &mut Ans32) {
+        let done = Lanes::run_both(
+            [&mut self.lanes, &mut other.lanes],
+            [self.data, other.data],
+            [self.slots.all(), other.slots.all()],
+            [self.target, other.target],
+        );
+        self.skip(done);
+        other.skip(done);
     }
-    if lanes.forward != lanes.backward || lanes.states != [LOW; LANES] {
-        return Err(damaged(NO_END));
+
+    fn skip(&mut self, done: usize) {
+        self.target = &mut std::mem::take(&mut self.target)[done..];
     }
-    Ok(())
+
+    /// Decodes the rest.
+    pub fn finish(self) -> Result<()> {
+        let Self { mut lanes, data, slots, target } = self;
+        let done = lanes.run(data, slots.all(), target);
+        for group in target[done..].chunks_mut(LANES) {
+            step_lanes(&mut lanes, data, slots, group)?;
+        }
+        if lanes.forward != lanes.backward || lanes.states != [LOW; LANES] {
+            return Err(damaged(NO_END));
+        }
+        Ok(())
+    }
 }
 
 /// One round of all lanes; a partial one is the last and reads no words.

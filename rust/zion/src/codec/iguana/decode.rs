@@ -1,5 +1,6 @@
 //! Decompression: the commands and their streams.
 
+use super::ans::Ans32;
 use super::control::Control;
 use super::table::{self, Slots};
 use super::{LAYER, command, decode_ans1, decode_ans32, decode_nibbles, stream, tokens};
@@ -18,7 +19,8 @@ fn damaged(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
 /// Decompresses buffers one by one; its memory is kept.
 #[derive(Default)]
 pub struct Decoder {
-    slots: Slots,
+    /// Those of the literals, and those of any other stream.
+    slots: [Slots; 2],
     streams: [Vec<u8>; stream::COUNT],
 }
 
@@ -77,7 +79,7 @@ impl Decoder {
                 coder @ (command::ANS32 | command::ANS1 | command::NIBBLE) => {
                     let target = take(out, &mut at, control.varuint()?, total)?;
                     let packed = control.varuint()?;
-                    entropy(coder, control.take(packed)?, &mut self.slots, target)?;
+                    entropy(coder, control.take(packed)?, &mut self.slots[0], target)?;
                 }
                 other => return Err(damaged(format!("an unknown command {other:02x}"))),
             }
@@ -88,18 +90,7 @@ impl Decoder {
     /// The six streams of a structural command, and the tokens over them.
     fn structural(&mut self, control: &mut Control, out: &mut [u8]) -> Result<usize> {
         let packed = read_streams(control, MOST_PER_BYTE * out.len() + MOST_BEYOND)?;
-        for (stream, packed) in self.streams.iter_mut().zip(packed) {
-            if stream.len() < packed.length + SIDE_SLACK {
-                stream.resize(packed.length + SIDE_SLACK, 0);
-            }
-            let target = &mut stream[..packed.length];
-            if packed.mode == 0 {
-                target.copy_from_slice(packed.data);
-            } else {
-                let coder = command::OF_MODE[usize::from(packed.mode)];
-                entropy(coder, packed.data, &mut self.slots, target)?;
-            }
-        }
+        self.unpack(&packed)?;
         let content = |number: usize| &self.streams[number][..packed[number].length];
         let side =
             |number: usize| Side { bytes: &self.streams[number], length: packed[number].length, at: 0 };
@@ -113,6 +104,44 @@ impl Decoder {
             last: 0,
         };
         tokens::run(content(stream::TOKENS), cursor, out)
+    }
+
+    /// Unpacks all streams. The literals, which are most of the bytes, are unpacked along with the others.
+    fn unpack(&mut self, packed: &[Packed; stream::COUNT]) -> Result<()> {
+        let [of_literals, of_others] = &mut self.slots;
+        let [others @ .., literals] = &mut self.streams;
+        let [other_packed @ .., literals_packed] = packed;
+        let mut literals = literals_packed.start(literals, of_literals)?;
+        for (stream, packed) in others.iter_mut().zip(other_packed) {
+            if let Some(mut coded) = packed.start(stream, of_others)? {
+                if let Some(literals) = &mut literals {
+                    literals.advance_with(&mut coded);
+                }
+                coded.finish()?;
+            }
+        }
+        literals.map_or(Ok(()), Ans32::finish)
+    }
+}
+
+impl Packed<'_> {
+    /// Unpacks to `stream`, unless it is by ANS32: then all is made ready for it.
+    fn start<'a>(&'a self, stream: &'a mut Vec<u8>, slots: &'a mut Slots) -> Result<Option<Ans32<'a>>> {
+        if stream.len() < self.length + SIDE_SLACK {
+            stream.resize(self.length + SIDE_SLACK, 0);
+        }
+        let target = &mut stream[..self.length];
+        match command::OF_MODE[usize::from(self.mode)] {
+            command::COPY => target.copy_from_slice(self.data),
+            command::ANS32 => {
+                let (frequencies, data) = table::read_bytes(self.data)?;
+                slots.fill(&frequencies);
+                let coded = Ans32::new(data, slots, target)?;
+                return Ok((self.length > 0).then_some(coded));
+            }
+            coder => entropy(coder, self.data, slots, target)?,
+        }
+        Ok(None)
     }
 }
 

@@ -1,0 +1,78 @@
+//! Blocks from outside, to lanes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use zion::Result;
+use zion::lanes::{
+    Constant, Inside, Lane, Letter, Number, Op, Pattern, Plan, Predicate, Request, Step, Unnest,
+};
+use zion::runs::{Block, Form, Next, Runs};
+
+use super::block;
+
+const LETTERS: [&str; 12] = ["t", "n", "x", "s", "b", "u", "k", "j", "z", "l", "e", "r"];
+
+/// Scans a block as `block` has it, for values of a path, of whole rows and of what is unnested; a predicate
+/// can only take rows away.
+pub fn check(data: &[u8]) -> Result<()> {
+    let Some((block, form)) = block::read(data)? else { return Ok(()) };
+    let path = vec![Step::Field("name".into())];
+    let all = LETTERS.map(Letter::from_name).into_iter().collect::<Result<Vec<_>>>()?;
+    let lane = |level: usize, path: &[Step], letter| Lane { level, path: path.to_vec(), letter };
+    let inner = [Step::Field("name".into()), Step::Index(1), Step::Field("a".into())];
+    let paths = [&path[..], &inner];
+    let some: Vec<Lane> =
+        paths.iter().flat_map(|path| all.iter().map(|&letter| lane(0, path, letter))).collect();
+    let whole: Vec<Lane> = all.iter().map(|&letter| lane(0, &[], letter)).collect();
+    let mut inside: Vec<Lane> =
+        (1..3).flat_map(|level| all.iter().map(move |&l| lane(level, &[], l))).collect();
+    inside.push(lane(1, &[], Letter::Name));
+    let unnests = [
+        Unnest { level: 0, path: vec![], inside: Inside::Fields },
+        Unnest { level: 1, path: vec![], inside: Inside::Items },
+    ];
+    let predicate = Predicate::Or(vec![
+        Predicate::Compare(path.clone(), Op::Greater, Constant::Number(Number::Int(1))),
+        Predicate::Not(Box::new(Predicate::Like(path, Pattern::new("%a_", None)))),
+    ]);
+    let rows = scan(&block, form, Plan::new(&[], &some, None)?)?;
+    let passing = scan(&block, form, Plan::new(&[], &some, Some(&predicate))?)?;
+    assert!(rows.is_none_or(|rows| passing.is_some_and(|passing| passing <= rows)), "a predicate adds rows");
+    scan(&block, form, Plan::new(&[], &whole, Some(&predicate))?)?;
+    scan(&block, form, Plan::new(&unnests, &inside, None)?)?;
+    let counted = scan(&block, form, Plan::new(&[], &[], None)?)?;
+    assert!(rows.is_none_or(|rows| counted == Some(rows)), "rows are counted otherwise");
+    Ok(())
+}
+
+/// The number of rows that come out, if the block is good.
+fn scan(block: &Block, form: Form, plan: Plan) -> Result<Option<u64>> {
+    let has_columns = !plan.schema.fields().is_empty();
+    let request =
+        Request { plan: Arc::new(plan), limit: None, threads: 1, batch_rows: 7, looked: Arc::default() };
+    if has_columns {
+        let rows_of = |batches: Vec<RecordBatch>| batches.iter().map(|batch| batch.num_rows() as u64).sum();
+        return drain(request.batches()?, block, form, rows_of);
+    }
+    drain(request.count()?, block, form, |rows| rows)
+}
+
+fn drain<R: Send + 'static>(
+    mut runs: Runs<R>,
+    block: &Block,
+    form: Form,
+    rows_of: impl Fn(R) -> u64,
+) -> Result<Option<u64>> {
+    runs.push(Arc::clone(block), form, None)?;
+    let mut rows = 0;
+    loop {
+        match runs.next(Duration::from_secs(1)) {
+            Next::Ready(more) => rows += rows_of(more),
+            Next::Pending => {}
+            Next::Idle => return Ok(Some(rows)),
+            Next::Failed(_) => return Ok(None),
+        }
+    }
+}

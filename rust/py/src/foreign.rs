@@ -1,0 +1,56 @@
+//! Arrow data across the C interface: the one place with pointers and calls from outside.
+
+use std::ptr::NonNull;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{ArrayRef, make_array};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::capsule::failed;
+
+/// The batches of an object that has `__arrow_c_stream__`.
+pub fn stream(object: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    let capsule = object.call_method0("__arrow_c_stream__")?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let pointer: NonNull<FFI_ArrowArrayStream> = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast();
+    // SAFETY: a capsule of this name holds a stream by the rules of the Arrow PyCapsule interface, and is
+    // alive here. The stream is moved out: what stays behind is marked as released.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
+    RecordBatchStreamReader::try_new(stream).map_err(|error| failed(&error))
+}
+
+/// The array of an object that has `__arrow_c_array__`, without a copy.
+pub fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let capsules = object.call_method0("__arrow_c_array__")?;
+    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
+    let schema: NonNull<FFI_ArrowSchema> = schema.pointer_checked(Some(c"arrow_schema"))?.cast();
+    let array: NonNull<FFI_ArrowArray> = array.pointer_checked(Some(c"arrow_array"))?.cast();
+    // SAFETY: as above; `capsules` keeps both structures alive until the end of the function. The array
+    // is moved out, the schema only looked at.
+    let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
+    Ok(make_array(data.map_err(|error| failed(&error))?))
+}
+
+/// Runs code of a callback with the interpreter.
+///
+/// Whoever calls may have released the interpreter without telling `PyO3`, which then takes a thread that
+/// came from Python for one that still has it.
+pub fn attached<R>(run: impl FnOnce(Python<'_>) -> R) -> R {
+    struct Held(ffi::PyGILState_STATE);
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            // SAFETY: the state comes from the call below, on this thread, and is given back once.
+            unsafe { ffi::PyGILState_Release(self.0) }
+        }
+    }
+
+    // SAFETY: callbacks live in modules that were loaded by an interpreter that runs.
+    let held = Held(unsafe { ffi::PyGILState_Ensure() });
+    let result = Python::attach(run);
+    drop(held);
+    result
+}

@@ -1,0 +1,211 @@
+//! `LaneScan`: rows of packfiles as lanes, through the Arrow `PyCapsule` interface.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use zion::codec::Algorithm;
+use zion::lanes::{
+    Constant, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate, Request, Step,
+    Unnest,
+};
+use zion::runs::Form;
+use zion::{Error, Result};
+
+use crate::capsule;
+use crate::errors::to_py;
+use crate::feed::{Batches, Feed, Meter, Source};
+
+/// One step of a path.
+#[derive(FromPyObject)]
+enum AnyStep {
+    Index(usize),
+    Field(String),
+}
+
+type AnyPath = Vec<AnyStep>;
+/// Reader, chunks of each block, algorithm, size of chunks, blame.
+type AnySource = (Py<PyAny>, Vec<usize>, String, usize, Option<Py<PyAny>>);
+
+fn path(steps: AnyPath) -> Path {
+    let step = |step| match step {
+        AnyStep::Index(index) => Step::Index(index),
+        AnyStep::Field(name) => Step::Field(name.into()),
+    };
+    steps.into_iter().map(step).collect()
+}
+
+fn source((read, chunks, algorithm, align, blame): AnySource) -> Result<Source> {
+    let form = Form::new(Algorithm::from_name(&algorithm)?, align)?;
+    Ok(Source { read, blame, chunks, form })
+}
+
+fn unnest((level, steps, kind): (usize, AnyPath, String)) -> Result<Unnest> {
+    let inside = match &*kind {
+        "list" => Inside::Items,
+        "struct" => Inside::Fields,
+        _ => return Err(Error::argument(format!("{kind:?} cannot be unnested: list or struct"))),
+    };
+    Ok(Unnest { level, path: path(steps), inside })
+}
+
+fn lane((level, steps, letter): (usize, AnyPath, String)) -> Result<Lane> {
+    Ok(Lane { level, path: path(steps), letter: Letter::from_name(&letter)? })
+}
+
+fn wrong(what: &str) -> PyErr {
+    to_py(Error::argument(format!("a predicate with {what}")))
+}
+
+/// `("and", [...])`, `("cmp", path, op, value)` and so on.
+fn predicate(tree: &Bound<'_, PyAny>, depth: usize) -> PyResult<Predicate<Path>> {
+    if depth > MAX_STEPS {
+        return Err(wrong("too many levels"));
+    }
+    let tree = tree.cast::<PyTuple>()?;
+    let part = |index: usize| tree.get_item(index);
+    let all = |of: Bound<'_, PyAny>| -> PyResult<Vec<Predicate<Path>>> {
+        of.try_iter()?.map(|one| predicate(&one?, depth + 1)).collect()
+    };
+    let place = || part(1)?.extract().map(path);
+    Ok(match &*part(0)?.extract::<String>()? {
+        "and" => Predicate::And(all(part(1)?)?),
+        "or" => Predicate::Or(all(part(1)?)?),
+        "not" => Predicate::Not(Box::new(predicate(&part(1)?, depth + 1)?)),
+        "cmp" => {
+            Predicate::Compare(place()?, operator(&part(2)?.extract::<String>()?)?, constant(&part(3)?)?)
+        }
+        "in" => {
+            let constants = part(2)?.try_iter()?.map(|one| constant(&one?));
+            Predicate::In(place()?, constants.collect::<PyResult<_>>()?)
+        }
+        "is" => Predicate::Is(place()?, part(2)?.extract()?),
+        "like" => {
+            let pattern: String = part(2)?.extract()?;
+            Predicate::Like(place()?, Pattern::new(&pattern, part(3)?.extract()?))
+        }
+        other => return Err(wrong(&format!("{other:?} in it"))),
+    })
+}
+
+fn operator(name: &str) -> PyResult<Op> {
+    Ok(match name {
+        "=" => Op::Equal,
+        "<>" => Op::Unequal,
+        "<" => Op::Less,
+        "<=" => Op::LessOrEqual,
+        ">" => Op::Greater,
+        ">=" => Op::GreaterOrEqual,
+        _ => return Err(wrong(&format!("the operator {name:?}"))),
+    })
+}
+
+/// `("n", float)`, `("x", int)`, `("s", str)`, `("b", bool)`, `("u", us)`, `("z",)`.
+fn constant(value: &Bound<'_, PyAny>) -> PyResult<Constant> {
+    let value = value.cast::<PyTuple>()?;
+    let content = || value.get_item(1);
+    Ok(match &*value.get_item(0)?.extract::<String>()? {
+        "n" => Constant::Number(Number::from(content()?.extract::<f64>()?)),
+        "x" => Constant::Number(Number::Int(content()?.extract()?)),
+        "s" => Constant::Text(content()?.extract::<String>()?.into_bytes().into()),
+        "b" => Constant::Bool(content()?.extract()?),
+        "u" => Constant::Time(content()?.extract()?),
+        "z" => Constant::Null,
+        other => return Err(wrong(&format!("a value of kind {other:?}"))),
+    })
+}
+
+/// Lanes of the rows of blocks. Each consumer gets a stream of its own.
+#[pyclass(module = "sdb._core", frozen)]
+pub struct LaneScan {
+    sources: Arc<Vec<Source>>,
+    request: Request,
+    meter: Arc<Meter>,
+    failure: Arc<Mutex<Option<Py<PyAny>>>>,
+}
+
+#[pymethods]
+impl LaneScan {
+    #[new]
+    #[allow(clippy::too_many_arguments)] // They are keywords in Python.
+    #[pyo3(signature = (sources, lanes, *, explode=Vec::new(), predicate=None, threads=0, limit=None, batch_rows=16384))]
+    fn new(
+        sources: Vec<AnySource>,
+        lanes: Vec<(usize, AnyPath, String)>,
+        explode: Vec<(usize, AnyPath, String)>,
+        predicate: Option<&Bound<'_, PyAny>>,
+        threads: usize,
+        limit: Option<u64>,
+        batch_rows: usize,
+    ) -> PyResult<Self> {
+        let sources = sources.into_iter().map(source).collect::<Result<Vec<_>>>().map_err(to_py)?;
+        let lanes = lanes.into_iter().map(lane).collect::<Result<Vec<_>>>().map_err(to_py)?;
+        let unnests = explode.into_iter().map(unnest).collect::<Result<Vec<_>>>().map_err(to_py)?;
+        let predicate = predicate.map(|tree| self::predicate(tree, 0)).transpose()?;
+        let plan = Arc::new(Plan::new(&unnests, &lanes, predicate.as_ref()).map_err(to_py)?);
+        let looked = Arc::default();
+        Ok(Self {
+            sources: Arc::new(sources),
+            request: Request { plan, limit, threads, batch_rows, looked },
+            meter: Arc::default(),
+            failure: Arc::default(),
+        })
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema(py, &self.request.plan.schema)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let (sources, meter) = (Arc::clone(&self.sources), Arc::clone(&self.meter));
+        let (request, failure) = (self.request.clone(), Arc::clone(&self.failure));
+        // Threads start with the first batch: many a consumer opens a stream only to look at it.
+        let mut batches = None;
+        let mut next = move |py: Python<'_>| {
+            if batches.is_none() {
+                let runs = request.batches().map_err(to_py)?;
+                batches = Some(Batches::new(Feed::new(Arc::clone(&sources), Arc::clone(&meter), runs)));
+            }
+            batches.as_mut().map_or(Ok(None), |batches: &mut Batches| batches.next(py))
+        };
+        let next = move |py: Python<'_>| {
+            next(py).inspect_err(|error| {
+                let value = error.value(py).clone().into_any().unbind();
+                *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            })
+        };
+        capsule::stream(py, Arc::clone(&self.request.plan.schema), next)
+    }
+
+    /// Number of rows that come out; without a predicate and unnesting only the shapes of chunks are read.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        let runs = py.detach(|| self.request.count()).map_err(to_py)?;
+        let mut feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
+        let mut rows = 0;
+        while let Some(more) = feed.next(py)? {
+            rows += more;
+        }
+        Ok(rows)
+    }
+
+    /// The exception that ended a stream: consumers see its text only.
+    #[getter]
+    fn failure(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().map(|failure| failure.clone_ref(py))
+    }
+
+    /// Blocks read, bytes read, rows looked at; over all streams and counts.
+    #[getter]
+    fn stats(&self) -> (u64, u64, u64) {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (read(&self.meter.blocks), read(&self.meter.bytes), read(&self.request.looked))
+    }
+}

@@ -1,0 +1,75 @@
+//! Rows of no schema as typed columns: for each path that a query mentions a few lanes.
+//!
+//! A lane shows one side of a value: the bit of its type, the number, the string, a key that is equal for
+//! equal values, the JSON text. Where the value is of another type, or is not there, the lane is null.
+
+mod column;
+pub mod key;
+mod plan;
+mod predicate;
+mod render;
+mod value;
+mod walk;
+mod worker;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use arrow_array::RecordBatch;
+
+pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
+pub use predicate::{Constant, Op, Pattern, Predicate};
+pub use render::{Member, Page, Renderer};
+pub use value::{Number, bits};
+use walk::Walker;
+use worker::Worker;
+
+use crate::error::Result;
+use crate::runs::{Cut, Job, Runs};
+
+/// Bytes of chunks that one job covers.
+const RUN_BYTES: usize = 4 << 20;
+/// Bits of the number of a row that tell its place in its block.
+pub const ROW_BITS: u32 = 36;
+
+/// Which rows, and how they are put into batches.
+#[derive(Clone)]
+pub struct Request {
+    /// What is wanted of them.
+    pub plan: Arc<Plan>,
+    /// At most so many rows come out.
+    pub limit: Option<u64>,
+    /// Number of threads; 0: one for each processor.
+    pub threads: usize,
+    /// Rows of a batch.
+    pub batch_rows: usize,
+    /// Counts the rows that were looked at.
+    pub looked: Arc<AtomicU64>,
+}
+
+impl Request {
+    /// Record batches of the lanes.
+    pub fn batches(&self) -> Result<Runs<Vec<RecordBatch>>> {
+        self.run(false, |walker, _| walker.take())
+    }
+
+    /// Numbers of rows that come out.
+    pub fn count(&self) -> Result<Runs<u64>> {
+        self.run(self.plan.counts_all(), |walker, rows| walker.take().map(|_| rows))
+    }
+
+    fn run<R, T>(&self, shapes_only: bool, take: T) -> Result<Runs<R>>
+    where
+        R: Send + 'static,
+        T: Fn(&mut Walker, u64) -> Result<R> + Send + Sync + 'static,
+    {
+        let cut = Cut { run_bytes: RUN_BYTES, verbatim: shapes_only };
+        let request = self.clone();
+        let make = move || Worker::new(request.clone());
+        let work = move |worker: &mut Worker, job: &Job| {
+            let rows = worker.work(job, shapes_only)?;
+            Ok((take(&mut worker.walker, rows)?, rows))
+        };
+        Runs::new(cut, self.threads, self.limit, make, work)
+    }
+}

@@ -1,0 +1,309 @@
+//! Conditions on rows, decided before any column is made.
+//!
+//! They have three values: true, false, and none where a path has no value or a comparison makes no sense.
+
+use std::cmp::Ordering;
+
+use super::value::{Number, Value, bits};
+use crate::error::Result;
+use crate::ion::SymbolTable;
+
+/// How two values are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Op {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// What values are compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Constant {
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A string.
+    Text(Box<[u8]>),
+    /// Microseconds since 1970.
+    Time(i64),
+}
+
+/// A condition on the values at places `P`.
+#[derive(Debug, Clone)]
+pub enum Predicate<P> {
+    /// All of them.
+    And(Vec<Predicate<P>>),
+    /// One of them.
+    Or(Vec<Predicate<P>>),
+    /// The contrary.
+    Not(Box<Predicate<P>>),
+    /// A comparison.
+    Compare(P, Op, Constant),
+    /// Equal to one of them.
+    In(P, Vec<Constant>),
+    /// Of one of the types of a mask, see [`bits`].
+    Is(P, u8),
+    /// A string that is like a pattern.
+    Like(P, Pattern),
+}
+
+impl<P> Predicate<P> {
+    /// The same with other places.
+    pub(super) fn map<Q>(&self, place: &mut impl FnMut(&P) -> Q) -> Predicate<Q> {
+        match self {
+            Self::And(all) => Predicate::And(all.iter().map(|one| one.map(place)).collect()),
+            Self::Or(all) => Predicate::Or(all.iter().map(|one| one.map(place)).collect()),
+            Self::Not(one) => Predicate::Not(Box::new(one.map(place))),
+            Self::Compare(at, op, constant) => Predicate::Compare(place(at), *op, constant.clone()),
+            Self::In(at, constants) => Predicate::In(place(at), constants.clone()),
+            Self::Is(at, mask) => Predicate::Is(place(at), *mask),
+            Self::Like(at, pattern) => Predicate::Like(place(at), pattern.clone()),
+        }
+    }
+
+    /// Calls `visit` for each place.
+    pub(super) fn each<'a>(&'a self, visit: &mut impl FnMut(&'a P)) {
+        match self {
+            Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.each(visit)),
+            Self::Not(one) => one.each(visit),
+            Self::Compare(at, ..) | Self::In(at, _) | Self::Is(at, _) | Self::Like(at, _) => visit(at),
+        }
+    }
+}
+
+/// The row at hand: what was found at each node.
+pub(super) struct Row<'a> {
+    pub(super) data: &'a [u8],
+    pub(super) table: &'a SymbolTable,
+    pub(super) slots: &'a [Option<Value>],
+}
+
+impl Predicate<usize> {
+    /// Whether it is true of a row; none if that cannot be said.
+    pub(super) fn test(&self, row: &Row<'_>) -> Result<Option<bool>> {
+        let at = match self {
+            Self::And(all) => return connect(all, row, false),
+            Self::Or(all) => return connect(all, row, true),
+            Self::Not(one) => return Ok(one.test(row)?.map(|truth| !truth)),
+            Self::Compare(at, ..) | Self::In(at, _) | Self::Is(at, _) | Self::Like(at, _) => *at,
+        };
+        let found = row.slots.get(at).copied().flatten();
+        if let Self::Is(_, mask) = self {
+            let bit = found.map_or(Ok(bits::MISSING), |value| value.type_bit())?;
+            return Ok(Some(mask & bit != 0));
+        }
+        let Some(value) = found else { return Ok(None) };
+        match self {
+            Self::Compare(_, op, constant) => compare(row, value, *op, constant),
+            Self::In(_, constants) => {
+                for constant in constants {
+                    if compare(row, value, Op::Equal, constant)? == Some(true) {
+                        return Ok(Some(true));
+                    }
+                }
+                Ok(Some(false))
+            }
+            Self::Like(_, pattern) => Ok(value.text(row.data, row.table)?.map(|text| pattern.matches(&text))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// And, which one false decides, or or, which one true decides.
+fn connect(all: &[Predicate<usize>], row: &Row<'_>, deciding: bool) -> Result<Option<bool>> {
+    let mut known = true;
+    for one in all {
+        match one.test(row)? {
+            Some(truth) if truth == deciding => return Ok(Some(deciding)),
+            Some(_) => {}
+            None => known = false,
+        }
+    }
+    Ok(known.then_some(!deciding))
+}
+
+fn compare(row: &Row<'_>, value: Value, op: Op, constant: &Constant) -> Result<Option<bool>> {
+    let ordering = match constant {
+        Constant::Null => value.header.is_null().then_some(Ordering::Equal),
+        Constant::Bool(constant) => value.boolean().map(|value| value.cmp(constant)),
+        Constant::Number(constant) => value.number(row.data)?.map(|value| order(value, *constant)),
+        Constant::Text(constant) => value.text(row.data, row.table)?.map(|text| (*text).cmp(&**constant)),
+        Constant::Time(constant) => value.time(row.data)?.map(|us| us.cmp(constant)),
+    };
+    let Some(ordering) = ordering else {
+        // Values of different types are different, but neither is less.
+        return Ok(match op {
+            Op::Equal => Some(false),
+            Op::Unequal => Some(true),
+            _ => None,
+        });
+    };
+    let is_strict = matches!(op, Op::Less | Op::Greater);
+    if is_strict && *constant == Constant::Null {
+        return Ok(None);
+    }
+    Ok(Some(match op {
+        Op::Equal => ordering.is_eq(),
+        Op::Unequal => ordering.is_ne(),
+        Op::Less => ordering.is_lt(),
+        Op::LessOrEqual => ordering.is_le(),
+        Op::Greater => ordering.is_gt(),
+        Op::GreaterOrEqual => ordering.is_ge(),
+    }))
+}
+
+/// Numbers by value, exactly. NaN equals itself and is above all others, as it is for `DuckDB`.
+pub fn order(a: Number, b: Number) -> Ordering {
+    match (a, b) {
+        (Number::Int(a), Number::Int(b)) => a.cmp(&b),
+        (Number::Float(a), Number::Float(b)) => {
+            a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+        }
+        (Number::Int(a), Number::Float(b)) => order_mixed(a, b),
+        (Number::Float(a), Number::Int(b)) => order_mixed(b, a).reverse(),
+    }
+}
+
+fn order_mixed(a: i64, b: f64) -> Ordering {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if b.is_nan() || b >= LIMIT {
+        Ordering::Less
+    } else if b < -LIMIT {
+        Ordering::Greater
+    } else {
+        // Whole numbers of doubles within int64 are exact in both.
+        a.cmp(&(b.floor() as i64)).then_with(|| 0.0f64.total_cmp(&(b - b.floor())))
+    }
+}
+
+/// A pattern of LIKE.
+#[derive(Debug, Clone)]
+pub struct Pattern(Vec<Part>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Byte(u8),
+    /// One character.
+    One,
+    /// Any number of characters.
+    Any,
+}
+
+impl Pattern {
+    /// `%` stands for any text, `_` for any character; behind the escape both stand for themselves.
+    pub fn new(pattern: &str, escape: Option<char>) -> Self {
+        let mut parts = Vec::new();
+        let mut characters = pattern.chars();
+        let literal = |character: char, parts: &mut Vec<Part>| {
+            let mut bytes = [0; 4];
+            parts.extend(character.encode_utf8(&mut bytes).bytes().map(Part::Byte));
+        };
+        while let Some(character) = characters.next() {
+            match character {
+                _ if Some(character) == escape => {
+                    literal(characters.next().unwrap_or(character), &mut parts);
+                }
+                '%' if parts.last() == Some(&Part::Any) => {}
+                '%' => parts.push(Part::Any),
+                '_' => parts.push(Part::One),
+                _ => literal(character, &mut parts),
+            }
+        }
+        Self(parts)
+    }
+
+    /// Whether a whole text is like the pattern.
+    pub fn matches(&self, text: &[u8]) -> bool {
+        let (mut part, mut at) = (0, 0);
+        // Where to go on when the match at hand fails: the last `%` takes one character more.
+        let mut retry = None;
+        loop {
+            let next = match self.0.get(part) {
+                Some(Part::Any) => {
+                    part += 1;
+                    retry = Some((part, at));
+                    continue;
+                }
+                None if at == text.len() => return true,
+                None => None,
+                Some(Part::Byte(byte)) => (text.get(at) == Some(byte)).then_some(at + 1),
+                Some(Part::One) => (at < text.len()).then(|| after(text, at)),
+            };
+            if let Some(next) = next {
+                (part, at) = (part + 1, next);
+                continue;
+            }
+            match retry {
+                Some((from, start)) if start < text.len() => {
+                    let start = after(text, start);
+                    retry = Some((from, start));
+                    (part, at) = (from, start);
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// The place behind the character at `at`.
+fn after(text: &[u8], at: usize) -> usize {
+    let rest = text[at..].iter().skip(1);
+    at + 1 + rest.take_while(|&&byte| byte & 0xC0 == 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_compare_by_value() {
+        let (int, float) = (Number::Int, Number::Float);
+        for (a, b, expected) in [
+            (int(1), float(1.5), Ordering::Less),
+            (int(-1), float(-1.5), Ordering::Greater),
+            (int(2), float(1.5), Ordering::Greater),
+            (int(i64::MAX), float(9.3e18), Ordering::Less),
+            (int(i64::MIN), float(-9.3e18), Ordering::Greater),
+            (int(9_007_199_254_740_993), float(9_007_199_254_740_992.0), Ordering::Greater),
+            (int(i64::MAX), float(f64::NAN), Ordering::Less),
+            (float(f64::NAN), float(f64::NAN), Ordering::Equal),
+            (float(f64::INFINITY), float(f64::NAN), Ordering::Less),
+            (float(0.5), float(0.25), Ordering::Greater),
+        ] {
+            assert_eq!(order(a, b), expected, "{a:?} {b:?}");
+            assert_eq!(order(b, a), expected.reverse(), "{b:?} {a:?}");
+        }
+    }
+
+    #[test]
+    fn patterns_match() {
+        for (pattern, escape, text, expected) in [
+            ("", None, "", true),
+            ("", None, "a", false),
+            ("%", None, "", true),
+            ("a%", None, "abc", true),
+            ("%c", None, "abc", true),
+            ("%b%", None, "abc", true),
+            ("a_c", None, "abc", true),
+            ("a_c", None, "aéc", true),
+            ("a__c", None, "aéc", false),
+            ("_", None, "", false),
+            ("%a%b%c", None, "xxaxbxbxc", true),
+            ("%a%b%c", None, "xxaxbxbxcx", false),
+            ("%aab", None, "aaaab", true),
+            ("100!%", Some('!'), "100%", true),
+            ("100!%", Some('!'), "1000", false),
+            ("a!!b", Some('!'), "a!b", true),
+        ] {
+            let found = Pattern::new(pattern, escape).matches(text.as_bytes());
+            assert_eq!(found, expected, "{pattern} {text}");
+        }
+    }
+}

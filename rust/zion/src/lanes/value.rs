@@ -1,0 +1,240 @@
+//! Values where they lie in a chunk, and what SQL sees in them.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+use crate::ion::{self, Header, SymbolTable, kind, varuint};
+use crate::json::number;
+use crate::json::print::float;
+use crate::json::sink::Sink;
+use crate::scan::names::text_of;
+
+/// What `TYPE_BIT` says of a value, which is 0 for none.
+pub mod bits {
+    #![allow(missing_docs)]
+    pub const NULL: u8 = 1;
+    pub const BOOL: u8 = 2;
+    pub const NUMBER: u8 = 4;
+    pub const TIME: u8 = 8;
+    pub const TEXT: u8 = 16;
+    pub const LIST: u8 = 32;
+    pub const STRUCT: u8 = 64;
+    /// In masks: no value at all.
+    pub const MISSING: u8 = 128;
+}
+
+/// A value in a chunk: where its type byte is, and its extent.
+#[derive(Debug, Clone, Copy)]
+pub struct Value {
+    pub(super) at: usize,
+    pub(super) header: Header,
+}
+
+/// A number; whatever is whole and fits is an integer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// An integer.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+}
+
+impl From<f64> for Number {
+    #[inline]
+    fn from(value: f64) -> Self {
+        match number::Number::from_f64(value) {
+            number::Number::Int(value) => Self::Int(value),
+            _ => Self::Float(value),
+        }
+    }
+}
+
+impl Number {
+    /// The nearest double.
+    #[inline]
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Int(value) => value as f64,
+            Self::Float(value) => value,
+        }
+    }
+}
+
+impl Value {
+    #[inline]
+    pub(super) fn body<'a>(&self, data: &'a [u8]) -> &'a [u8] {
+        &data[self.header.body..self.header.end]
+    }
+
+    /// Whether this is a list, and not null.
+    #[inline]
+    pub(super) fn is_list(&self) -> bool {
+        self.header.kind == kind::LIST && !self.header.is_null()
+    }
+
+    /// Whether this is a struct, and not null.
+    #[inline]
+    pub(super) fn is_struct(&self) -> bool {
+        self.header.kind == kind::STRUCT && !self.header.is_null()
+    }
+
+    /// The bit of its type.
+    #[inline]
+    pub(super) fn type_bit(&self) -> Result<u8> {
+        if self.header.is_null() {
+            return Ok(bits::NULL);
+        }
+        Ok(match self.header.kind {
+            kind::BOOL => bits::BOOL,
+            kind::UINT | kind::NEGINT | kind::FLOAT => bits::NUMBER,
+            kind::TIMESTAMP => bits::TIME,
+            kind::SYMBOL | kind::STRING | kind::CLOB | kind::BLOB => bits::TEXT,
+            kind::LIST => bits::LIST,
+            kind::STRUCT => bits::STRUCT,
+            _ => return Err(self.unknown()),
+        })
+    }
+
+    #[cold]
+    pub(super) fn unknown(&self) -> Error {
+        let message = format!("a value of type {}, which rows do not have", self.header.kind);
+        Error::corrupt("ion", self.at, message)
+    }
+
+    /// The number, if it is one.
+    #[inline]
+    pub(super) fn number(&self, data: &[u8]) -> Result<Option<Number>> {
+        if self.header.is_null() {
+            return Ok(None);
+        }
+        let magnitude = || ion::magnitude(self.body(data), self.at);
+        Ok(Some(match self.header.kind {
+            kind::UINT => {
+                let magnitude = magnitude()?;
+                i64::try_from(magnitude).map_or(Number::Float(magnitude as f64), Number::Int)
+            }
+            kind::NEGINT => {
+                let magnitude = magnitude()?;
+                0i64.checked_sub_unsigned(magnitude).map_or(Number::Float(-(magnitude as f64)), Number::Int)
+            }
+            kind::FLOAT => float(self.body(data), self.at)?.into(),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The boolean, if it is one.
+    #[inline]
+    pub(super) fn boolean(&self) -> Option<bool> {
+        (self.header.kind == kind::BOOL && !self.header.is_null()).then_some(self.header.low == 1)
+    }
+
+    /// The microseconds of a timestamp.
+    #[inline]
+    pub(super) fn time(&self, data: &[u8]) -> Result<Option<i64>> {
+        if self.header.kind != kind::TIMESTAMP || self.header.is_null() {
+            return Ok(None);
+        }
+        ion::timestamp::read(self.body(data), self.at).map(Some)
+    }
+
+    /// The text of a string or symbol; bytes have that of their printed form.
+    #[inline]
+    pub(super) fn text<'a>(&self, data: &'a [u8], table: &'a SymbolTable) -> Result<Option<Cow<'a, [u8]>>> {
+        if self.header.is_null() {
+            return Ok(None);
+        }
+        let body = self.body(data);
+        Ok(Some(match self.header.kind {
+            kind::STRING => Cow::Borrowed(body),
+            kind::SYMBOL => match text_of(table, ion::magnitude(body, self.at)?) {
+                Cow::Borrowed(name) => Cow::Borrowed(name.as_bytes()),
+                Cow::Owned(name) => Cow::Owned(name.into_bytes()),
+            },
+            kind::CLOB | kind::BLOB => Cow::Owned(base64(body)),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The elements of a list; none of anything else.
+    #[inline]
+    pub(super) fn items<'a>(&self, data: &'a [u8]) -> Items<'a> {
+        let end = if self.is_list() { self.header.end } else { self.header.body };
+        Items { data: &data[..end], at: self.header.body }
+    }
+
+    /// The fields of a struct; none of anything else.
+    #[inline]
+    pub(super) fn fields<'a>(&self, data: &'a [u8]) -> Fields<'a> {
+        let end = if self.is_struct() { self.header.end } else { self.header.body };
+        Fields { data: &data[..end], at: self.header.body }
+    }
+}
+
+#[cold]
+fn base64(bytes: &[u8]) -> Vec<u8> {
+    let mut sink = Sink::default();
+    sink.base64(bytes);
+    let quoted = sink.as_slice();
+    quoted[1..quoted.len() - 1].to_vec()
+}
+
+/// Goes over the elements of a list.
+pub(super) struct Items<'a> {
+    data: &'a [u8],
+    at: usize,
+}
+
+impl Iterator for Items<'_> {
+    type Item = Result<Value>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.at < self.data.len() {
+            let at = self.at;
+            match ion::header(self.data, at) {
+                Ok(header) => {
+                    self.at = header.end;
+                    if !header.is_pad() {
+                        return Some(Ok(Value { at, header }));
+                    }
+                }
+                Err(error) => {
+                    self.at = self.data.len();
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Goes over the fields of a struct: symbol and value.
+pub(super) struct Fields<'a> {
+    data: &'a [u8],
+    at: usize,
+}
+
+impl Iterator for Fields<'_> {
+    type Item = Result<(u64, Value)>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.at < self.data.len() {
+            let field = varuint::read(self.data, self.at)
+                .and_then(|(label, at)| Ok((label, Value { at, header: ion::header(self.data, at)? })));
+            match field {
+                Ok((label, value)) => {
+                    self.at = value.header.end;
+                    if !value.header.is_pad() {
+                        return Some(Ok((label, value)));
+                    }
+                }
+                Err(error) => {
+                    self.at = self.data.len();
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,251 @@
+//! Runs of chunks to columns: the work of one thread.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::plan::Plan;
+use super::value::Value;
+use super::walk::Walker;
+use super::{ROW_BITS, Request};
+use crate::block::{BlockReader, Chunk, Codecs, OpenChunk};
+use crate::bucket::Visit;
+use crate::codec::Algorithm;
+use crate::error::{Error, Result};
+use crate::ion::{Header, SymbolTable};
+use crate::rows::Rows;
+use crate::runs::{Form, Job};
+
+/// One thread's decompressors, and the columns that it makes.
+pub(super) struct Worker {
+    request: Request,
+    codecs: Option<Codecs>,
+    pub(super) walker: Walker,
+    /// For each row of the chunk at hand whether it is known to pass the predicate.
+    passes: Vec<bool>,
+}
+
+/// Rows of a chunk: how they are numbered, and how many may still come out.
+#[derive(Clone, Copy)]
+struct Ask {
+    first: i64,
+    limit: u64,
+}
+
+/// How many rows were looked at, and how many came out.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    rows: u64,
+    out: u64,
+}
+
+impl Worker {
+    pub(super) fn new(request: Request) -> Self {
+        let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows);
+        Self { request, codecs: None, walker, passes: Vec::new() }
+    }
+
+    /// Adds the rows of a run; gives how many came out.
+    pub(super) fn work(&mut self, job: &Job, shapes_only: bool) -> Result<u64> {
+        let codecs = match self.codecs.take() {
+            Some(codecs) => codecs,
+            None => Codecs::new()?,
+        };
+        let plan = Arc::clone(&self.request.plan);
+        let Form { algorithm, align } = job.form;
+        let mut reader =
+            BlockReader::resume((*job.block).as_ref(), algorithm, align, job.position.clone(), codecs)
+                .project(plan.fields.as_deref());
+        let mut all = Seen::default();
+        for number in 0..job.chunks {
+            if all.out >= job.limit {
+                break;
+            }
+            let limit = job.limit - all.out;
+            let seen = match algorithm {
+                Algorithm::Zstd => self.plain(&plan, &mut reader, job, limit, number == 0)?,
+                _ if shapes_only => count(&mut reader, limit)?,
+                _ => self.zion(&plan, &mut reader, job, limit, number == 0)?,
+            };
+            let Some(seen) = seen else { break };
+            all = Seen { rows: all.rows + seen.rows, out: all.out + seen.out };
+        }
+        self.codecs = Some(reader.into_codecs());
+        self.request.looked.fetch_add(all.rows, Ordering::Relaxed);
+        Ok(all.out)
+    }
+
+    /// Adds the rows of a plain chunk.
+    fn plain(
+        &mut self,
+        plan: &Plan,
+        reader: &mut BlockReader<'_>,
+        job: &Job,
+        limit: u64,
+        is_first: bool,
+    ) -> Result<Option<Seen>> {
+        let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
+        self.walker.sync(chunk.table, is_first || chunk.resets);
+        let ask = Ask { first: row_number(job, chunk.number)?, limit };
+        self.passes.clear();
+        let seen = self.rows(plan, &chunk, ask, false).map_err(|error| chunk.error(&error))?;
+        Ok(Some(seen))
+    }
+
+    /// Adds the rows of a zion chunk. The predicate is tried first, where it needs only some of the fields:
+    /// the others are decompressed when there is a row that passes.
+    fn zion(
+        &mut self,
+        plan: &Plan,
+        reader: &mut BlockReader<'_>,
+        job: &Job,
+        limit: u64,
+        is_first: bool,
+    ) -> Result<Option<Seen>> {
+        let Some(chunk) = reader.open_chunk()? else { return Ok(None) };
+        let Some(table) = reader.table().cloned() else { return Ok(None) };
+        self.walker.sync(&table, is_first || chunk.resets());
+        let ask = Ask { first: row_number(job, chunk.number)?, limit };
+        let tested =
+            plan.tested.as_deref().filter(|_| plan.predicate.is_some() && plan.fields != plan.tested);
+        self.passes.clear();
+        if let Some(tested) = tested {
+            let Self { walker, passes, .. } = &mut *self;
+            walker.begin(plan);
+            let mut probe = Probe { walker, plan, table: &table, passes };
+            reader.visit(&chunk, tested, &mut probe)?;
+            if !self.passes.contains(&true) {
+                return Ok(Some(Seen { rows: self.passes.len() as u64, out: 0 }));
+            }
+        }
+        let is_tested = tested.is_some();
+        if let Some(fields) = &plan.fields {
+            return self.direct(plan, reader, &chunk, fields, &table, ask, is_tested).map(Some);
+        }
+        let Some(chunk) = reader.assemble(&chunk)? else { return Ok(None) };
+        let seen = self.rows(plan, &chunk, ask, is_tested).map_err(|error| chunk.error(&error))?;
+        Ok(Some(seen))
+    }
+
+    /// Adds rows that are put together; those that passed the predicate if they were tested.
+    fn rows(&mut self, plan: &Plan, chunk: &Chunk<'_>, ask: Ask, is_tested: bool) -> Result<Seen> {
+        let mut seen = Seen::default();
+        for row in Rows::new(chunk.data, chunk.rows_at) {
+            let (at, header) = row?;
+            let number = seen.rows;
+            seen.rows += 1;
+            if is_tested && self.passes.get(number as usize) != Some(&true) {
+                continue;
+            }
+            self.walker.whole(plan, chunk.data, Value { at, header })?;
+            if is_tested || self.walker.admits(plan, chunk.data, chunk.table)? {
+                let number = ask.first + number as i64;
+                seen.out += self.walker.emit(plan, chunk.data, chunk.table, number, ask.limit - seen.out)?;
+            }
+            if seen.out >= ask.limit {
+                break;
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Adds rows whose fields stay in their buckets.
+    #[allow(clippy::too_many_arguments)] // They are what the rows of a chunk are about.
+    fn direct(
+        &mut self,
+        plan: &Plan,
+        reader: &mut BlockReader<'_>,
+        chunk: &OpenChunk<'_>,
+        fields: &[Box<[u8]>],
+        table: &SymbolTable,
+        ask: Ask,
+        is_tested: bool,
+    ) -> Result<Seen> {
+        self.walker.begin(plan);
+        let passes = is_tested.then_some(&self.passes[..]);
+        let mut direct = Direct { walker: &mut self.walker, plan, table, passes, ask, seen: Seen::default() };
+        reader.visit(chunk, fields, &mut direct)?;
+        Ok(direct.seen)
+    }
+}
+
+/// Counts the rows of a zion chunk.
+fn count(reader: &mut BlockReader<'_>, limit: u64) -> Result<Option<Seen>> {
+    Ok(reader.count_chunk()?.map(|rows| Seen { rows, out: rows.min(limit) }))
+}
+
+/// The number of the first row of a chunk. Numbers grow from row to row, with gaps: above [`ROW_BITS`] that
+/// of the block, below the size of a chunk times its number, plus that of the row in the chunk.
+fn row_number(job: &Job, chunk: usize) -> Result<i64> {
+    let place = chunk as u64 * job.form.align as u64;
+    if place >> ROW_BITS != 0 || job.number >> (63 - ROW_BITS) != 0 {
+        return Err(Error::unsupported("more rows than can be numbered"));
+    }
+    Ok((job.number as i64) << ROW_BITS | place as i64)
+}
+
+/// Finds out which rows pass the predicate.
+struct Probe<'a> {
+    walker: &'a mut Walker,
+    plan: &'a Plan,
+    table: &'a SymbolTable,
+    passes: &'a mut Vec<bool>,
+}
+
+impl Visit for Probe<'_> {
+    #[inline]
+    fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
+        if header.is_pad() { Ok(()) } else { self.walker.field(self.plan, data, id, Value { at, header }) }
+    }
+
+    #[inline]
+    fn row(&mut self, data: &[u8]) -> Result<bool> {
+        self.passes.push(self.walker.admits(self.plan, data, self.table)?);
+        self.walker.begin(self.plan);
+        Ok(true)
+    }
+}
+
+/// Adds rows whose fields come one by one.
+struct Direct<'a> {
+    walker: &'a mut Walker,
+    plan: &'a Plan,
+    table: &'a SymbolTable,
+    /// Which rows passed the predicate, if that was tried.
+    passes: Option<&'a [bool]>,
+    ask: Ask,
+    seen: Seen,
+}
+
+impl Direct<'_> {
+    #[inline]
+    fn is_known_to_fail(&self) -> bool {
+        self.passes.is_some_and(|passes| passes.get(self.seen.rows as usize) != Some(&true))
+    }
+
+    #[inline]
+    fn admits(&self, data: &[u8]) -> Result<bool> {
+        self.walker.admits(self.plan, data, self.table)
+    }
+}
+
+impl Visit for Direct<'_> {
+    #[inline]
+    fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
+        if header.is_pad() || self.is_known_to_fail() {
+            return Ok(());
+        }
+        self.walker.field(self.plan, data, id, Value { at, header })
+    }
+
+    #[inline]
+    fn row(&mut self, data: &[u8]) -> Result<bool> {
+        let number = self.seen.rows;
+        if !self.is_known_to_fail() && (self.passes.is_some() || self.admits(data)?) {
+            let (number, left) = (self.ask.first + number as i64, self.ask.limit - self.seen.out);
+            self.seen.out += self.walker.emit(self.plan, data, self.table, number, left)?;
+        }
+        self.seen.rows += 1;
+        self.walker.begin(self.plan);
+        Ok(self.seen.out < self.ask.limit)
+    }
+}

@@ -1,0 +1,274 @@
+//! What is in a key, the text form of any value that [`crate::lanes::key`] describes.
+
+use crate::json::digits;
+use crate::json::sink::Sink;
+use crate::lanes::{self, Number};
+
+/// What a key stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Key<'a> {
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// Microseconds since 1970.
+    Time(i64),
+    /// A string.
+    Text(&'a str),
+    /// The keys of the items.
+    List(Parts<'a>),
+    /// Names and keys in turn.
+    Struct(Parts<'a>),
+}
+
+/// Texts, each with its length before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parts<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    fn take(&mut self) -> Option<&'a str> {
+        let (length, rest) = self.rest.split_once(':')?;
+        let (part, rest) = rest.split_at_checked(length.parse().ok()?)?;
+        self.rest = rest;
+        Some(part)
+    }
+}
+
+impl<'a> IntoIterator for Parts<'a> {
+    type Item = &'a str;
+    type IntoIter = IntoIter<'a>;
+
+    fn into_iter(self) -> IntoIter<'a> {
+        IntoIter(self)
+    }
+}
+
+/// Goes over texts.
+pub struct IntoIter<'a>(Parts<'a>);
+
+impl<'a> Iterator for IntoIter<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        self.0.take()
+    }
+}
+
+/// Reads a key; `None` when the text is none.
+pub fn parse(key: &str) -> Option<Key<'_>> {
+    let mut units = key.chars();
+    let first = units.next()?;
+    let rest = units.as_str();
+    Some(match first {
+        'z' => Key::Null,
+        'b' => Key::Bool(rest == "1"),
+        'n' => Key::Int(rest.parse().ok()?),
+        'f' => Key::Float(f64::from_bits(u64::from_str_radix(rest, 16).ok()?)),
+        't' => Key::Time(rest.parse().ok()?),
+        's' => Key::Text(rest),
+        '[' => Key::List(Parts { rest }),
+        '{' => Key::Struct(Parts { rest }),
+        _ => return None,
+    })
+}
+
+/// Appends the key of a number.
+pub fn put_number(out: &mut Vec<u8>, value: f64) {
+    lanes::key::put_number(Number::from(value), out);
+}
+
+/// Appends the JSON text of the value that a key stands for; nothing when the text is no key.
+pub fn put_json(out: &mut Sink, key: &str) {
+    let mut open: Vec<(Parts<'_>, bool)> = Vec::new();
+    let mut next = Some(key);
+    let mut is_first = true;
+    loop {
+        if let Some(key) = next.take() {
+            is_first = false;
+            match parse(key) {
+                Some(Key::List(parts)) => {
+                    put(out, "[");
+                    open.push((parts, false));
+                    is_first = true;
+                }
+                Some(Key::Struct(parts)) => {
+                    put(out, "{");
+                    open.push((parts, true));
+                    is_first = true;
+                }
+                Some(scalar) => put_scalar(out, scalar),
+                None => {}
+            }
+        }
+        let Some((parts, is_struct)) = open.last_mut() else { return };
+        let Some(part) = parts.take() else {
+            put(out, if *is_struct { "}" } else { "]" });
+            open.pop();
+            is_first = false;
+            continue;
+        };
+        if !is_first {
+            put(out, ", ");
+        }
+        if *is_struct {
+            put_text(out, part);
+            put(out, ": ");
+            next = parts.take();
+        } else {
+            next = Some(part);
+        }
+    }
+}
+
+fn put_scalar(out: &mut Sink, key: Key<'_>) {
+    match key {
+        Key::Null => put(out, "null"),
+        Key::Bool(value) => put(out, if value { "true" } else { "false" }),
+        Key::Int(value) => digits::put_int(out, value < 0, value.unsigned_abs()),
+        Key::Float(value) => digits::put_float(out, value),
+        Key::Time(us) => digits::put_time(out, us),
+        Key::Text(text) => put_text(out, text),
+        Key::List(_) | Key::Struct(_) => {}
+    }
+}
+
+fn put(out: &mut Sink, text: &str) {
+    out.reserve(text.len() + 8);
+    out.copy(text.as_bytes(), 0, text.len());
+}
+
+/// Appends a JSON string.
+pub fn put_text(out: &mut Sink, text: &str) {
+    out.string(text.as_bytes(), 0, text.len());
+}
+
+/// The number that a key stands for.
+pub fn number(key: &str) -> Option<f64> {
+    match parse(key)? {
+        Key::Int(value) => Some(value as f64),
+        Key::Float(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// The key of a member of a struct.
+pub fn field<'a>(key: &'a str, name: &str) -> Option<&'a str> {
+    members(key)?.find(|(member, _)| *member == name).map(|(_, value)| value)
+}
+
+/// The key of an item of a list, counted from 0.
+pub fn item(key: &str, index: i64) -> Option<&str> {
+    items(key)?.into_iter().nth(usize::try_from(index).ok()?)
+}
+
+/// The number of items of a list, or members of a struct.
+pub fn size(key: &str) -> Option<usize> {
+    match parse(key)? {
+        Key::List(parts) => Some(parts.into_iter().count()),
+        Key::Struct(parts) => Some(parts.into_iter().count() / 2),
+        _ => None,
+    }
+}
+
+/// The keys of the items of a list.
+pub fn items(key: &str) -> Option<Parts<'_>> {
+    match parse(key)? {
+        Key::List(parts) => Some(parts),
+        _ => None,
+    }
+}
+
+/// The items of a list that holds nothing but numbers.
+pub fn numbers(key: &str) -> Option<Vec<f64>> {
+    items(key)?.into_iter().map(number).collect()
+}
+
+/// The members of a struct: names and keys.
+pub fn members(key: &str) -> Option<impl Iterator<Item = (&str, &str)>> {
+    match parse(key)? {
+        Key::Struct(mut parts) => Some(std::iter::from_fn(move || Some((parts.take()?, parts.take()?)))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NESTED: &str = "{1:a19:[2:n12:sx1:z5:[2:n21:b8:t1000000";
+
+    fn json(key: &str) -> String {
+        let mut out = Sink::default();
+        put_json(&mut out, key);
+        String::from_utf8_lossy(out.as_slice()).into_owned()
+    }
+
+    fn key_of(value: f64) -> String {
+        let mut out = Vec::new();
+        put_number(&mut out, value);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn numbers_have_one_key_each() {
+        assert_eq!(key_of(3.0), "n3");
+        assert_eq!(key_of(-0.0), "n0");
+        assert_eq!(key_of(-9_223_372_036_854_775_808.0), "n-9223372036854775808");
+        assert_eq!(key_of(9_223_372_036_854_775_808.0), "f43e0000000000000");
+        assert_eq!(key_of(0.5), "f3fe0000000000000");
+        assert_eq!(key_of(-f64::NAN), key_of(f64::NAN));
+        for value in [3.0, 0.5, 1e300, -7.0, f64::INFINITY] {
+            assert_eq!(number(&key_of(value)), Some(value));
+        }
+    }
+
+    #[test]
+    fn values_are_printed() {
+        assert_eq!(json("z"), "null");
+        assert_eq!(json("b1"), "true");
+        assert_eq!(json("s\"x\""), r#""\"x\"""#);
+        assert_eq!(json("["), "[]");
+        assert_eq!(json("{"), "{}");
+        assert_eq!(json("f3fe0000000000000"), "0.5");
+        assert_eq!(json("[1:[1:{2:n1"), "[[], {}, 1]");
+    }
+
+    #[test]
+    fn values_are_taken_apart() {
+        assert_eq!(json(NESTED), r#"{"a": [1, "x", null, [2]], "b": "1970-01-01T00:00:01Z"}"#);
+        let list = field(NESTED, "a").unwrap_or_default();
+        assert_eq!(item(list, 1), Some("sx"));
+        assert_eq!(item(list, 4), None);
+        assert_eq!(item(list, -1), None);
+        assert_eq!(size(list), Some(4));
+        assert_eq!(size(NESTED), Some(2));
+        assert_eq!(numbers(list), None);
+        assert_eq!(numbers("[2:n12:n2"), Some(vec![1.0, 2.0]));
+        assert_eq!(field(NESTED, "c"), None);
+        assert_eq!(field("sx", "a"), None);
+    }
+
+    #[test]
+    fn nesting_needs_no_stack() {
+        let mut key = String::from("[");
+        for _ in 0..5_000 {
+            key = format!("[{}:{key}", key.len());
+        }
+        assert_eq!(json(&key).len(), 2 * 5_001);
+    }
+
+    #[test]
+    fn damaged_keys_end_early() {
+        for key in ["", "n", "nx", "fzz", "[9:a", "{1:a", "[:", "[x:1", "é"] {
+            json(key);
+            size(key);
+        }
+        assert_eq!(json("[9:a"), "[]");
+    }
+}

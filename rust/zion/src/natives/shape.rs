@@ -1,0 +1,170 @@
+//! What types occur where in rows: the answer of `SNELLER_DATASHAPE`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::key::{self, Key};
+
+/// At most so many fields are told of.
+const MAX_FIELDS: usize = 10_000;
+
+/// Counts the types of the values at each path.
+#[derive(Default)]
+pub struct Shape {
+    rows: u64,
+    fields: BTreeMap<String, Counts>,
+    has_more: bool,
+}
+
+/// The values at a path.
+#[derive(Default)]
+struct Counts {
+    nulls: u64,
+    bools: u64,
+    times: u64,
+    lists: u64,
+    structs: u64,
+    ints: Range<i64>,
+    floats: Range<f64>,
+    strings: Range<usize>,
+}
+
+/// How many values there were, and the least and the greatest.
+#[derive(Default)]
+struct Range<T> {
+    count: u64,
+    bounds: Option<(T, T)>,
+}
+
+impl<T: PartialOrd + Copy> Range<T> {
+    fn add(&mut self, value: T) {
+        self.count += 1;
+        let (low, high) = self.bounds.unwrap_or((value, value));
+        self.bounds = Some((if value < low { value } else { low }, if value > high { value } else { high }));
+    }
+}
+
+impl Shape {
+    /// Takes in a row, given by its key.
+    pub fn add(&mut self, row: &str) {
+        self.rows += 1;
+        let mut open = vec![(String::new(), row)];
+        while let Some((path, value)) = open.pop() {
+            let dot = if path.is_empty() { "" } else { "." };
+            match key::parse(value) {
+                Some(Key::Struct(_)) => {
+                    let members = key::members(value).into_iter().flatten();
+                    open.extend(members.map(|(name, value)| (format!("{path}{dot}{name}"), value)));
+                }
+                Some(Key::List(items)) => {
+                    open.extend(items.into_iter().map(|value| (format!("{path}{dot}$items"), value)));
+                }
+                _ => {}
+            }
+            if !path.is_empty() {
+                self.count(path, value);
+            }
+        }
+    }
+
+    fn count(&mut self, path: String, value: &str) {
+        if self.fields.len() >= MAX_FIELDS && !self.fields.contains_key(&path) {
+            self.has_more = true;
+            return;
+        }
+        let counts = self.fields.entry(path).or_default();
+        match key::parse(value) {
+            None => {}
+            Some(Key::Null) => counts.nulls += 1,
+            Some(Key::Bool(_)) => counts.bools += 1,
+            Some(Key::Time(_)) => counts.times += 1,
+            Some(Key::List(_)) => counts.lists += 1,
+            Some(Key::Struct(_)) => counts.structs += 1,
+            Some(Key::Int(value)) => counts.ints.add(value),
+            Some(Key::Float(value)) => counts.floats.add(value),
+            Some(Key::Text(text)) => counts.strings.add(text.len()),
+        }
+    }
+
+    /// The JSON text of the answer.
+    pub fn json(&self) -> String {
+        let fields: Map<String, Value> =
+            self.fields.iter().map(|(path, counts)| (path.clone(), counts.json())).collect();
+        let mut answer = json!({ "total": self.rows, "fields": fields });
+        if self.has_more {
+            answer["error"] = json!(format!("more than {MAX_FIELDS} fields; the others are left out"));
+        }
+        answer.to_string()
+    }
+}
+
+impl Counts {
+    fn json(&self) -> Value {
+        let mut members = Map::new();
+        let counts = [
+            ("null", self.nulls),
+            ("bool", self.bools),
+            ("timestamp", self.times),
+            ("list", self.lists),
+            ("struct", self.structs),
+        ];
+        members.extend(
+            counts
+                .into_iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(name, count)| (name.into(), json!(count))),
+        );
+        self.ints.put(&mut members, "int", "value");
+        self.floats.put(&mut members, "float", "value");
+        self.strings.put(&mut members, "string", "length");
+        Value::Object(members)
+    }
+}
+
+impl<T: serde::Serialize + Copy> Range<T> {
+    fn put(&self, members: &mut Map<String, Value>, name: &str, what: &str) {
+        let Some((low, high)) = self.bounds else { return };
+        members.insert(name.into(), json!(self.count));
+        members.insert(format!("{name}-min-{what}"), json!(low));
+        members.insert(format!("{name}-max-{what}"), json!(high));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_counted_by_path() {
+        let mut shape = Shape::default();
+        shape.add("{1:a2:n11:b9:[2:n12:sx");
+        shape.add("{1:a1:z1:c8:{1:d2:sy");
+        let expected = json!({
+            "total": 2,
+            "fields": {
+                "a": {"null": 1, "int": 1, "int-min-value": 1, "int-max-value": 1},
+                "b": {"list": 1},
+                "b.$items": {
+                    "int": 1, "int-min-value": 1, "int-max-value": 1,
+                    "string": 1, "string-min-length": 1, "string-max-length": 1,
+                },
+                "c": {"struct": 1},
+                "c.d": {"string": 1, "string-min-length": 1, "string-max-length": 1},
+            },
+        });
+        assert_eq!(serde_json::from_str::<Value>(&shape.json()).ok(), Some(expected));
+    }
+
+    #[test]
+    fn fields_are_bounded() {
+        let mut shape = Shape::default();
+        for number in 0..=MAX_FIELDS {
+            let name = format!("f{number}");
+            shape.add(&format!("{{{}:{name}2:n1", name.len()));
+        }
+        let answer: Value = serde_json::from_str(&shape.json()).unwrap_or_default();
+        assert_eq!(answer["fields"].as_object().map(Map::len), Some(MAX_FIELDS));
+        assert!(answer["error"].is_string());
+    }
+}

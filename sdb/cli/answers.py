@@ -1,0 +1,174 @@
+"""How `sdb query` shows what it found."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING
+
+from sdb import sizes
+from sdb.cli import output
+from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, BinaryIO
+
+    from sdb.query.results import Result
+
+TABLE = "table"
+_TEXTS = frozenset({"json", "csv", "tsv", "markdown", TABLE})
+_FORMATS = (*sorted(_TEXTS), "ion", "arrow", "parquet")
+_SUFFIXES = {
+    ".json": "json",
+    ".ndjson": "json",
+    ".jsonl": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".md": "markdown",
+    ".ion": "ion",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".parquet": "parquet",
+}
+_MOST_ROWS = 100
+_MOST_FILES = 1 << 16
+
+
+def form(fmt: str | None, target: str) -> str:
+    """Choose the format.
+
+    Parameters
+    ----------
+    fmt : str or None
+        What the user says.
+    target : str
+        Where the rows go.
+
+    Returns
+    -------
+    str
+        That, or what the suffix says, or a table on a terminal and JSON elsewhere.
+
+    Raises
+    ------
+    UsageError
+        There is no such format.
+    """
+    if fmt is None:
+        named = next((f for suffix, f in _SUFFIXES.items() if target.endswith(suffix)), "json")
+        return TABLE if target == "-" and sys.stdout.isatty() else named
+    if fmt not in _FORMATS:
+        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(_FORMATS))
+    return fmt
+
+
+def allow_many_files() -> None:
+    """Use as many open files as the system allows: a pattern may match thousands."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(ValueError, OSError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def write(result: Result, form: str, target: str, *, force: bool) -> None:
+    """Write rows to a file or standard output.
+
+    Parameters
+    ----------
+    result : Result
+        The rows.
+    form : str
+        The format.
+    target : str
+        Where they go; ``-`` is standard output.
+    force : bool
+        Whether an existing file may be replaced, or a terminal get binary data.
+    """
+    with _open(target, form, force) as file:
+        if form == TABLE:
+            file.write(_table(result, output.columns()).encode(_encoding(target), "replace"))
+        else:
+            result.write(file, form)
+
+
+def _open(target: str, form: str, force: bool) -> AbstractContextManager[BinaryIO]:
+    if target == "-":
+        return nullcontext(output.binary(force=force or form in _TEXTS))
+    from sdb.store.url import atomic_write
+
+    return atomic_write(target, overwrite=force)
+
+
+def _encoding(target: str) -> str:
+    return sys.stdout.encoding or "utf-8" if target == "-" else "utf-8"
+
+
+def _table(result: Result, columns: int) -> str:
+    from sdb.query.lines import parse
+    from sdb.view.grid import gathered, grid
+
+    lines: list[str] = []
+    total = 0
+    for piece in result.lines():
+        if len(lines) < _MOST_ROWS:
+            lines += piece.decode().split("\n")[:-1][: _MOST_ROWS - len(lines)]
+        total += piece.count(b"\n")
+    rows = [parse(line) for line in lines]
+    names = gathered(rows) if result.of_whole_rows else result.columns
+    mark = "…" if output.can_draw() else "..."
+    return output.plain(grid(names, rows, columns=columns, total=total, ellipsis=mark))
+
+
+def explain(result: Result, *, as_json: bool) -> None:
+    """Show what a query would read.
+
+    Parameters
+    ----------
+    result : Result
+        The result; its rows are not asked for.
+    as_json : bool
+        Whether to print JSON.
+    """
+    from sdb.query.explain import facts
+
+    found = facts(result)
+    if as_json:
+        output.say_json(found)
+        return
+    for table in found["tables"]:
+        output.say(output.plain("".join(f"{line}\n" for line in _explained(table)).rstrip("\n")))
+    output.say(
+        f"total: {found['blocks']:,} of {found['all_blocks']:,} blocks, "
+        f"{sizes.human(found['stored_bytes'])} of {sizes.human(found['all_stored_bytes'])}"
+    )
+
+
+def _explained(table: dict[str, Any]) -> Iterable[str]:
+    from sdb.query.explain import ranges
+    from sdb.view.tables import table as drawn
+
+    head = ["blocks", "of", "which", "rows", "size", "file"]
+    rows = [
+        [
+            str(sum(stop - start for start, stop in file["blocks"])),
+            str(file["all_blocks"]),
+            ranges(file["blocks"]),
+            "?" if file["rows"] is None else f"{file['rows']:,}",
+            sizes.human(file["stored_bytes"]),
+            file["path"],
+        ]
+        for file in table["files"]
+    ]
+    yield table["table"]
+    lines = drawn(head, rows, columns=1 << 16).splitlines()
+    yield f"  {lines[0]}"
+    for line, file in zip(lines[1:], table["files"], strict=True):
+        yield f"  {line}"
+        for reason in file["reasons"]:
+            known = "any block" if reason["source"] == "nothing" else ranges(reason["blocks"])
+            why = "" if reason["source"] == "nothing" else f" ({reason['source']})"
+            yield f"      {reason['condition']}: {known}{why}"

@@ -1,0 +1,104 @@
+"""`sdb query`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+from sdb.cli import answers, output
+from sdb.cli.interrupts import Interruptible
+from sdb.cli.options import Force, Threads, Verbose, constants
+from sdb.cli.parameters import Argument, Context, Option
+from sdb.errors import UsageError
+
+EXAMPLES = (
+    """sdb query 'SELECT type, COUNT(*) AS n FROM "events.zion" GROUP BY type'""",
+    """sdb query --fmt csv "SELECT id, type FROM read_file('*.zion') LIMIT 3\"""",
+    """sdb query --explain 'SELECT * FROM "events.zion" WHERE type IS MISSING'""",
+)
+
+
+def command(
+    context: Context,
+    sql: Annotated[str | None, Argument(metavar="SQL", help="The query.")] = None,
+    file: Annotated[
+        str | None,
+        Option("--file", "-f", metavar="FILE", help="Read the query; - is standard input."),
+    ] = None,
+    fmt: Annotated[
+        str | None,
+        Option(
+            metavar="json|csv|tsv|markdown|table|ion|arrow|parquet",
+            help="Format; if not given, by the output's suffix, a table on a terminal, or json.",
+        ),
+    ] = None,
+    target: Annotated[
+        str, Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")
+    ] = "-",
+    param: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=VALUE", help="Value of $NAME in the query; NAME:str=... too."),
+    ] = None,
+    root: Annotated[
+        str | None, Option(metavar="FOLDER", help="Where paths start, as sdb --root.")
+    ] = None,
+    explain: Annotated[
+        bool, Option("--explain", help="Show which blocks would be read, and why.")
+    ] = False,
+    as_json: Annotated[bool, Option("--json", help="--fmt json; of --explain too.")] = False,
+    no_prune: Annotated[
+        bool, Option("--no-prune", help="Read all blocks: distrust time indexes.")
+    ] = False,
+    memory: Annotated[
+        str | None,
+        Option(metavar="SIZE", help="Most memory for groups, joins and sorts (2GiB)."),
+    ] = None,
+    threads: Threads = None,
+    force: Force = False,
+    verbose: Verbose = False,
+) -> None:
+    """Query packfiles with SQL.
+
+    Only blocks that can hold rows of interest are read, and of these only the fields that are
+    named. See docs/sql.md for the language.
+    """
+    from sdb import sizes
+    from sdb.query.api import sql as run
+    from sdb.query.explain import summary
+
+    started = time.perf_counter()
+    answers.allow_many_files()
+    form = answers.form("json" if as_json and fmt is None else fmt, target)
+    with (
+        Interruptible() as signals,
+        run(
+            _text(sql, file),
+            params=constants(param or [], "parameter"),
+            root=root or context.obj or "",
+            threads=threads,
+            memory_bytes=None if memory is None else sizes.parse(memory),
+            prune=not no_prune,
+            typed=form in {"ion", "arrow", "parquet"},
+        ) as result,
+    ):
+        signals.arm(result.interrupt)
+        if explain:
+            answers.explain(result, as_json=as_json)
+            return
+        answers.write(result, form, target, force=force)
+        if verbose:
+            output.say(summary(result.reading, time.perf_counter() - started), to=sys.stderr)
+
+
+def _text(sql: str | None, file: str | None) -> str:
+    if (sql is None) == (file is None):
+        raise UsageError("give a query, or --file with a file that holds one")
+    if file is None:
+        return sql or ""
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 at byte {error.start:,}", path=file) from None

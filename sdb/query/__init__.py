@@ -1,0 +1,1 @@
+"""SQL over packfiles: the dialect, what of a file it needs, and the engine that answers."""

@@ -1,0 +1,85 @@
+"""`sdb.sql`: queries on packfiles."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from sdb.query.binding import bind
+from sdb.query.check import check
+from sdb.query.dataset import Catalog
+from sdb.query.parser import parse
+from sdb.query.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def sql(
+    text: str,
+    *,
+    params: Mapping[str, object] | None = None,
+    root: str = "",
+    threads: int | None = None,
+    memory_bytes: int | None = None,
+    prune: bool = True,
+    typed: bool = True,
+) -> Result:
+    """Run a query on packfiles.
+
+    Parameters
+    ----------
+    text : str
+        The query, see docs/sql.md.
+    params : mapping, optional
+        Values of the parameters ``$name`` in the query: text, numbers, booleans, ``None`` and
+        aware datetimes.
+    root : str, optional
+        Folder or URL where relative paths start; the current folder if not given.
+    threads : int, optional
+        How many threads decode and compute; without it one for each processor.
+    memory_bytes : int, optional
+        How much memory groups, joins and sorts may take; without it four fifths of what there is.
+    prune : bool
+        Whether to leave out blocks that cannot hold a row for which WHERE is TRUE. Time indexes of
+        the original tool may claim too much; without pruning they are not used.
+    typed : bool
+        Whether fields of unknown type are wanted as typed values. Without it they come as JSON
+        text, which is faster when lines of JSON are all that is wanted.
+
+    Returns
+    -------
+    Result
+        The rows, which are computed when they are asked for.
+
+    Raises
+    ------
+    QueryError
+        The query is not in the language, or makes no sense.
+    NotFoundError, AccessError, CorruptError
+        A packfile cannot be opened.
+
+    Examples
+    --------
+    >>> for row in sdb.sql("SELECT type FROM 'gha.zion' WHERE id = $id", params={"id": 5}):
+    ...     print(row)                                  # doctest: +SKIP
+    """
+    from sdb.query import engine
+
+    statement = check(bind(parse(text), params or {}))
+    now_us = time.time_ns() // 1000
+    catalog = Catalog(root, prune=prune, now_us=now_us)
+    try:
+        result = engine.run(
+            statement,
+            datasets=catalog,
+            threads=threads or 0,
+            memory_bytes=memory_bytes,
+            now_us=now_us,
+            typed=typed,
+        )
+    except BaseException:
+        catalog.close()
+        raise
+    result.on_close(catalog.close)
+    return Result(text, result, catalog.tables)

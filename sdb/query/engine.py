@@ -1,0 +1,155 @@
+"""Runs statements on an embedded DuckDB that sees nothing but the scans given to it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from sdb import _core
+from sdb.errors import QueryError, SdbError
+from sdb.query import natives
+from sdb.query.plan import Column, Result
+from sdb.query.steps import steps
+from sdb.query.translate.statement import translate
+
+if TYPE_CHECKING:
+    from sdb.query import ast
+    from sdb.query.plan import Dataset, OpenDataset, Path
+    from sdb.query.translate.scans import Scan
+    from sdb.query.translate.statement import Translation
+
+
+def run(
+    statement: ast.Statement,
+    *,
+    datasets: OpenDataset,
+    threads: int = 0,
+    memory_bytes: int | None = None,
+    now_us: int | None = None,
+    typed: bool = True,
+) -> Result:
+    """Run a statement.
+
+    Parameters
+    ----------
+    statement : Statement
+        What the parser made of the query, parameters bound.
+    datasets : callable
+        Opens the tables of the query (see :data:`sdb.query.plan.OpenDataset`).
+    threads : int
+        Number of threads; 0 for as many as there are cores.
+    memory_bytes : int, optional
+        Bound for what the engine keeps in memory.
+    now_us : int, optional
+        Instant of UTCNOW(), in microseconds since 1970; the present by default.
+    typed : bool
+        Whether values of unknown type are wanted as typed lanes; as JSON text otherwise.
+
+    Returns
+    -------
+    Result
+        Rows that are computed while they are read.
+
+    Raises
+    ------
+    QueryError
+        If the query cannot be planned or run.
+    """
+    now = time.time_ns() // 1000 if now_us is None else now_us
+    try:
+        plan = translate(statement, datasets=datasets, holds=_holds, now_us=now, typed=typed)
+    except RecursionError as error:
+        raise QueryError("the query is nested too deeply", query=statement.text) from error
+    except QueryError as error:
+        raise error.inside(statement.text) from None
+    if statement.explain is not None:
+        return _explained(statement, plan)
+    if plan.counts is not None:
+        return _counted(plan)
+    return _executed(plan, threads, memory_bytes)
+
+
+def _holds(dataset: Dataset, path: Path) -> bool:
+    types = dataset.types(path)
+    if types is not None:
+        return bool(types & 0x7F)
+    if not dataset.sources:
+        return False
+    return _core.LaneScan(list(dataset.sources), [], predicate=("is", list(path), 0x7F)).count() > 0
+
+
+def _lane_scan(scan: Scan, threads: int) -> _core.LaneScan:
+    # DuckDB wants a column even where only the number of rows counts.
+    wanted = list(scan.lanes) or [(len(scan.explode), (), "t")]
+    return _core.LaneScan(
+        list(scan.dataset.sources),
+        [(level, list(path), letter) for level, path, letter in wanted],
+        explode=[(level, list(path), kind) for level, path, kind in scan.explode],
+        predicate=scan.predicate,
+        threads=threads,
+        limit=scan.limit,
+    )
+
+
+def _counted(plan: Translation) -> Result:
+    (scan,) = plan.scans
+    scans: tuple[Any, ...] = ()
+    count = scan.dataset.row_count() if scan.predicate is None else None
+    if count is None:
+        scans = (_lane_scan(scan, 0),)
+        count = scans[0].count()
+    columns = tuple(
+        Column(column.name, {"x": number}, "integer") for number, column in enumerate(plan.columns)
+    )
+    return Result(columns, None, ((count,) * len(columns),), scans)
+
+
+def _explained(statement: ast.Statement, plan: Translation) -> Result:
+    text = "\n".join(steps(plan))
+    name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
+    columns = (Column("query", {"s": 0}, "string"), Column(name, {"s": 1}, "string"))
+    return Result(columns, None, ((statement.text, text),))
+
+
+def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Result:
+    import duckdb
+
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+        "error_on_division_by_zero": "false",
+        # Otherwise it leaves a folder of its own in the current one when memory is short.
+        "temp_directory": "",
+    }
+    if threads:
+        settings["threads"] = str(threads)
+    if memory_bytes is not None:
+        settings["memory_limit"] = f"{memory_bytes}B"
+    connection = duckdb.connect(":memory:", config=settings)
+    try:
+        scans = []
+        for scan in plan.scans:
+            lanes = _lane_scan(scan, threads)
+            scans.append(lanes)
+            connection.register(scan.name, lanes)
+        natives.register(connection, plan.natives)
+        relation = connection.sql(plan.sql)
+    except duckdb.Error as error:
+        connection.close()
+        raise failure(error) from error
+    result = Result(plan.columns, relation, None, tuple(scans), connection.interrupt)
+    result.on_close(connection.close)
+    return result
+
+
+def failure(error: Exception) -> SdbError:
+    """Give what an error of the engine means to the user."""
+    text = str(error).splitlines()[0]
+    if type(error).__name__ == "OutOfMemoryException":
+        return SdbError(
+            f"the query needs more memory than it may use: {text}",
+            hint="raise the bound, or group, sort and join fewer rows",
+        )
+    return QueryError(f"cannot run the query: {text}")

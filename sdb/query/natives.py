@@ -1,0 +1,81 @@
+"""Functions that DuckDB lacks, registered with a connection for whole columns at a time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sdb import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import duckdb
+    import pyarrow as pa
+
+_TEXT, _BOOL, _DOUBLE, _INT = "VARCHAR", "BOOLEAN", "DOUBLE", "BIGINT"
+SIGNATURES: dict[str, tuple[list[str], str]] = {
+    "sdb_datashape": (["VARCHAR[]"], _TEXT),
+    "sdb_expm1": ([_DOUBLE], _DOUBLE),
+    "sdb_fuzzy": ([_TEXT, _TEXT, _INT, _BOOL, _BOOL], _BOOL),
+    "sdb_geo_hash": ([_DOUBLE, _DOUBLE, _INT], _TEXT),
+    "sdb_ilike": ([_TEXT, _TEXT, _TEXT], _BOOL),
+    "sdb_json_n": ([_DOUBLE], _TEXT),
+    "sdb_key_field": ([_TEXT, _TEXT], _TEXT),
+    "sdb_key_item": ([_TEXT, _INT], _TEXT),
+    "sdb_key_items": ([_TEXT], "VARCHAR[]"),
+    "sdb_key_json": ([_TEXT], _TEXT),
+    "sdb_key_members": ([_TEXT], "STRUCT(name VARCHAR, key VARCHAR)[]"),
+    "sdb_key_n": ([_DOUBLE], _TEXT),
+    "sdb_key_number": ([_TEXT], _DOUBLE),
+    "sdb_key_numbers": ([_TEXT], "DOUBLE[]"),
+    "sdb_key_size": ([_TEXT], _INT),
+    "sdb_ln1p": ([_DOUBLE], _DOUBLE),
+    "sdb_lower": ([_TEXT], _TEXT),
+    "sdb_shift": ([_INT, _INT, _TEXT], _INT),
+    "sdb_subnet": ([_TEXT, _INT, _INT], _BOOL),
+    "sdb_sum": (["DOUBLE[]"], _DOUBLE),
+    "sdb_upper": ([_TEXT], _TEXT),
+}
+"""Types of the arguments and of the result. A NULL argument makes the result NULL."""
+
+
+def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+    """Register functions with a connection.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        The connection.
+    names : iterable of str
+        Those of :data:`SIGNATURES` that a statement uses.
+    """
+    from duckdb import func
+
+    for name in sorted(names):
+        arguments, result = SIGNATURES[name]
+        connection.create_function(
+            name,
+            _taking(len(arguments), partial(_apply, name)),
+            arguments,  # type: ignore[arg-type]  # a list is invariant
+            result,
+            type=func.ARROW,
+            null_handling=func.SPECIAL,
+        )
+
+
+def _apply(name: str, *columns: pa.ChunkedArray) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(_core.native_call(name, *(column.combine_chunks() for column in columns)))
+
+
+def _taking(count: int, function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+    """Give a function as many parameters as it takes columns, for DuckDB counts them."""
+    by_count: dict[int, Callable[..., pa.Array]] = {
+        1: lambda a: function(a),  # noqa: PLW0108
+        2: lambda a, b: function(a, b),  # noqa: PLW0108
+        3: lambda a, b, c: function(a, b, c),  # noqa: PLW0108
+        5: lambda a, b, c, d, e: function(a, b, c, d, e),  # noqa: PLW0108
+    }
+    return by_count[count]

@@ -1,0 +1,194 @@
+"""Aggregates and window functions as SQL over the lanes of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdb.query.plan import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
+from sdb.query.translate.expressions import condition, translate
+from sdb.query.translate.lanes import Constant, Keyed, Nothing, Typed, Value
+from sdb.query.translate.operators import int64, sort_keys, wrap
+from sdb.query.translate.scope import rejected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query import ast
+    from sdb.query.translate.context import Context
+    from sdb.query.translate.scope import Scope
+
+_EXACT = "4503599627370496"
+"""Doubles below add up to the last digit in Kahan's way unless they cancel."""
+
+
+class Call:
+    """Writes calls of SQL aggregates with the FILTER and OVER of one aggregate."""
+
+    def __init__(self, where: str | None, over: str | None) -> None:
+        self.where = where
+        self.over = over
+
+    def __call__(self, sql: str, also: str | None = None) -> str:
+        """Write one call."""
+        conditions = [text for text in (also, self.where) if text]
+        if conditions:
+            sql += f" FILTER (WHERE {' AND '.join(conditions)})"
+        return f"{sql} OVER ({self.over})" if self.over is not None else sql
+
+
+def aggregate(node: ast.Aggregate, scope: Scope, context: Context) -> Value:
+    """Give value of an aggregate; its SQL contains calls of SQL aggregates."""
+    where = None if node.where is None else condition(node.where, scope, context)
+    return _value(node, scope, context, Call(where, None))
+
+
+def window(node: ast.Aggregate, scope: Scope, context: Context) -> Value:
+    """Give value of a window function."""
+    assert node.over is not None  # noqa: S101
+    keys = [translate(key, scope, context) for key in node.over.partition]
+    partition = [value.key() for value in keys]
+    order = []
+    for sort in node.over.order:
+        value = translate(sort.expr, scope, context)
+        order += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
+    over = f"PARTITION BY {', '.join(partition)}" if partition else ""
+    if node.name in _RANKS:
+        over += f" ORDER BY {', '.join(order)}" if order else ""
+        return Typed(NUMBER, f"{_RANKS[node.name]} OVER ({over})", absent=0, whole=True)
+    where = None if node.where is None else condition(node.where, scope, context)
+    value = _value(node, scope, context, Call(where, over))
+    absent = [
+        f"{key} IS NULL" for key, of in zip(partition, keys, strict=True) if of.mask & MISSING
+    ]
+    if not absent or not isinstance(value, Typed):
+        return value
+    default = "0" if value.absent == 0 else "NULL"
+    sql = f"CASE WHEN {' OR '.join(absent)} THEN {default} ELSE {value.sql} END"
+    return value.like(sql, value.absent)
+
+
+def _value(node: ast.Aggregate, scope: Scope, context: Context, call: Call) -> Value:
+    if node.name == "SNELLER_DATASHAPE":
+        return _datashape(scope, call, node)
+    if node.star or not node.args:
+        return Typed(NUMBER, call("count(*)"), absent=0, whole=True)
+    arg = translate(node.args[0], scope, context)
+    make = _DISTINCT if node.name == "COUNT" and node.distinct else _AGGREGATES.get(node.name)
+    if make is None:
+        raise rejected(f"{node.name} is not supported here", node)
+    rest = [translate(other, scope, context) for other in node.args[1:]]
+    return make(call, arg, *rest)
+
+
+def _datashape(scope: Scope, call: Call, node: ast.Aggregate) -> Value:
+    rows = [value for source in scope.sources for name, value in source.outputs() if not name]
+    if len(rows) != 1:
+        raise rejected("SNELLER_DATASHAPE(*) takes the rows of one table", node)
+    keys = rows[0].lane("k")
+    json = f"sdb_datashape({call(f'list({keys})')})"
+    return Keyed("NULL::VARCHAR", STRUCT, json)
+
+
+def _count(call: Call, arg: Value) -> Value:
+    if isinstance(arg, Nothing):
+        return Constant(0)
+    if isinstance(arg, Typed) and arg.absent == MISSING:
+        sql = call(f"count({arg.sql})")
+    elif arg.mask & MISSING:
+        sql = call("count(*)", f"NOT {arg.missing()}")
+    else:
+        sql = call("count(*)")
+    return Typed(NUMBER, sql, absent=0, whole=True)
+
+
+def _count_distinct(call: Call, arg: Value) -> Value:
+    return Typed(NUMBER, call(f"count(DISTINCT {arg.key()})"), absent=0, whole=True)
+
+
+def _approximate_count(call: Call, arg: Value, *_: Value) -> Value:
+    return Typed(NUMBER, call(f"approx_count_distinct({arg.key()})"), absent=0, whole=True)
+
+
+def _total(call: Call, arg: Value) -> str:
+    """Give SQL of a sum of doubles, as exact as Neumaier's.
+
+    Kahan's sum is that exact unless large terms cancel; these are few, if any, and are put
+    into a list.
+    """
+    double = arg.lane("n")
+    if call.over is not None:
+        return call(f"fsum({double})")
+    small = call(f"fsum({double})", f"abs({double}) < {_EXACT}")
+    large = call(f"list({double})", f"NOT abs({double}) < {_EXACT}")
+    return f"CASE WHEN {large} IS NULL THEN {small} ELSE sdb_sum(list_append({large}, {small})) END"
+
+
+def _sum(call: Call, arg: Value) -> Value:
+    if arg.integer:
+        return _whole(wrap(call(f"sum({arg.lane('x')})")))
+    return Typed(NUMBER, _total(call, arg), absent=NULL)
+
+
+def _average(call: Call, arg: Value) -> Value:
+    if arg.integer:
+        whole = arg.lane("x")
+        return _whole(f"({call(f'sum({whole})')} // nullif({call(f'count({whole})')}, 0))::BIGINT")
+    total, count = _total(call, arg), call(f"count({arg.lane('n')})")
+    return Typed(NUMBER, f"(({total}) / nullif({count}, 0))", absent=NULL)
+
+
+def _whole(sql: str) -> Value:
+    return Typed(NUMBER, sql, absent=NULL, integer=True)
+
+
+def _extreme(name: str) -> Callable[..., Value]:
+    def make(call: Call, arg: Value) -> Value:
+        if arg.integer:
+            return _whole(call(f"{name}({arg.lane('x')})"))
+        return Typed(NUMBER, call(f"{name}({arg.lane('n')})"), absent=NULL)
+
+    return make
+
+
+def _plain(kind: int, template: str, letter: str) -> Callable[..., Value]:
+    def make(call: Call, arg: Value) -> Value:
+        return Typed(kind, call(template.format(arg.lane(letter))), absent=NULL)
+
+    return make
+
+
+def _bits(name: str) -> Callable[..., Value]:
+    def make(call: Call, arg: Value) -> Value:
+        return _whole(call(f"{name}({int64(arg)})"))
+
+    return make
+
+
+def _percentile(call: Call, arg: Value, fraction: Value | None = None) -> Value:
+    share = "0.5" if fraction is None else fraction.lane("n")
+    return Typed(NUMBER, call(f"quantile_cont({arg.lane('n')}, {share})"), absent=NULL)
+
+
+_RANKS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "dense_rank()"}
+_DISTINCT = _count_distinct
+_AGGREGATES: dict[str, Callable[..., Value]] = {
+    "COUNT": _count,
+    "SUM": _sum,
+    "AVG": _average,
+    "MIN": _extreme("min"),
+    "MAX": _extreme("max"),
+    "EARLIEST": _plain(TIME, "min({})", "u"),
+    "LATEST": _plain(TIME, "max({})", "u"),
+    "VARIANCE": _plain(NUMBER, "var_pop({})", "n"),
+    "VARIANCE_POP": _plain(NUMBER, "var_pop({})", "n"),
+    "STDDEV": _plain(NUMBER, "stddev_pop({})", "n"),
+    "STDDEV_POP": _plain(NUMBER, "stddev_pop({})", "n"),
+    "BIT_AND": _bits("bit_and"),
+    "BIT_OR": _bits("bit_or"),
+    "BIT_XOR": _bits("bit_xor"),
+    "BOOL_AND": _plain(BOOL, "bool_and({})", "b"),
+    "BOOL_OR": _plain(BOOL, "bool_or({})", "b"),
+    "APPROX_COUNT_DISTINCT": _approximate_count,
+    "APPROX_MEDIAN": _percentile,
+    "APPROX_PERCENTILE": _percentile,
+}

@@ -1,0 +1,34 @@
+"""What a function of the dialect is called with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from sdb.query import ast
+    from sdb.query.translate.lanes import Value
+
+    Function: TypeAlias = Callable[["Arguments"], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """A call.
+
+    Attributes
+    ----------
+    node : Call
+        As it stands in the query.
+    values : list of Value
+        The arguments.
+    now_us : int
+        Instant of UTCNOW(), in microseconds since 1970.
+    """
+
+    node: ast.Call
+    values: list[Value]
+    now_us: int

@@ -1,0 +1,101 @@
+"""What the parts of one statement share while it is translated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sdb.query.translate.lanes import passed
+from sdb.query.translate.levels import Level, Reference
+from sdb.query.translate.scans import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query import ast
+    from sdb.query.plan import Dataset, OpenDataset, Path, TableName
+    from sdb.query.translate.lanes import Relation, Value
+    from sdb.query.translate.scope import Scope
+
+
+@dataclass(slots=True)
+class Query:
+    """A translated SELECT.
+
+    Attributes
+    ----------
+    level : Level
+        Its SQL.
+    columns : list of (name, value)
+        Its output, in terms of the inside of the level; the empty name for a whole row.
+    single : bool
+        Whether it returns at most one row.
+    certain : bool
+        Whether it returns at least one row.
+    correlated : bool
+        Whether it uses names of the queries around it; then it stands where it is used.
+    """
+
+    level: Level
+    columns: list[tuple[str, Value]]
+    single: bool
+    certain: bool
+    correlated: bool
+
+    def through(self, relation: Relation, *, optional: bool) -> list[tuple[str, Value]]:
+        """Columns as they look from outside."""
+        return [(name, passed(relation, value, optional=optional)) for name, value in self.columns]
+
+
+@dataclass(slots=True)
+class Context:
+    """State of the translation of one statement.
+
+    Attributes
+    ----------
+    datasets : callable
+        Opens tables.
+    holds : callable
+        Tells whether any row of a data set has a value at a path.
+    now_us : int
+        The instant of UTCNOW().
+    plan : callable
+        Translates a sub-query, given the scope around it.
+    scans : list of Scan
+        What is read.
+    levels : list of Level
+        The common table expressions, each after those that it uses.
+    queries : dict
+        The entries of WITH; those that are used once are translated where they are used.
+    """
+
+    datasets: OpenDataset
+    holds: Callable[[Dataset, Path], bool]
+    now_us: int
+    plan: Callable[[ast.Select, Scope | None], Query]
+    scans: list[Scan] = field(default_factory=list)
+    levels: list[Level] = field(default_factory=list)
+    queries: dict[str, Query | ast.Select] = field(default_factory=dict)
+    _names: int = 0
+
+    def name(self, prefix: str) -> str:
+        """Give a name that the statement does not use yet."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def scan(self, tables: tuple[TableName, ...], where: ast.Expr | None) -> Scan:
+        """Read tables, leaving out blocks where a condition is never TRUE."""
+        scan = Scan(self.name("s"), tables, self.datasets(tables, where), self.holds)
+        self.scans.append(scan)
+        return scan
+
+    def drop(self, scan: Scan) -> None:
+        """Do not read what was opened after all."""
+        self.scans.remove(scan)
+
+    def refer(self, query: Query) -> tuple[str | Level, Reference]:
+        """Put a query into FROM: what to write there, and the relation."""
+        if query.correlated:
+            return query.level, Reference(query.level, query.level.name)
+        alias = self.name("r")
+        return f"{query.level.name} AS {alias}", Reference(query.level, alias)

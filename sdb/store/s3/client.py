@@ -1,0 +1,141 @@
+"""Connections to S3: one for each process, with the settings that AWS tools use.
+
+Profile, region, credentials and endpoint come from where boto3 looks for them: environment, files
+in ``~/.aws``, the machine's role.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from sdb.errors import UsageError
+from sdb.store.s3.errors import translated
+
+Client = Any  # boto3 makes the classes of its clients at run time
+
+CONNECT_SECONDS = 5
+READ_SECONDS = 60
+ATTEMPTS = 5
+CONNECTIONS = 16
+
+_AWS_HOST = re.compile(r"(^|\.)amazonaws\.com(\.cn)?$")
+_GOOGLE_HOST = "storage.googleapis.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The service that a process talks to.
+
+    Attributes
+    ----------
+    url : str
+        Where it is.
+    """
+
+    url: str
+
+    @property
+    def host(self) -> str:
+        """Its host name."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def is_aws(self) -> bool:
+        """Whether it is S3 itself, which is known to do what it says."""
+        return bool(_AWS_HOST.search(self.host))
+
+    @property
+    def copies_parts(self) -> bool:
+        """Whether it copies ranges of objects by itself: Google's does not."""
+        return not self.host.endswith(_GOOGLE_HOST)
+
+
+_guard = threading.Lock()
+_clients: dict[bool, Client] = {}
+
+
+def _forget() -> None:
+    """Leave the connections to the parent process."""
+    global _guard  # noqa: PLW0603 - it may have been held when the process was forked
+    _guard = threading.Lock()
+    _clients.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def connect(*, once: bool = False) -> Client:
+    """Give the client of this process, which all threads share.
+
+    Parameters
+    ----------
+    once : bool
+        Whether requests are sent once only, so that the first answer is that of the only request.
+        Otherwise they are repeated after what may pass, up to four times.
+
+    Returns
+    -------
+    botocore.client.S3
+        The client.
+
+    Raises
+    ------
+    AccessError, UsageError
+        The profile or another setting is wrong.
+    """
+    with _guard:
+        if not _clients:
+            with translated("connecting to", "S3"):
+                try:
+                    _clients.update(_build())
+                except ValueError as error:  # boto3 does not like the endpoint
+                    raise UsageError(f"connecting to S3: {error}") from error
+        return _clients[once]
+
+
+def endpoint() -> Endpoint:
+    """Give the service that this process talks to."""
+    return Endpoint(connect().meta.endpoint_url)
+
+
+def disconnect() -> None:
+    """Close the connections; the next use makes new ones, with the settings of then."""
+    with _guard:
+        for client in _clients.values():
+            client.close()
+        _clients.clear()
+
+
+def _build() -> dict[bool, Client]:
+    from boto3.session import Session
+
+    session = Session()
+    style = "auto"
+    if not Endpoint(_client(session, style, 1).meta.endpoint_url).is_aws:
+        style = "path"
+    return {False: _client(session, style, ATTEMPTS), True: _client(session, style, 1)}
+
+
+def _client(session: Client, addressing_style: str, attempts: int) -> Client:
+    from botocore.config import Config
+
+    return session.client(
+        "s3",
+        config=Config(
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            retries={"mode": "standard", "total_max_attempts": attempts},
+            max_pool_connections=CONNECTIONS,
+            tcp_keepalive=True,
+            user_agent_extra="sdb",
+            s3={"addressing_style": addressing_style},
+            # Other stores do not know the checksums that AWS would add by itself.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        ),
+    )

@@ -1,0 +1,125 @@
+"""Objects that grow: the store copies what stays, and only what is new is sent."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from sdb.store.reading import pieces
+from sdb.store.s3.client import connect, endpoint
+from sdb.store.s3.errors import changed, translated
+from sdb.store.s3.parts import MIN_PART_BYTES, copy_ranges
+from sdb.store.s3.place import parse
+from sdb.store.s3.probe import check_conditions
+from sdb.store.s3.publish import Condition
+from sdb.store.s3.reader import S3Reader
+from sdb.store.s3.writer import Draft, check_absent, drafting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.store.s3.place import Place
+    from sdb.store.url import Reader
+
+
+class GrowingDraft(Draft):
+    """An object in the making whose first bytes are those of another one.
+
+    Parameters
+    ----------
+    place : Place
+        Where it shall be.
+    source : Reader
+        The object to begin with.
+    kept_bytes : int
+        How many of its bytes.
+    """
+
+    def __init__(self, place: Place, source: Reader, kept_bytes: int) -> None:
+        super().__init__(place, source.settings if isinstance(source, S3Reader) else {})
+        self._source = source
+        self._kept_bytes = kept_bytes
+        self.copied_bytes = 0
+        self.kept_by = "upload"
+
+    def begin(self) -> None:
+        """Take the first bytes over."""
+        source, count = self._source, self._kept_bytes
+        if isinstance(source, S3Reader) and count >= MIN_PART_BYTES and endpoint().copies_parts:
+            for start, stop in copy_ranges(count):
+                self.upload.copy(source, start, stop)
+            self.copied_bytes = count
+            self.kept_by = "server"
+            return
+        for piece in pieces(source, 0, count):
+            self.write(piece)
+
+
+@contextlib.contextmanager
+def grow(
+    source: Reader,
+    kept_bytes: int,
+    url: str,
+    *,
+    overwrite: bool = False,
+    single_writer: bool = False,
+) -> Iterator[GrowingDraft]:
+    """Write an object that begins with the bytes of another one, and appears when it is complete.
+
+    Parameters
+    ----------
+    source : Reader
+        The object to begin with. What another store holds, and what is too small to be copied by
+        the store, is read and sent.
+    kept_bytes : int
+        How many of its bytes.
+    url : str
+        Where the object shall be. When it is the place that `source` was opened at, the object
+        there is replaced, provided that it is still the same.
+    overwrite : bool
+        Whether an object at another place may be replaced.
+    single_writer : bool
+        Whether the caller vouches for nobody else writing there, so that the store need not insist
+        on conditions.
+
+    Yields
+    ------
+    GrowingDraft
+        What takes the bytes that follow.
+
+    Raises
+    ------
+    ConflictError
+        Someone replaced `source` since it was opened; theirs stays.
+    ExistsError, NotFoundError, AccessError
+        See :func:`sdb.store.s3.writer.atomic_write`.
+    UnsupportedError
+        The endpoint ignores conditions, and `single_writer` is off.
+    UncertainError
+        It is not known whether the object was written.
+    """
+    place = parse(url)
+    original = source if isinstance(source, S3Reader) else None
+    replaced = original if original is not None and original.place == place else None
+    if replaced is None and not overwrite:
+        check_absent(place)
+    condition = Condition(replaced, replaced is None and not overwrite, not single_writer)
+    with drafting(GrowingDraft(place, source, kept_bytes)) as draft:
+        insists = replaced is not None and not single_writer
+        if insists:
+            check_conditions(place, completion=kept_bytes >= MIN_PART_BYTES)
+        draft.begin()
+        yield draft
+        if insists:
+            check_conditions(place, completion=bool(draft.upload.id))
+        if replaced is None and original is not None:
+            _check_unchanged(original)
+        draft.publish(condition)
+
+
+def _check_unchanged(source: S3Reader) -> None:
+    """Insist on the source being what was read of it: not every store does when it copies."""
+    with translated("reading", source.path):
+        answer = connect().head_object(**source.place.names)
+    if answer["ETag"] != source.etag:
+        raise changed(f"reading {source.path}", source.path)

@@ -1,0 +1,163 @@
+"""One writer at a time where the store cannot choose among several that complete at once.
+
+S3 lets one of them win. Others, SeaweedFS for one, look whether the condition holds and complete
+then, so that two can pass; what they do for single requests is done in one step. So a small object
+beside the target says that someone publishes there, and is removed when that is done, which takes a
+moment. The lock of a writer that died is taken over when it is old.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from sdb.errors import ConflictError, UnsupportedError
+from sdb.store.s3.client import connect, endpoint
+from sdb.store.s3.errors import is_answer, status_of, translated
+from sdb.store.s3.history import ids_of, new_id, settings
+from sdb.store.s3.orphans import clock
+from sdb.store.s3.place import HIDDEN, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LEASE_SECONDS = 180
+_EXTRA_SECONDS = 30
+_FIRST_PAUSE_SECONDS = 0.02
+_LONGEST_PAUSE_SECONDS = 1.0
+_HELD = {409, 412}
+_NOT_FOUND = 404
+
+_guard = threading.Lock()
+_excluding: dict[tuple[str, str], bool] = {}
+
+
+@contextlib.contextmanager
+def exclusive(place: Place, *, insist: bool) -> Iterator[None]:
+    """Publish alone; does nothing on S3 itself.
+
+    Parameters
+    ----------
+    place : Place
+        Where.
+    insist : bool
+        Whether it is an error if the endpoint ignores the condition that makes a lock; otherwise
+        there is none.
+
+    Yields
+    ------
+    None
+        Nobody else publishes there.
+
+    Raises
+    ------
+    ConflictError
+        Others did so all the time.
+    UnsupportedError
+        The endpoint ignores the condition that makes a lock.
+    """
+    if endpoint().is_aws:
+        yield
+        return
+    lock = _Lock(place)
+    try:
+        with translated("locking", str(lock.place)):
+            lock.acquire()
+            if insist:
+                lock.check()
+        yield
+    finally:
+        lock.release()
+
+
+class _Lock:
+    """An object that only one can make."""
+
+    def __init__(self, target: Place) -> None:
+        folder, slash, name = target.key.rpartition("/")
+        self.place = Place(target.bucket, f"{folder}{slash}{HIDDEN}lock-{name}")
+        self._id = new_id()
+        self._since = 0.0
+        self._is_held = False
+
+    def acquire(self) -> None:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        began = time.monotonic()
+        pause = _FIRST_PAUSE_SECONDS
+        condition = {"IfNoneMatch": "*"}
+        while True:
+            self._since = time.monotonic()
+            try:
+                self._put(condition)
+            except (ClientError, BotoCoreError) as error:
+                if is_answer(error) and status_of(error) not in _HELD:
+                    raise
+                stale = self._holder()
+                if stale is None:
+                    break
+                condition = {"IfMatch": stale} if stale else {"IfNoneMatch": "*"}
+            else:
+                break
+            if time.monotonic() - began > LEASE_SECONDS + _EXTRA_SECONDS:
+                url = str(self.place)
+                raise ConflictError(f"{url} is always locked by someone else", path=url)
+            time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing to guess
+            pause = min(_LONGEST_PAUSE_SECONDS, 1.5 * pause)
+        self._is_held = True
+
+    def _put(self, condition: dict[str, str], *, once: bool = True) -> None:
+        connect(once=once).put_object(
+            **self.place.names, Body=b"", **settings(self._id, {}), **condition
+        )
+
+    def _holder(self) -> str | None:
+        """Look who has the lock: None for this writer, an ETag for one that died, or nothing."""
+        from botocore.exceptions import ClientError
+
+        try:
+            answer = connect().head_object(**self.place.names)
+        except ClientError as error:
+            if status_of(error) == _NOT_FOUND:
+                return ""
+            raise
+        if self._id in ids_of(answer):
+            return None
+        age = clock(answer) - answer["LastModified"]
+        return str(answer["ETag"]) if age.total_seconds() > LEASE_SECONDS else ""
+
+    def check(self) -> None:
+        """Insist, once in a process, on a lock that another one cannot have too."""
+        from botocore.exceptions import ClientError
+
+        identity = endpoint().url, self.place.bucket
+        with _guard:
+            if identity not in _excluding:
+                try:
+                    self._put({"IfNoneMatch": "*"}, once=False)
+                except ClientError as error:
+                    if status_of(error) not in _HELD:
+                        raise
+                    _excluding[identity] = True
+                else:
+                    _excluding[identity] = False
+            excludes = _excluding[identity]
+        if not excludes:
+            raise UnsupportedError(
+                f"{identity[0]} ignores conditions of writes: two writers would undo each other",
+                path=str(self.place),
+                hint="sdb doctor tells more; --unsafe-single-writer if nobody else writes",
+            )
+
+    def release(self) -> None:
+        """Let others in, unless they have taken the lock already because it was old."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        if not self._since or time.monotonic() - self._since > LEASE_SECONDS:
+            return
+        with contextlib.suppress(ClientError, BotoCoreError):
+            if self._is_held or self._holder() is None:
+                connect().delete_object(**self.place.names)

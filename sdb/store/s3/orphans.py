@@ -1,0 +1,95 @@
+"""Uploads that nobody will complete: no listing of objects shows them, and still they cost."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sdb.errors import SdbError
+from sdb.store.s3.client import connect
+from sdb.store.s3.errors import translated
+from sdb.store.s3.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CLOCK_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUpload:
+    """An upload that was neither completed nor given up.
+
+    Attributes
+    ----------
+    place : Place
+        Where the object would be.
+    id : str
+        The number of the upload.
+    age_seconds : float
+        How long ago it was begun, by the clock of the store.
+    """
+
+    place: Place
+    id: str
+    age_seconds: float
+
+
+def open_uploads(bucket: str, prefix: str) -> Iterator[OpenUpload]:
+    """List uploads that are open.
+
+    Parameters
+    ----------
+    bucket : str
+        The S3 bucket.
+    prefix : str
+        What the keys of the objects begin with.
+
+    Yields
+    ------
+    OpenUpload
+        In the order of the keys.
+    """
+    with translated("listing uploads of", str(Place(bucket, prefix))):
+        pages = connect().get_paginator("list_multipart_uploads")
+        for page in pages.paginate(Bucket=bucket, Prefix=prefix):
+            now = clock(page)
+            for entry in page.get("Uploads", ()):
+                age = (now - entry["Initiated"]).total_seconds()
+                yield OpenUpload(Place(bucket, entry["Key"]), entry["UploadId"], age)
+
+
+def clock(answer: dict[str, Any]) -> dt.datetime:
+    """Give the time at which the store answered, by its own clock."""
+    from email.utils import parsedate_to_datetime
+
+    date = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
+    return parsedate_to_datetime(date) if date else dt.datetime.now(dt.UTC)
+
+
+def remove_nameless(place: Place, own: str, seconds: float) -> None:
+    """Give up uploads that were begun without an answer, so that their number is not known.
+
+    They have no parts, where those of others have got one by now. Should one of another writer be
+    hit all the same, that writer starts over.
+
+    Parameters
+    ----------
+    place : Place
+        Where the object is.
+    own : str
+        The number of the upload that did get an answer.
+    seconds : float
+        How long ago the first one without an answer was begun.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    with contextlib.suppress(ClientError, BotoCoreError, SdbError):
+        for upload in list(open_uploads(place.bucket, place.key)):
+            is_recent = upload.age_seconds <= seconds + _CLOCK_SECONDS
+            if upload.place == place and upload.id != own and is_recent:
+                part = {**place.names, "UploadId": upload.id}
+                if not connect().list_parts(**part, MaxParts=1).get("Parts"):
+                    connect().abort_multipart_upload(**part)

@@ -1,0 +1,99 @@
+"""How objects are cut into parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdb.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from sdb.store.s3.upload import Upload
+
+MIN_PART_BYTES = 5 << 20
+FIRST_PART_BYTES = 8 << 20
+MAX_PART_BYTES = 5 << 30
+MAX_PARTS = 10_000
+COPY_BYTES = 256 << 20
+_DOUBLINGS = 10
+
+
+def part_bytes(index: int, budget: int) -> int:
+    """Give the size that the next part should have.
+
+    Parts become larger on the way, so that those that are left suffice for the largest object.
+
+    Parameters
+    ----------
+    index : int
+        How many parts there are already.
+    budget : int
+        How many there may be.
+
+    Returns
+    -------
+    int
+        Size in bytes.
+    """
+    return min(MAX_PART_BYTES, FIRST_PART_BYTES << (index * _DOUBLINGS // budget))
+
+
+def copy_ranges(count: int) -> list[tuple[int, int]]:
+    """Cut the first bytes of an object into parts that the store copies, all about equal.
+
+    Parameters
+    ----------
+    count : int
+        How many bytes, at least those of the smallest part.
+
+    Returns
+    -------
+    list of tuple
+        Half-open ranges, at most half as many as there may be parts.
+    """
+    largest = min(MAX_PART_BYTES, max(COPY_BYTES, -(-count // (MAX_PARTS // 2))))
+    parts = -(-count // largest)
+    if parts >= MAX_PARTS:
+        raise UnsupportedError(f"{count:,} bytes are more than {MAX_PARTS:,} parts can hold")
+    return [(count * n // parts, count * (n + 1) // parts) for n in range(parts)]
+
+
+class Parts:
+    """Cuts what is written into parts.
+
+    Parameters
+    ----------
+    upload : Upload
+        What takes them.
+    """
+
+    def __init__(self, upload: Upload) -> None:
+        self._upload = upload
+        self._pieces: list[bytes] = []
+        self._size_bytes = 0
+        self.written_bytes = 0
+
+    def write(self, data: bytes) -> int:
+        """Write bytes at the end."""
+        piece = bytes(data)
+        self._pieces.append(piece)
+        self._size_bytes += len(piece)
+        self.written_bytes += len(piece)
+        while self._size_bytes >= self._upload.next_bytes:
+            self._cut(self._upload.next_bytes)
+        return len(piece)
+
+    def _cut(self, count: int) -> None:
+        data = memoryview(self.rest())
+        self._pieces = [bytes(data[count:])]
+        self._size_bytes = len(data) - count
+        self._upload.put(bytes(data[:count]))
+
+    def rest(self) -> bytes:
+        """Give what is not sent yet."""
+        return b"".join(self._pieces)
+
+    def flush(self) -> None:
+        """Send what is left as the last part."""
+        if self._size_bytes:
+            self._upload.put(self.rest())
+        self._pieces, self._size_bytes = [], 0

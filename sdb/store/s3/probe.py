@@ -1,0 +1,141 @@
+"""Whether an endpoint insists on the conditions of requests that publish an object.
+
+S3 does. Some stores that speak its protocol pass over what they do not know, and then the last of
+two writers wins, and what the other one added is lost. So they are tried, with a name that nobody
+has: a condition that cannot hold must fail. Nothing appears where conditions count; where they do
+not, the scratch object is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from sdb.errors import SdbError, UnsupportedError
+from sdb.store.s3.client import connect, endpoint
+from sdb.store.s3.errors import is_answer, status_of, translate
+from sdb.store.s3.place import HIDDEN, Place
+from sdb.store.s3.upload import Upload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NO_SUCH_VERSION = '"00000000000000000000000000000000"'
+_REFUSALS = {404, 409, 412}
+_HINT = "--unsafe-single-writer does without, if nobody else writes"
+
+_guard = threading.Lock()
+_known: dict[tuple[str, str, str], bool] = {}
+
+
+def scratch(bucket: str, folder: str) -> Place:
+    """Give a place that nobody uses.
+
+    Parameters
+    ----------
+    bucket : str
+        The S3 bucket.
+    folder : str
+        What its key begins with, up to a slash.
+    """
+    return Place(bucket, f"{folder}{HIDDEN}doctor-{os.urandom(8).hex()}")
+
+
+def check_conditions(place: Place, *, completion: bool) -> None:
+    """Insist on an endpoint that keeps one of two writers from undoing the other's work.
+
+    It is tried once in a process for each endpoint and bucket; S3 itself is not tried.
+
+    Parameters
+    ----------
+    place : Place
+        What will be written.
+    completion : bool
+        Whether by completing an upload, and not with one request.
+
+    Raises
+    ------
+    UnsupportedError
+        The endpoint ignores conditions.
+    SdbError
+        It could not be tried.
+    """
+    service = endpoint()
+    if service.is_aws:
+        return
+    probe = completes_conditionally if completion else puts_conditionally
+    identity = (service.url, place.bucket, probe.__name__)
+    folder = place.key[: place.key.rfind("/") + 1]
+    with _guard:
+        if identity not in _known:
+            _known[identity] = probe(scratch(place.bucket, folder))
+        if not _known[identity]:
+            raise UnsupportedError(
+                f"{service.url} ignores conditions of writes: two writers would undo each other",
+                path=str(place),
+                hint="sdb doctor tells more; --unsafe-single-writer if nobody else writes",
+            )
+
+
+def puts_conditionally(place: Place) -> bool:
+    """Tell whether the endpoint insists on ``If-Match`` of one request; one request if it does."""
+    return _is_refused(
+        place,
+        lambda: connect().put_object(**place.names, Body=b"", IfMatch=NO_SUCH_VERSION),
+    )
+
+
+def completes_conditionally(place: Place) -> bool:
+    """Tell whether the endpoint insists on ``If-Match`` of a completion; five requests."""
+    upload = Upload(place, {})
+    try:
+        upload.put(b"sdb")
+        parts = upload.parts()
+        return _is_refused(
+            place,
+            lambda: connect().complete_multipart_upload(
+                **place.names,
+                UploadId=upload.id,
+                MultipartUpload=parts,
+                IfMatch=NO_SUCH_VERSION,
+            ),
+        )
+    except SdbError as error:
+        error.hint = error.hint or _HINT
+        raise
+    finally:
+        upload.abort()
+
+
+def _is_refused(place: Place, request: Callable[[], object]) -> bool:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        request()
+    except ClientError as error:
+        if status_of(error) in _REFUSALS:
+            return True
+        if is_answer(error) and status_of(error) not in {401, 403}:
+            return False
+        raise _untried(error, place) from error
+    except BotoCoreError as error:
+        raise _untried(error, place) from error
+    discard(lambda: connect().delete_object(**place.names))
+    return False
+
+
+def _untried(error: Exception, place: Place) -> Exception:
+    failed = translate(error, "trying conditional writes with", str(place))
+    failed.hint = failed.hint or _HINT
+    return failed
+
+
+def discard(request: Callable[[], object]) -> None:
+    """Remove something that may be gone already."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        request()
+    except (ClientError, BotoCoreError):
+        return

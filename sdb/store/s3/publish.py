@@ -1,0 +1,212 @@
+"""The step in which an object appears, and what to do when it is not known whether it did.
+
+The request is sent once. When there is no answer, or one that may come from a repetition by
+something in between, the store is asked what is there:
+
+* an object that has the number of this write among the writes that made it: it took place;
+* what was there before: the request is sent again, which is harmless, because it has a condition;
+* something else: someone was faster. The request can never succeed any more.
+
+An upload is given up before it is said to have failed, so that it cannot succeed afterwards.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sdb.errors import ExistsError, SdbError, UncertainError
+from sdb.store.s3.client import connect
+from sdb.store.s3.errors import changed, is_answer, status_of, translate
+from sdb.store.s3.history import ids_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.store.s3.place import Place
+    from sdb.store.s3.reader import S3Reader
+    from sdb.store.s3.upload import Upload
+
+ATTEMPTS = 5
+_PAUSE_SECONDS = 0.1
+_SENDING_SECONDS = 60  # well within the time that a lock lasts
+_NOT_FOUND = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must be at a place for an object to appear there.
+
+    Attributes
+    ----------
+    replaced : S3Reader or None
+        This version of the object.
+    absent : bool
+        No object at all. Without either, anything may be there.
+    enforced : bool
+        Whether the store is asked to insist; otherwise it is only looked at.
+    """
+
+    replaced: S3Reader | None = None
+    absent: bool = False
+    enforced: bool = True
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The arguments of a request."""
+        if not self.enforced:
+            return {}
+        if self.replaced is not None:
+            return {"IfMatch": self.replaced.etag}
+        return {"IfNoneMatch": "*"} if self.absent else {}
+
+
+class _Now(enum.Enum):
+    """What is there, compared to what was and what should be."""
+
+    OURS = enum.auto()
+    BEFORE = enum.auto()
+    THEIRS = enum.auto()
+    UNRELATED = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """An object that is about to appear.
+
+    Attributes
+    ----------
+    place : Place
+        Where.
+    write_id : str
+        The number of the write, which the object has in its metadata.
+    condition : Condition
+        What must be there.
+    send : callable
+        Sends the request, once.
+    upload : Upload or None
+        The upload that it completes, if it does.
+    """
+
+    place: Place
+    write_id: str
+    condition: Condition
+    send: Callable[[], Any]
+    upload: Upload | None = None
+
+    def run(self) -> None:
+        """Publish the object.
+
+        Raises
+        ------
+        ConflictError
+            Someone else was faster, and this write will not take place any more.
+        ExistsError
+            There is an object already.
+        UncertainError
+            It is not known whether the object was published.
+        SdbError
+            It was not.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        if not self.condition.enforced and self._look() is not _Now.BEFORE:
+            raise self._lost()
+        sure = True
+        began = time.monotonic()
+        for attempt in range(ATTEMPTS):
+            if time.monotonic() - began > _SENDING_SECONDS:
+                break
+            try:
+                self.send()
+            except (ClientError, BotoCoreError) as error:
+                sure = sure and is_answer(error)
+                if self._is_settled(error, sure=sure):
+                    return
+            else:
+                return
+            time.sleep(random.uniform(0, _PAUSE_SECONDS * 2**attempt))  # noqa: S311 - no secret
+        self._give_up(None)
+
+    def _is_settled(self, error: Exception, *, sure: bool) -> bool:
+        """Find out what became of the request; false when it may be sent again."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            now = self._look()
+        except (ClientError, BotoCoreError):
+            return False
+        if now is _Now.OURS:
+            return True
+        if now is _Now.THEIRS or (now is _Now.UNRELATED and sure):
+            raise self._lost() from error
+        if now is _Now.UNRELATED:
+            self._compare_uploads(error)
+        if is_answer(error):
+            self._give_up(error, sure=sure)
+            return True
+        return False
+
+    def _look(self) -> _Now:
+        """Ask the store what is there."""
+        from botocore.exceptions import ClientError
+
+        replaced = self.condition.replaced
+        try:
+            answer = connect().head_object(**self.place.names)
+        except ClientError as error:
+            if status_of(error) != _NOT_FOUND:
+                raise
+            return _Now.UNRELATED if replaced else _Now.BEFORE
+        found = ids_of(answer)
+        if self.write_id in found:
+            return _Now.OURS
+        if replaced is None:
+            return _Now.UNRELATED if self.condition.absent else _Now.BEFORE
+        if answer["ETag"] == replaced.etag:
+            return _Now.BEFORE
+        # Each write that came after the version that was read has it among its own.
+        is_heir = bool(replaced.history) and replaced.history[0] in found
+        return _Now.THEIRS if is_heir else _Now.UNRELATED
+
+    def _compare_uploads(self, error: Exception) -> None:
+        """Tell a write that never took place from one that was replaced at once."""
+        if self.upload is not None and not self.upload.is_gone():
+            raise self._lost() from error
+        raise self._unknown() from error
+
+    def _give_up(self, error: Exception | None, *, sure: bool = False) -> None:
+        """Make sure that the object does not appear later, and say that it did not."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        if self.upload is None:
+            if not sure:
+                raise self._unknown() from error
+        elif not self.upload.abort():
+            raise self._unknown() from error
+        try:
+            now = self._look()
+        except (ClientError, BotoCoreError) as unseen:
+            raise self._unknown() from unseen
+        if now is _Now.OURS:
+            return
+        if error is not None:
+            raise translate(error, "writing", str(self.place)) from error
+        message = f"writing {self.place}: the store did not complete it; nothing was changed"
+        raise SdbError(message, path=str(self.place), hint="run it again")
+
+    def _lost(self) -> SdbError:
+        url = str(self.place)
+        if self.condition.absent:
+            return ExistsError(f"{url} exists already", path=url, hint="--force replaces it")
+        return changed(f"writing {url}", url)
+
+    def _unknown(self) -> UncertainError:
+        return UncertainError(
+            f"writing {self.place}: no answer, and it cannot be seen whether it took place",
+            path=str(self.place),
+            hint="look at what is there before you run it again",
+        )

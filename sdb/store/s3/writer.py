@@ -1,0 +1,165 @@
+"""Objects that appear when they are complete, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from sdb.errors import ExistsError
+from sdb.store.s3.client import connect
+from sdb.store.s3.errors import status_of, translated
+from sdb.store.s3.history import new_id, settings
+from sdb.store.s3.lock import exclusive
+from sdb.store.s3.parts import Parts
+from sdb.store.s3.place import Place, parse
+from sdb.store.s3.publish import Condition, Publication
+from sdb.store.s3.upload import Upload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from _typeshed import ReadableBuffer
+
+_NOT_FOUND = 404
+_AnyDraft = TypeVar("_AnyDraft", bound="Draft")
+
+
+class Draft:
+    """An object in the making.
+
+    Parameters
+    ----------
+    place : Place
+        Where it shall be.
+    before : dict
+        The settings of what it grows from, see :mod:`sdb.store.s3.history`.
+    """
+
+    def __init__(self, place: Place, before: dict[str, Any]) -> None:
+        self.write_id = new_id()
+        self.place = place
+        self.settings = settings(self.write_id, before)
+        self.upload = Upload(place, self.settings)
+        self._parts = Parts(self.upload)
+
+    @property
+    def written_bytes(self) -> int:
+        """How many bytes went through this program."""
+        return self._parts.written_bytes
+
+    def write(self, data: bytes, /) -> int:
+        """Write bytes at the end."""
+        return self._parts.write(data)
+
+    def publish(self, condition: Condition) -> None:
+        """Let the object appear: a small one with one request, others by completing the upload."""
+        if not self.upload.id:
+            send = partial(
+                connect(once=True).put_object,
+                **self.place.names,
+                Body=self._parts.rest(),
+                **self.settings,
+                **condition.headers,
+            )
+            publication = Publication(self.place, self.write_id, condition, send)
+        else:
+            self._parts.flush()
+            send = partial(
+                connect(once=True).complete_multipart_upload,
+                **self.place.names,
+                UploadId=self.upload.id,
+                MultipartUpload=self.upload.parts(),
+                **condition.headers,
+            )
+            publication = Publication(self.place, self.write_id, condition, send, self.upload)
+        guard: AbstractContextManager[None] = nullcontext()
+        if condition.headers:
+            guard = exclusive(self.place, insist=condition.replaced is not None)
+        with guard, translated("writing", str(self.place)):
+            publication.run()
+        self.upload.finish()
+
+
+class _File(io.RawIOBase):
+    """Makes a draft a file."""
+
+    def __init__(self, draft: Draft) -> None:
+        super().__init__()
+        self._draft = draft
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        return self._draft.write(bytes(data))
+
+
+@contextlib.contextmanager
+def atomic_write(url: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Write an object that appears when it is complete, or not at all.
+
+    A small object is sent in one request; a larger one in parts, in the background, so that whoever
+    writes goes on meanwhile. Any exception, an interrupt included, gives the upload up.
+
+    Parameters
+    ----------
+    url : str
+        Where the object shall be.
+    overwrite : bool
+        Whether an object that is there may be replaced. Without it, one that appears while the
+        block runs is left alone too.
+
+    Yields
+    ------
+    BinaryIO
+        The file to write to.
+
+    Raises
+    ------
+    ExistsError
+        There is an object, and `overwrite` is off.
+    NotFoundError, AccessError
+        There is no such bucket, or it may not be written to.
+    UncertainError
+        It is not known whether the object was written.
+    """
+    place = parse(url)
+    if not overwrite:
+        check_absent(place)
+    with drafting(Draft(place, {})) as draft:
+        yield cast("BinaryIO", _File(draft))
+        draft.publish(Condition(absent=not overwrite))
+
+
+@contextlib.contextmanager
+def drafting(draft: _AnyDraft) -> Iterator[_AnyDraft]:
+    """Give the upload of a draft up when the block fails."""
+    try:
+        yield draft
+    except BaseException:
+        draft.upload.abort()
+        raise
+
+
+def check_absent(place: Place) -> None:
+    """Insist on nothing being there, before anything is done.
+
+    Raises
+    ------
+    ExistsError
+        There is an object.
+    """
+    from botocore.exceptions import ClientError
+
+    with translated("writing", str(place)):
+        try:
+            connect().head_object(**place.names)
+        except ClientError as error:
+            if status_of(error) == _NOT_FOUND:
+                return
+            raise
+    raise ExistsError(f"{place} exists already", path=str(place), hint="--force replaces it")

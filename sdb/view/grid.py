@@ -1,0 +1,173 @@
+"""Rows of any shape as a table for terminals."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_GAP = "  "
+_LEAST = 6
+_LONGEST = 1000
+_WIDE = {"W", "F"}
+_NO_WIDTH = {"Mn", "Me", "Cf"}
+
+
+def grid(
+    names: Sequence[str],
+    rows: Sequence[dict[str, Any]],
+    *,
+    columns: int,
+    total: int | None = None,
+    ellipsis: str = "…",
+) -> str:
+    """Draw rows as an aligned table: numbers to the right, everything else to the left.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns.
+    rows : sequence of dict
+        The rows to show. Numbers are :class:`str` of a subclass; what a row lacks stays blank.
+    columns : int
+        Width to stay within. Long cells are cut, and then the last columns left out.
+    total : int, optional
+        How many rows there are, if more than are shown.
+    ellipsis : str
+        What stands for what is cut.
+
+    Returns
+    -------
+    str
+        Lines, each with its end; the last ones tell what is not shown.
+    """
+    cells = [[_cell(row, name) for name in names] for row in rows]
+    heads = [_printable(name) for name in names]
+    right = [_is_numeric(rows, name) for name in names]
+    natural = [max(map(_width, column), default=0) for column in zip(heads, *cells, strict=True)]
+    widths = _fit(natural, columns)
+    rule = "─" if ellipsis == "…" else "-"
+    out = [_line(heads, widths, right, ellipsis), _GAP.join(rule * width for width in widths)]
+    out += [_line(row, widths, right, ellipsis) for row in cells]
+    if not names:
+        out = []
+    if hidden := heads[len(widths) :]:
+        listed = ", ".join(hidden[:8]) + (f", {ellipsis}" if len(hidden) > 8 else "")  # noqa: PLR2004
+        out.append(f"({_count(len(hidden), 'more column')}: {listed})")
+    count = len(rows) if total is None else total
+    if count > len(rows):
+        out.append(f"({len(rows):,} of {_count(count, 'row')} shown)")
+    else:
+        out.append(f"({_count(count, 'row')})")
+    return "".join(f"{line.rstrip()}\n" for line in out)
+
+
+def gathered(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Give the names of all members of rows, in the order of their appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _is_numeric(rows: Sequence[dict[str, Any]], name: str) -> bool:
+    present = [row[name] for row in rows if row.get(name) is not None]
+    return bool(present) and all(_is_number(value) for value in present)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, str) and type(value) is not str
+
+
+def _cell(row: dict[str, Any], name: str) -> str:
+    if name not in row:
+        return ""
+    value = row[name]
+    return _printable(value) if isinstance(value, str) else _printable(_json(value))
+
+
+def _json(value: object) -> str:
+    match value:
+        case list():
+            return f"[{', '.join(map(_json, value))}]"
+        case dict():
+            pairs = (f"{_quoted(name)}: {_json(inner)}" for name, inner in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case str():
+            return value if _is_number(value) else _quoted(value)
+        case _:
+            return _quoted(value)
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _printable(text: str) -> str:
+    """Show line ends and control characters as escapes; nobody reads thousands of characters."""
+    text = text[:_LONGEST]
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char.isprintable() or char == "\N{NO-BREAK SPACE}" or unicodedata.category(char) == "Zs":
+        return char
+    return json.dumps(char)[1:-1]
+
+
+def _width(text: str) -> int:
+    return len(text) if text.isascii() else sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.category(char) in _NO_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
+
+
+def _fit(natural: list[int], columns: int) -> list[int]:
+    """Give widths whose sum fits: the widest give way first, and the last columns go."""
+    shown = len(natural)
+    while shown > 1 and _together([min(width, _LEAST) for width in natural[:shown]]) > columns:
+        shown -= 1
+    widths = natural[:shown]
+    while _together(widths) > columns and max(widths, default=0) > _LEAST:
+        widest = max(widths)
+        places = [at for at, width in enumerate(widths) if width == widest]
+        second = max([_LEAST, *(width for width in widths if width < widest)])
+        over = _together(widths) - columns
+        cut = min(widest - second, -(-over // len(places)))
+        for at in places:
+            widths[at] -= min(cut, max(over, 0))
+            over -= cut
+    return widths
+
+
+def _together(widths: list[int]) -> int:
+    return sum(widths) + len(_GAP) * max(len(widths) - 1, 0)
+
+
+def _line(cells: list[str], widths: list[int], right: list[bool], ellipsis: str) -> str:
+    parts = []
+    for cell, width, number in zip(cells, widths, right, strict=False):
+        shown = _clip(cell, width, ellipsis)
+        space = " " * (width - _width(shown))
+        parts.append(space + shown if number else shown + space)
+    return _GAP.join(parts)
+
+
+def _clip(text: str, width: int, ellipsis: str) -> str:
+    if _width(text) <= width:
+        return text
+    left = width - len(ellipsis)
+    kept = []
+    for char in text:
+        left -= _char_width(char)
+        if left < 0:
+            break
+        kept.append(char)
+    return "".join(kept) + ellipsis[:width]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,361 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet
+import pytest
+
+import sdb
+from tests.cli.conftest import COMMAND, environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run, Screen
+
+COUNT = "SELECT COUNT(*) AS n FROM read_file('events.zion')"
+TYPES = (
+    "SELECT type, COUNT(*) AS n FROM read_file('events.zion') GROUP BY type ORDER BY type LIMIT 3"
+)
+HALF = "created_at < `2015-01-01T01:04:00Z`"
+
+
+def lines(output: bytes) -> list[dict[str, object]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    text = tmp_path / "mixed.json"
+    rows = ['{"v": 1}', '{"v": 2.5, "w": "a,b"}', '{"v": null}', "{}", '{"v": [1, {"k": "x"}]}']
+    text.write_text("\n".join(rows))
+    sdb.pack([text], tmp_path / "mixed.zion")
+    return tmp_path / "mixed.zion"
+
+
+def test_rows_go_to_a_pipe_as_lines_of_json(run: Run, events: Path) -> None:
+    done = run("query", COUNT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b'{"n": 4000}\n', b"")
+    assert events.exists()
+
+
+def test_a_path_in_quotes_is_a_table(run: Run, events: Path) -> None:
+    assert events.exists()
+    done = run("query", 'SELECT COUNT(*) AS n FROM "events.zion"')
+    assert lines(done.stdout) == [{"n": 4000}]
+
+
+def test_missing_members_are_left_out_and_null_is_not(run: Run, mixed: Path) -> None:
+    assert mixed.exists()
+    done = run("query", "SELECT * FROM read_file('mixed.zion')")
+    assert done.stdout.splitlines() == [
+        b'{"v": 1}',
+        b'{"v": 2.5, "w": "a,b"}',
+        b'{"v": null}',
+        b"{}",
+        b'{"v": [1, {"k": "x"}]}',
+    ]
+
+
+@pytest.mark.parametrize("star", [True, False])
+@pytest.mark.parametrize(
+    ("fmt", "expect"),
+    [
+        ("csv", 'v,w\n1,\n2.5,"a,b"\n,\n,\n"[1, {""k"": ""x""}]",\n'),
+        ("tsv", 'v\tw\n1\t\n2.5\ta,b\n\t\n\t\n"[1, {""k"": ""x""}]"\t\n'),
+        (
+            "markdown",
+            (
+                "| v | w |\n| --- | --- |\n| 1 |  |\n| 2.5 | a,b |\n|  |  |\n|  |  |\n"
+                '| [1, {"k": "x"}] |  |\n'
+            ),
+        ),
+    ],
+)
+def test_text_formats(run: Run, mixed: Path, fmt: str, expect: str, star: bool) -> None:
+    assert mixed.exists()
+    what = "*" if star else "v, w"
+    done = run("query", "--fmt", fmt, f"SELECT {what} FROM read_file('mixed.zion')")
+    assert (done.returncode, done.stdout.decode()) == (0, expect)
+
+
+def test_binary_formats(run: Run, mixed: Path) -> None:
+    folder = mixed.parent
+    for name in ("out.parquet", "out.arrow", "out.ion"):
+        done = run("query", "-o", name, "SELECT v, w FROM read_file('mixed.zion')")
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    table = pyarrow.parquet.read_table(folder / "out.parquet")
+    assert table.column("v").to_pylist() == ["1", "2.5", None, None, '[1, {"k": "x"}]']
+    with pyarrow.ipc.open_stream(folder / "out.arrow") as stream:
+        assert stream.read_all().equals(table)
+    sdb.pack([folder / "out.ion"], folder / "again.zion")
+    with sdb.open(folder / "again.zion") as again, sdb.open(mixed) as before:
+        assert list(again.rows()) == list(before.rows())
+
+
+def test_an_output_is_not_replaced_unasked(run: Run, events: Path) -> None:
+    target = events.parent / "out.json"
+    target.write_text("mine")
+    assert run("query", "-o", "out.json", COUNT).returncode == 4
+    assert target.read_text() == "mine"
+    assert run("query", "-o", "out.json", "--force", COUNT).returncode == 0
+    assert target.read_bytes() == b'{"n": 4000}\n'
+
+
+def test_a_terminal_gets_a_table_that_fits(screen: Screen, events: Path) -> None:
+    assert events.exists()
+    code, shown = screen("query", TYPES)
+    assert code == 0
+    assert shown.splitlines() == [
+        "type                  n",
+        "──────────────────  ───",
+        "CommitCommentEvent   20",
+        "CreateEvent         324",
+        "DeleteEvent          32",
+        "(3 rows)",
+    ]
+    code, shown = screen("query", "SELECT * FROM read_file('events.zion')", columns=44)
+    assert code == 0
+    assert max(map(len, shown.splitlines()[:-3])) <= 44
+    assert "more column" in shown
+    assert shown.endswith("(100 of 4,000 rows shown)\n")
+
+
+def test_binary_data_does_not_go_to_a_terminal(screen: Screen, events: Path) -> None:
+    assert events.exists()
+    code, shown = screen("query", "--fmt", "ion", COUNT)
+    assert code == 2
+    assert "terminal" in shown
+
+
+def test_the_query_comes_from_a_file_or_standard_input(run: Run, events: Path) -> None:
+    (events.parent / "q.sql").write_text(COUNT)
+    for arguments in (["-f", "q.sql"], ["-f=q.sql"], ["--file", "q.sql"]):
+        assert run("query", *arguments).stdout == b'{"n": 4000}\n'
+    assert run("query", "-f", "-", data=COUNT.encode()).stdout == b'{"n": 4000}\n'
+    assert run("query", "-f", "-", data=b"\xef\xbb\xbf" + COUNT.encode()).returncode == 0
+    assert run("query", "-f", "q.sql", COUNT).returncode == 2
+    done = run("query", "-f", "-", data=b"SELECT '\xff'")
+    assert (done.returncode, done.stderr) == (2, b"sdb: - is not UTF-8 at byte 8\n")
+    assert run("query", "-f", "nosuch.sql").returncode == 3
+
+
+def test_flags_of_the_original(run: Run, events: Path) -> None:
+    done = run("-root", events.parent, "query", "-v", "-fmt", "json", "-o", "-", COUNT)
+    assert done.stdout == b'{"n": 4000}\n'
+    assert b" bytes (" in done.stderr
+    assert b" scanned in " in done.stderr
+
+
+def test_root_is_where_paths_start(run: Run, events: Path) -> None:
+    folder = events.parent / "sub"
+    folder.mkdir()
+    events.rename(folder / "events.zion")
+    assert run("query", COUNT).returncode == 3
+    assert run("query", "--root", "sub", COUNT).stdout == b'{"n": 4000}\n'
+    assert run("--root", "sub", "query", COUNT).stdout == b'{"n": 4000}\n'
+
+
+def test_patterns_and_several_files(run: Run, events: Path) -> None:
+    (events.parent / "a[b]").mkdir()
+    (events.parent / "a[b]/two.zion").write_bytes(events.read_bytes())
+    for pattern, count in (("*.zion", 4000), ("**/*.zion", 8000), ("a[[]b]/t*", 4000)):
+        done = run("query", f"SELECT COUNT(*) AS n FROM read_file('{pattern}')")
+        assert lines(done.stdout) == [{"n": count}], pattern
+    done = run("query", "SELECT COUNT(*) AS n FROM read_file('a[b]/two.zion')")
+    assert lines(done.stdout) == [{"n": 4000}]
+    done = run("query", "SELECT 1 FROM read_file('no*.zion')")
+    assert (done.returncode, b"no file matches no*.zion" in done.stderr) == (3, True)
+
+
+def test_more_files_than_a_process_usually_opens(tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    one = tmp_path / "one.json"
+    one.write_text('{"a": 1}')
+    sdb.pack([one], tmp_path / "many/0.zion")
+    for number in range(1, 300):
+        (tmp_path / f"many/{number}.zion").hardlink_to(tmp_path / "many/0.zion")
+    command = " ".join(COMMAND)
+    query = "SELECT COUNT(a) AS n FROM read_file('many/*.zion')"
+    done = subprocess.run(
+        ["bash", "-c", f'ulimit -Sn 100; {command} query "{query}"'],
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment(),
+        check=True,
+    )
+    assert lines(done.stdout) == [{"n": 300}]
+
+
+def test_params_are_bound_and_never_pasted(run: Run, events: Path) -> None:
+    assert events.exists()
+    query = "SELECT COUNT(*) AS n FROM read_file('events.zion') WHERE type = $t AND created_at < $c"
+    done = run("query", "--param", "t=PushEvent", "--param", "c=2015-01-01T01:04:00Z", query)
+    (counted,) = lines(done.stdout)
+    done = run("query", f"{COUNT} WHERE type = 'PushEvent' AND {HALF}")
+    assert lines(done.stdout) == [counted]
+    assert counted["n"] != 0
+    done = run("query", "--param", "t=x' OR 'a' = 'a", "--param", "c:time=2015-01-01", query)
+    assert lines(done.stdout) == [{"n": 0}]
+    done = run("query", "--param", "t=x", query)
+    assert (done.returncode, b"$c" in done.stderr) == (2, True)
+    done = run("query", "--param", "z=1", COUNT)
+    assert (done.returncode, b"$z" in done.stderr) == (2, True)
+
+
+def test_verbose_tells_how_much_was_scanned(run: Run, events: Path) -> None:
+    assert events.exists()
+    early = "created_at < `2015-01-01T00:00:00Z`"
+    done = run("query", "-v", f"SELECT COUNT(*) AS n FROM read_file('events.zion') WHERE {early}")
+    assert lines(done.stdout) == [{"n": 0}]
+    assert done.stderr.startswith(b"0 bytes (0) scanned in ")
+    assert b"0 of 3 blocks, 0 of 1 files" in done.stderr
+    done = run(
+        "query", "--no-prune", "-v", f"SELECT type FROM read_file('events.zion') WHERE {early}"
+    )
+    assert b": 3 of 3 blocks, 1 of 1 files" in done.stderr
+
+
+def test_explain_shows_what_is_read_and_why(run: Run, events: Path) -> None:
+    assert events.exists()
+    query = f"SELECT type FROM read_file('events.zion') WHERE {HALF} AND NOT UPPER(type) = 'X'"
+    done = run("query", "--explain", query)
+    assert done.returncode == 0
+    shown = done.stdout.decode()
+    assert "created_at < `2015-01-01T01:04:00Z`: 0-2 (time index)" in shown
+    assert ": any block" in shown
+    done = run("query", "--explain", "--json", query)
+    facts = json.loads(done.stdout)
+    (file,) = facts["tables"][0]["files"]
+    assert (file["path"], file["blocks"], file["all_blocks"]) == ("events.zion", [[0, 3]], 3)
+    assert [reason["source"] for reason in file["reasons"]] == ["time index", "nothing"]
+
+
+def test_a_syntax_error_is_underlined(run: Run) -> None:
+    done = run("query", "SELECT a, FROM read_file('t.zion')")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"1:15" in done.stderr
+    message = done.stderr.decode().splitlines()
+    at = message.index("SELECT a, FROM read_file('t.zion')")
+    assert message[at + 1] == " " * 14 + "^^"
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("SELECT * FROM read_file('nosuch.zion')", 3),
+        ("SELECT * FROM read_file('words.txt')", 6),
+        ("SELECT * FROM nosuch", 3),
+        ("SELECT nosuchfunc(1)", 2),
+        ("SELECT 1 / 0", 2),
+    ],
+)
+def test_exit_codes(run: Run, tmp_path: Path, query: str, code: int) -> None:
+    (tmp_path / "words.txt").write_text("hello, world, this is no packfile\n" * 10)
+    done = run("query", query)
+    assert (done.returncode, done.stdout) == (code, b"")
+    assert b"sdb: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM 'secret.csv'",
+        'SELECT * FROM "secret.csv"',
+        "SELECT * FROM read_csv('secret.csv')",
+        "SELECT * FROM read_text('secret.csv')",
+        "SELECT * FROM glob('*')",
+        "SELECT * FROM read_file('secret.csv')",
+        "SELECT getenv('HOME') AS h",
+        "COPY (SELECT 1) TO 'out.csv'",
+        "INSTALL httpfs",
+        "SELECT 1; SELECT 2",
+    ],
+)
+def test_nothing_but_packfiles_can_be_read(run: Run, tmp_path: Path, query: str) -> None:
+    (tmp_path / "secret.csv").write_text("password\nhunter2\n")
+    done = run("query", query)
+    assert done.returncode in {2, 3, 6}
+    assert b"hunter2" not in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == [tmp_path / "secret.csv"]
+
+
+@pytest.mark.parametrize("fmt", ["json", "csv", "table", "ion", "arrow"])
+def test_a_damaged_block_is_named(run: Run, events: Path, fmt: str) -> None:
+    with sdb.open(events) as pack:
+        start, _ = pack.trailer.block_range(2)
+    data = bytearray(events.read_bytes())
+    data[start : start + 40] = b"\xff" * 40
+    events.write_bytes(data)
+    done = run("query", "--fmt", fmt, "SELECT MAX(payload.size) AS n FROM read_file('events.zion')")
+    assert done.returncode == 6
+    message = done.stderr.decode()
+    assert message.startswith(f"sdb: events.zion: block 2 at byte {start:,}: ")
+    assert message.endswith("hint: sdb validate-file events.zion\n")  # and nothing of the engine
+
+
+def test_a_reader_that_goes_away_is_no_error(events: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "query", "SELECT * FROM read_file('events.zion')"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=events.parent,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(1)
+    process.stdout.close()
+    with process.stderr:
+        assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 141
+
+
+def test_too_little_memory_is_told(run: Run, events: Path) -> None:
+    assert events.exists()
+    query = "SELECT id, payload, COUNT(*) AS n FROM read_file('events.zion') GROUP BY id, payload"
+    done = run("query", "--memory", "2MiB", query)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"needs more memory" in done.stderr
+    assert b"hint: allow more with --memory" in done.stderr
+    assert run("query", "--memory", "lots", query).returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_the_query_and_leaves_nothing(events: Path, number: int) -> None:
+    join = "read_file('events.zion') AS a JOIN read_file('events.zion') AS b ON a.public = b.public"
+    query = f"SELECT SUM(a.payload.size * c.payload.size) AS n FROM {join}"
+    query += " JOIN read_file('events.zion') AS c ON a.public = c.public"
+    process = subprocess.Popen(
+        [*COMMAND, "query", "-o", "out.json", query],
+        stderr=subprocess.PIPE,
+        cwd=events.parent,
+        env=environment(),
+    )
+    time.sleep(1.5)
+    assert process.poll() is None
+    started = time.monotonic()
+    process.send_signal(number)
+    assert process.wait(timeout=30) == 128 + number
+    assert time.monotonic() - started < 1
+    assert process.stderr is not None
+    with process.stderr:
+        assert process.stderr.read() == b""
+    assert list(events.parent.iterdir()) == [events]
+
+
+def test_nothing_is_printed_at_exit_when_a_result_is_left_open(events: Path) -> None:
+    code = f'import sdb; r = sdb.sql("{COUNT} GROUP BY type"); print(next(iter(r)))'
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        cwd=events.parent,
+        env=environment(),
+        check=True,
+    )
+    assert done.stderr == b""

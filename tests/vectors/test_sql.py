@@ -1,0 +1,95 @@
+"""Every query that the original was asked, with its answers."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from tests.conftest import VECTORS, json_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What we do not do as the original does; docs/sql.md says so too.
+DIFFERENT = {
+    "geo-011": "near antipodes the original is 4e-7 off",
+    "math-023": "the original's LN1P overflows at the largest double",
+    "quirk-057": "NaN sorts above numbers here",
+}
+_BARE = re.compile(r'("(?:\\.|[^"\\])*")|(\+Inf|-Inf|NaN)')
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+def _vectors() -> list[dict[str, Any]]:
+    files = sorted((VECTORS / "sql").glob("*.jsonl"))
+    return [
+        vector
+        for file in files
+        if file.stem != "errors"
+        for vector in json_lines(f"sql/{file.name}")
+    ]
+
+
+@pytest.fixture(scope="module")
+def packed(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sql")
+    for file in (vectors / "sql" / "datasets").glob("*.json"):
+        sdb.pack([str(file)], str(folder / f"{file.stem}.zion"))
+    return folder
+
+
+@pytest.mark.parametrize("vector", _vectors(), ids=lambda vector: vector["id"])
+def test_answer(vector: dict[str, Any], packed: Path) -> None:
+    with sdb.sql(vector["sql"], root=str(packed), threads=1, typed=False) as result:
+        lines = b"".join(result.lines()).decode().splitlines()
+    rows = [json.loads(_BARE.sub(_quoted, line)) for line in lines]
+    expected = vector.get("clean", vector["rows"])
+    same = _same_rows(rows, expected, ordered=vector["ordered"], rtol=vector.get("rtol", 1e-9))
+    if vector["id"] in DIFFERENT:
+        assert not same, "remove it from DIFFERENT"
+    else:
+        assert same, f"{vector['sql']}\n{rows}\nis not\n{expected}"
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return match[1] or json.dumps({"$float": match[2]})
+
+
+def _same_rows(rows: list[Any], expected: list[Any], *, ordered: bool, rtol: float) -> bool:
+    if len(rows) != len(expected):
+        return False
+    if ordered:
+        return all(_same(*pair, rtol) for pair in zip(rows, expected, strict=True))
+    left = list(expected)
+    for row in rows:
+        place = next((i for i, other in enumerate(left) if _same(row, other, rtol)), None)
+        if place is None:
+            return False
+        del left[place]
+    return True
+
+
+def _same(a: Any, b: Any, rtol: float) -> bool:
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, int) and isinstance(b, int) and max(abs(a), abs(b)) < 2**53:
+        return a == b
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return math.isclose(a, b, rel_tol=rtol, abs_tol=1e-12)
+    if isinstance(a, str) and isinstance(b, str):
+        return a == b or (_instant(a) is not None and _instant(a) == _instant(b))
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(_same(*pair, rtol) for pair in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key], rtol) for key in a)
+    return a is b
+
+
+def _instant(text: str) -> tuple[str, float] | None:
+    match = _INSTANT.fullmatch(text)
+    return (text[:19], float(match[1] or 0)) if match else None

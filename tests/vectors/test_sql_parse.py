@@ -1,0 +1,91 @@
+"""The queries of the vectors through the front end: accepted ones pass, rejected ones do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sdb.errors import QueryError
+from sdb.query import printer
+from sdb.query.check import check
+from sdb.query.names import output_names
+from sdb.query.parser import parse
+from tests.conftest import VECTORS, json_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACCEPTED = [
+    case
+    for path in sorted((VECTORS / "sql").glob("*.jsonl"))
+    if path.name != "errors.jsonl"
+    for case in json_lines(f"sql/{path.name}")
+]
+REJECTED = json_lines("sql/errors.jsonl")
+
+# Refused by what opens files, or accepted on purpose: several files, a file's name in quotes.
+NOT_STATIC = {"error-227", "error-228", "error-229"}
+EXTENSIONS = {"error-232", "error-235"}
+# Where the original gives no place, or another one than that of the token.
+OTHER_PLACE = {"error-018", "error-083", "error-104"}
+
+
+def refusal(sql: str) -> QueryError:
+    with pytest.raises(QueryError) as caught:
+        check(parse(sql))
+    return caught.value
+
+
+def test_accepted_queries_pass(vectors: Path) -> None:
+    assert len(ACCEPTED) > 1000, vectors
+    for case in ACCEPTED:
+        statement = parse(case["sql"])
+        check(statement)
+        assert parse(printer.statement(statement)) == statement, case["id"]
+
+
+def test_output_names_are_those_of_the_rows(vectors: Path) -> None:
+    seen = 0
+    for case in ACCEPTED:
+        select = parse(case["sql"]).select
+        if select.star or "SNELLER_DATASHAPE" in case["sql"]:
+            continue
+        keys = {key for row in case["rows"] for key in row}
+        assert keys <= set(output_names(select)), (case["id"], vectors)
+        seen += bool(keys)
+    assert seen > 900
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in REJECTED
+        if case["kind"] != "limit" and case["id"] not in NOT_STATIC | EXTENSIONS
+    ],
+    ids=lambda case: case["id"],
+)
+def test_rejected_queries_are_refused(case: dict[str, Any]) -> None:
+    error = refusal(case["sql"])
+    assert error.exit_code == 2
+    if case["kind"] == "syntax":
+        assert error.message.startswith("parsing query: at ")
+    if case["kind"] == "syntax" and "stdout" in case and case["id"] not in OTHER_PLACE:
+        assert error.underlined() + "\n" == case["stdout"]
+
+
+@pytest.mark.parametrize("case", [c for c in REJECTED if c["id"] in NOT_STATIC | EXTENSIONS])
+def test_what_only_files_can_refuse_passes(case: dict[str, Any]) -> None:
+    check(parse(case["sql"]))
+
+
+def test_messages_are_those_of_the_original(vectors: Path) -> None:
+    exact = {
+        case["id"]
+        for case in REJECTED
+        if case["kind"] != "limit"
+        and case["id"] not in NOT_STATIC | EXTENSIONS
+        and refusal(case["sql"]).message == case["error"]
+    }
+    assert len(exact) >= 166, vectors
