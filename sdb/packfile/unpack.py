@@ -175,7 +175,7 @@ class _Writer:
         try:
             for number in selection.blocks:
                 if unpacker.done:
-                    return
+                    break
                 fed.append(number)
                 block = pack.read_block(number)
                 unpacker.feed(block, pack.blocks[number].chunks)
