@@ -252,19 +252,6 @@ def test_nothing_heavy_is_loaded_to_describe(pack: Path) -> None:
     assert done.stdout.endswith("[]\n")
 
 
-def test_no_row_before_the_limit_is_lost(tmp_path: Path) -> None:
-    lines = rows(3000)
-    path = make(tmp_path / "many.zion", lines)
-    with sdb.open(path) as opened:
-        assert len(opened.blocks) > 5
-    # The thread may be done with a block before the next one is fed, or after it.
-    for limit in [1, 2, 100, 1500] * 3:
-        output = io.BytesIO()
-        sdb.unpack([path], output, limit=limit, threads=2)
-        found = [json.loads(line)["n"] for line in output.getvalue().splitlines()]
-        assert found == list(range(limit))
-
-
 def test_block_list_offsets() -> None:
     trailer = Trailer(1, 30, "zstd", 12, (Block(0, 1), Block(10, 2)), SparseIndex(2))
     assert (trailer.block_range(0), trailer.block_range(1)) == ((0, 10), (10, 30))
