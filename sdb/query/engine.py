@@ -120,6 +120,7 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Resu
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
         "error_on_division_by_zero": "false",
+        "order_by_non_integer_literal": "true",
         # Otherwise it leaves a folder of its own in the current one when memory is short.
         "temp_directory": "",
     }
