@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 _LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?>")
+_ESCAPES = re.compile(r"\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQEx]|[^A-Za-z0-9\x80-\U0010ffff])", re.DOTALL)
 
 
-def fault(pattern: str) -> str | None:
+def fault(pattern: str, *, is_similar: bool = False) -> str | None:
     """Look for a group or a set that is not closed, and for what RE2 does not have.
 
     Parameters
     ----------
     pattern : str
         A regular expression, or the pattern of SIMILAR TO.
+    is_similar : bool
+        Whether it is the latter, where any character may be escaped.
 
     Returns
     -------
@@ -29,6 +34,8 @@ def fault(pattern: str) -> str | None:
         if word == "\\":
             if at + 1 == len(pattern):
                 return "trailing backslash at end of expression: ``"
+            if not (is_similar or _ESCAPES.match(pattern, at)):
+                return f"invalid escape sequence: `{pattern[at : at + 2]}`"
             at = _escape_end(pattern, at)
         elif word == "[":
             end = _set_end(pattern, at)
@@ -38,6 +45,8 @@ def fault(pattern: str) -> str | None:
         else:
             if look := next((mark for mark in _LOOK_AROUND if pattern.startswith(mark, at)), None):
                 return f"invalid or unsupported Perl syntax: `{look}`"
+            if word in "*+?" and (not at or pattern[at - 1] in "(|") and pattern[at - 1 : at + 1] != "(?":
+                return f"missing argument to repetition operator: `{word}`"
             depth += (word == "(") - (word == ")")
             if depth < 0:
                 return f"unexpected ): `{pattern}`"

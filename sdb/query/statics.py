@@ -117,8 +117,15 @@ def _index(node: ast.Index) -> Kind:
     return kinds[node.index]
 
 
+def _operand(node: ast.Expr) -> Kind:
+    """Give the kinds of what an operator or a function works on: of a query, one column."""
+    if isinstance(node, ast.Subquery) and len(node.select.items) > 1:
+        refuse(f"planning query: sub-query should have 1 column; have {len(node.select.items)}", node)
+    return static_type(node)
+
+
 def _unary(node: ast.Unary) -> Kind:
-    kind = static_type(node.operand)
+    kind = _operand(node.operand)
     if node.op == "NOT":
         if not kind & LOGICAL:
             ill_typed(node, "can't compute NOT of non-logical expression")
@@ -136,7 +143,7 @@ def _gaps(*kinds: Kind, wanted: Kind = NUMERIC) -> Kind:
 
 
 def _binary(node: ast.Binary) -> Kind:
-    left, right = static_type(node.left), static_type(node.right)
+    left, right = _operand(node.left), _operand(node.right)
     if node.op in {"AND", "OR"}:
         for kind, side in (left, "left"), (right, "right"):
             if not kind & LOGICAL:
@@ -183,13 +190,13 @@ def _comparison(node: ast.Expr, op: str, left: Kind, right: Kind) -> Kind:
 
 
 def _between(node: ast.Between) -> Kind:
-    operand = static_type(node.operand)
-    low = _comparison(node, ">=", operand, static_type(node.low))
-    return low | _comparison(node, "<=", operand, static_type(node.high))
+    operand = _operand(node.operand)
+    low = _comparison(node, ">=", operand, _operand(node.low))
+    return low | _comparison(node, "<=", operand, _operand(node.high))
 
 
 def _in(node: ast.In) -> Kind:
-    operand = static_type(node.operand)
+    operand = _operand(node.operand)
     if isinstance(node.items, ast.Subquery):
         return Kind.BOOLEAN | Kind.MISSING
     kinds = {static_type(item) for item in node.items}
@@ -204,13 +211,15 @@ def _is(node: ast.Is) -> Kind:
 
 
 def _match(node: ast.Match) -> Kind:
-    kind = static_type(node.operand)
+    kind = _operand(node.operand)
     if Kind.TEXT not in kind:
         ill_typed(node, TITLES[Kind.TEXT])
     if node.escape is not None:
         _check_escape(node, node.escape)
-    if not node.op.endswith("LIKE") and (fault := patterns.fault(node.pattern)):
-        refuse(f"error parsing regexp: {fault}", node)
+    if not node.op.endswith("LIKE"):
+        is_similar = node.op == "SIMILAR TO"
+        if fault := patterns.fault(node.pattern, is_similar=is_similar):
+            refuse(f"error parsing regexp: {fault}", node)
     return Kind.BOOLEAN | _gaps(kind, wanted=Kind.TEXT)
 
 
@@ -233,7 +242,7 @@ def _call(node: ast.Call) -> Kind:
         refuse(f'unrecognized builtin "{node.name}"', node)
     if not signature.least <= len(node.args) <= signature.most:
         refuse(_miscounted(node, signature), node)
-    kinds = [static_type(arg) for arg in node.args]
+    kinds = [_operand(arg) for arg in node.args]
     if node.name in {"COALESCE", "NULLIF"}:
         return _choice(node, kinds)
     wanted = [signature.args[min(i, len(signature.args) - 1)] for i in range(len(kinds))]
@@ -322,7 +331,10 @@ def _case(node: ast.Case) -> Kind:
     out = Kind.MISSING if node.otherwise is None else static_type(node.otherwise)
     for condition, value in node.limbs:
         kind = static_type(condition)
-        if subject is None and not kind & LOGICAL:
+        if subject is not None and node.operand is not None:
+            test = ast.Binary("=", node.operand, condition, span=condition.span)
+            _comparison(test, "=", subject, kind)
+        elif not kind & LOGICAL:
             ill_typed(condition, "not a valid WHEN clause; doesn't evaluate to a boolean")
         out |= static_type(value)
     return out

@@ -21,11 +21,11 @@ DIFFERENT = {
     "math-023": "the original's LN1P overflows at the largest double",
     "quirk-057": "NaN sorts above numbers here",
 }
-_BARE = re.compile(r'("(?:\\.|[^"\\])*")|(\+Inf|-Inf|NaN)')
+BARE = re.compile(r'("(?:\\.|[^"\\])*")|(\+Inf|-Inf|NaN)')
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
-def _vectors() -> list[dict[str, Any]]:
+def vectors_of_queries() -> list[dict[str, Any]]:
     files = sorted((VECTORS / "sql").glob("*.jsonl"))
     return [
         vector
@@ -43,24 +43,24 @@ def packed(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("vector", _vectors(), ids=lambda vector: vector["id"])
+@pytest.mark.parametrize("vector", vectors_of_queries(), ids=lambda vector: vector["id"])
 def test_answer(vector: dict[str, Any], packed: Path) -> None:
     with sdb.sql(vector["sql"], root=str(packed), threads=1, typed=False) as result:
         lines = b"".join(result.lines()).decode().splitlines()
-    rows = [json.loads(_BARE.sub(_quoted, line)) for line in lines]
+    rows = [json.loads(BARE.sub(quoted, line)) for line in lines]
     expected = vector.get("clean", vector["rows"])
-    same = _same_rows(rows, expected, ordered=vector["ordered"], rtol=vector.get("rtol", 1e-9))
+    same = same_rows(rows, expected, ordered=vector["ordered"], rtol=vector.get("rtol", 1e-9))
     if vector["id"] in DIFFERENT:
         assert not same, "remove it from DIFFERENT"
     else:
         assert same, f"{vector['sql']}\n{rows}\nis not\n{expected}"
 
 
-def _quoted(match: re.Match[str]) -> str:
+def quoted(match: re.Match[str]) -> str:
     return match[1] or json.dumps({"$float": match[2]})
 
 
-def _same_rows(rows: list[Any], expected: list[Any], *, ordered: bool, rtol: float) -> bool:
+def same_rows(rows: list[Any], expected: list[Any], *, ordered: bool, rtol: float) -> bool:
     if len(rows) != len(expected):
         return False
     if ordered:
