@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cli.conftest import COMMAND, environment
 from tests.conftest import json_lines
 from tests.vectors.test_sql import (
     BARE,
@@ -30,8 +30,9 @@ WORKERS = 2
 
 def _run(folder: Path, query: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "sdb.cli.main", "query", query],
+        [*COMMAND, "query", query],
         cwd=folder,
+        env=environment(),
         capture_output=True,
         timeout=60,
         check=False,
