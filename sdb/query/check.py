@@ -73,7 +73,7 @@ def _types(statement: ast.Statement) -> None:
         for expr in _expressions(select):
             try:
                 static_type(expr)
-            except QueryError as error:  # noqa: PERF203 - it goes on
+            except QueryError as error:
                 errors.append(error)
     if len(errors) > 1:
         first = errors[0]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 _LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?>")
-_ESCAPES = re.compile(r"\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQEx]|[^A-Za-z0-9\x80-\U0010ffff])", re.DOTALL)
+_ESCAPES = re.compile(
+    r"\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQEx]|[^A-Za-z0-9\x80-\U0010ffff])", re.DOTALL
+)
 
 
 def fault(pattern: str, *, is_similar: bool = False) -> str | None:
@@ -31,11 +33,9 @@ def fault(pattern: str, *, is_similar: bool = False) -> str | None:
     depth = at = 0
     while at < len(pattern):
         word = pattern[at]
+        if found := _fault_at(pattern, at, is_similar=is_similar):
+            return found
         if word == "\\":
-            if at + 1 == len(pattern):
-                return "trailing backslash at end of expression: ``"
-            if not (is_similar or _ESCAPES.match(pattern, at)):
-                return f"invalid escape sequence: `{pattern[at : at + 2]}`"
             at = _escape_end(pattern, at)
         elif word == "[":
             end = _set_end(pattern, at)
@@ -43,15 +43,26 @@ def fault(pattern: str, *, is_similar: bool = False) -> str | None:
                 return f"missing closing ]: `{pattern[at:]}`"
             at = end
         else:
-            if look := next((mark for mark in _LOOK_AROUND if pattern.startswith(mark, at)), None):
-                return f"invalid or unsupported Perl syntax: `{look}`"
-            if word in "*+?" and (not at or pattern[at - 1] in "(|") and pattern[at - 1 : at + 1] != "(?":
-                return f"missing argument to repetition operator: `{word}`"
             depth += (word == "(") - (word == ")")
             if depth < 0:
                 return f"unexpected ): `{pattern}`"
         at += 1
     return f"missing closing ): `{pattern}`" if depth else None
+
+
+def _fault_at(pattern: str, at: int, *, is_similar: bool) -> str | None:
+    """Look at one character that is not in a set."""
+    word = pattern[at]
+    if word == "\\" and at + 1 == len(pattern):
+        return "trailing backslash at end of expression: ``"
+    if word == "\\" and not (is_similar or _ESCAPES.match(pattern, at)):
+        return f"invalid escape sequence: `{pattern[at : at + 2]}`"
+    if look := next((mark for mark in _LOOK_AROUND if pattern.startswith(mark, at)), None):
+        return f"invalid or unsupported Perl syntax: `{look}`"
+    before = pattern[at - 1] if at else "|"
+    if word in "*+?" and before in "(|" and before + word != "(?":
+        return f"missing argument to repetition operator: `{word}`"
+    return None
 
 
 def _escape_end(pattern: str, start: int) -> int:

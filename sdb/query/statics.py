@@ -9,7 +9,7 @@ import ipaddress
 from typing import TYPE_CHECKING, NoReturn
 
 from sdb.errors import QueryError
-from sdb.query import ast, patterns, printer
+from sdb.query import ast, hints, patterns, printer
 from sdb.query.kinds import (
     AGGREGATES,
     CASTS,
@@ -21,6 +21,7 @@ from sdb.query.kinds import (
     Kind,
     Signature,
 )
+from sdb.query.lexer import AGGREGATES as AGGREGATE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +32,10 @@ _BITS = frozenset({"|", "^", "&", "<<", ">>", ">>>"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 
 
-def refuse(message: str, node: ast.Node) -> NoReturn:
+def refuse(message: str, node: ast.Node, hint: str | None = None) -> NoReturn:
     """Refuse a query because of a node."""
     start, stop = node.span
-    raise QueryError(message, offset=start, length=max(1, stop - start))
+    raise QueryError(message, offset=start, length=max(1, stop - start), hint=hint)
 
 
 def ill_typed(node: ast.Expr, why: str) -> NoReturn:
@@ -120,7 +121,9 @@ def _index(node: ast.Index) -> Kind:
 def _operand(node: ast.Expr) -> Kind:
     """Give the kinds of what an operator or a function works on: of a query, one column."""
     if isinstance(node, ast.Subquery) and len(node.select.items) > 1:
-        refuse(f"planning query: sub-query should have 1 column; have {len(node.select.items)}", node)
+        refuse(
+            f"planning query: sub-query should have 1 column; have {len(node.select.items)}", node
+        )
     return static_type(node)
 
 
@@ -239,7 +242,8 @@ def _call(node: ast.Call) -> Kind:
     if signature is None:
         if node.name in {"TABLE_GLOB", "TABLE_PATTERN"}:
             refuse(f'cannot use "{printer.text(node)}" in non-table position', node)
-        refuse(f'unrecognized builtin "{node.name}"', node)
+        hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES])
+        refuse(f'unrecognized builtin "{node.name}"', node, hint)
     if not signature.least <= len(node.args) <= signature.most:
         refuse(_miscounted(node, signature), node)
     kinds = [_operand(arg) for arg in node.args]

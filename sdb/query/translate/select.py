@@ -14,8 +14,8 @@ from sdb.query.translate.levels import Level, Reference
 from sdb.query.translate.names import automatic
 from sdb.query.translate.operators import sort_keys
 from sdb.query.translate.push import pushed
-from sdb.query.translate.rewrite import aggregates as aggregates_in
 from sdb.query.translate.rewrite import Aliases, walk
+from sdb.query.translate.rewrite import aggregates as aggregates_in
 from sdb.query.translate.scope import Outputs, Scope, rejected
 from sdb.query.translate.sources import From
 
@@ -81,9 +81,7 @@ class _Select:
             )
 
         self.groups = [item.expr if item.alias is not None else key(item.expr) for item in groups]
-        named.keys.extend(
-            (item.expr, expr) for item, expr in zip(groups, self.groups, strict=True)
-        )
+        named.keys.extend((item.expr, expr) for item, expr in zip(groups, self.groups, strict=True))
         self.having = None if node.having is None else named.expanded(node.having)
         self.order = [
             ast.Sort(named.expanded(sort.expr), sort.descending, sort.nulls_last)
