@@ -16,6 +16,7 @@ use zion::{Error, Result};
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Meter, Source};
+use crate::groups::{AnyCall, AnySort, Ask, Table};
 
 /// One step of a path.
 #[derive(FromPyObject)]
@@ -193,6 +194,28 @@ impl LaneScan {
             rows += more;
         }
         Ok(rows)
+    }
+
+    /// Sums up the rows in groups that have lanes `keys` in common, in the order in which they are met or that
+    /// of `sort`. `lanes` have places among keys and calls. None when the groups take too much memory.
+    #[allow(clippy::too_many_arguments)] // They are keywords in Python.
+    #[pyo3(signature = (keys, calls, lanes, *, sort=Vec::new(), limit=None, offset=0, most_bytes=usize::MAX))]
+    fn aggregate(
+        &self,
+        py: Python<'_>,
+        keys: Vec<usize>,
+        calls: Vec<AnyCall>,
+        lanes: Vec<(usize, String)>,
+        sort: Vec<AnySort>,
+        limit: Option<usize>,
+        offset: usize,
+        most_bytes: usize,
+    ) -> PyResult<Option<Table>> {
+        let ask = Ask { keys, calls, lanes, sort, limit, offset, most_bytes };
+        let start = ask.start(&self.request).map_err(to_py)?;
+        let runs = py.detach(|| self.request.groups(start.clone())).map_err(to_py)?;
+        let feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
+        ask.collect(py, start, feed)
     }
 
     /// The exception that ended a stream: consumers see its text only.

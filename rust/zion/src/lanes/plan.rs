@@ -77,7 +77,7 @@ impl Letter {
         })
     }
 
-    fn data_type(self) -> DataType {
+    pub(super) fn data_type(self) -> DataType {
         let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
         match self {
             Self::Type => DataType::UInt8,
