@@ -68,15 +68,17 @@ def run(
         raise error.inside(statement.text) from None
     if statement.explain is not None:
         return _explained(statement, plan)
-    if plan.counts is not None:
-        return _counted(plan)
-    if plan.native is None or not native:
-        return _executed(plan, threads, memory_bytes)
 
     def engine() -> Result:
         return _executed(plan, threads, memory_bytes)
 
-    return answered(plan.native, plan.columns, engine, threads=threads, memory_bytes=memory_bytes)
+    if native and plan.counts is not None:
+        return _counted(plan)
+    if native and plan.native is not None:
+        return answered(
+            plan.native, plan.columns, engine, threads=threads, memory_bytes=memory_bytes
+        )
+    return engine()
 
 
 def _holds(dataset: Dataset, path: Path) -> bool:
