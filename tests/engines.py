@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from sdb import _core
 from sdb.query import engine
 from sdb.query.binding import bind
 from sdb.query.check import check
 from sdb.query.dataset import Catalog
-from sdb.query.native import Grouped
 from sdb.query.parser import parse
 from sdb.query.results import Result
+from sdb.query.translate.statement import translate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from typing import Any
 
     from sdb.query import ast, plan
 
@@ -39,32 +39,43 @@ class Blind:
 
 
 class Answers:
-    """Answers a query by scans alone, if they can, or by the engine."""
+    """A query, and its answers."""
 
     def __init__(self, root: Path, text: str, *, typed: bool = False, blind: bool = False) -> None:
         self._root = root
-        self._text = text
+        self._statement = check(bind(parse(text), {}))
         self._typed = typed
         self._blind = blind
 
-    def result(self, *, native: bool, **more: Any) -> tuple[Result, bool]:
+    def by_scans(self) -> bool:
+        """Tell whether scans answer it alone."""
+        with closing(Catalog(str(self._root))) as catalog:
+            opened = partial(self._opened, catalog)
+            plan = translate(self._statement, datasets=opened, holds=_holds, now_us=0)
+            return plan.native is not None or plan.counts is not None
+
+    def lines(self, *, native: bool, threads: int = 1, **more: Any) -> list[str]:
+        """Give the rows."""
         catalog = Catalog(str(self._root))
-
-        def opened(tables: tuple[plan.TableName, ...], where: ast.Expr | None) -> plan.Dataset:
-            table = catalog(tables, where)
-            return Blind(table) if self._blind else table
-
-        statement = check(bind(parse(self._text), {}))
-        found = engine.run(statement, datasets=opened, typed=self._typed, native=native, **more)
+        opened = partial(self._opened, catalog)
+        found = engine.run(
+            self._statement,
+            datasets=opened,
+            typed=self._typed,
+            native=native,
+            threads=threads,
+            **more,
+        )
         found.on_close(catalog.close)
-        counted = found.values is not None  # noqa: PD011 - no data frame
-        alone = counted or isinstance(found.reader, (Grouped, _core.LaneScan))
-        return Result(self._text, found, catalog.tables), alone
-
-    def lines(self, *, native: bool, threads: int = 1) -> list[str] | None:
-        """Give the rows; ``None`` when they are wanted from scans and these cannot answer."""
-        result, alone = self.result(native=native, threads=threads)
-        with result:
-            if native and not alone:
-                return None
+        with Result("", found, catalog.tables) as result:
             return b"".join(result.lines()).decode().splitlines()
+
+    def _opened(
+        self, catalog: Catalog, tables: tuple[plan.TableName, ...], where: ast.Expr | None
+    ) -> plan.Dataset:
+        table = catalog(tables, where)
+        return Blind(table) if self._blind else table
+
+
+def _holds(_: plan.Dataset, __: plan.Path) -> bool:
+    return True

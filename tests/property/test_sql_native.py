@@ -87,9 +87,8 @@ def packed(rows: list[dict[str, Any]], folder: str) -> Path:
 
 def agree(query: str, root: Path, *, ordered: bool, typed: bool, blind: bool) -> None:
     answers = Answers(root, query, typed=typed, blind=blind)
+    assert answers.by_scans(), query
     alone, engine = answers.lines(native=True), answers.lines(native=False)
-    assert engine is not None
-    assert alone is not None, query
     if not ordered:
         alone, engine = sorted(alone), sorted(engine)
     found, expected = ([json.loads(line) for line in lines] for lines in (alone, engine))
