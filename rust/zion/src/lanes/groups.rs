@@ -11,6 +11,7 @@ use super::answer::{self, Answer};
 use super::key;
 use super::plan::Plan;
 use super::predicate::order;
+use super::recent::{self, Recent};
 use super::value::{Number, Value};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
@@ -107,6 +108,7 @@ pub struct Groups {
     /// For each group a total for each call.
     totals: Vec<Total>,
     bytes: usize,
+    recent: Recent,
     scratch: Vec<u8>,
 }
 
@@ -132,7 +134,8 @@ impl Groups {
 
     fn empty(places: Arc<Places>) -> Self {
         let (numbers, totals) = (HashMap::new(), Vec::new());
-        let mut groups = Self { places, numbers, totals, bytes: 0, scratch: Vec::new() };
+        let (recent, scratch) = (Recent::default(), Vec::new());
+        let mut groups = Self { places, numbers, totals, bytes: 0, recent, scratch };
         if groups.places.keys.is_empty() {
             groups.number();
         }
@@ -155,18 +158,44 @@ impl Groups {
         if self.is_full() {
             return Ok(());
         }
-        let places = Arc::clone(&self.places);
-        self.scratch.clear();
-        for &node in &places.keys {
-            let Some(value) = slots[node] else { return Ok(()) };
-            answer::put(&mut self.scratch, |out| key::put(data, table, value, out))?;
-        }
-        let first = self.number() * places.calls.len();
-        for (total, &(function, node)) in self.totals[first..].iter_mut().zip(&places.calls) {
+        let Some(number) = self.group(data, table, slots)? else { return Ok(()) };
+        let calls = &self.places.calls;
+        for (total, &(function, node)) in self.totals[number * calls.len()..].iter_mut().zip(calls) {
             self.scratch.clear();
             self.bytes += total.add(function, data, table, slots[node], &mut self.scratch)?;
         }
         Ok(())
+    }
+
+    /// The number of the group of a row; none if it has not all keys.
+    #[inline]
+    fn group(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<Option<usize>> {
+        let &[node] = &*self.places.keys else { return self.group_of_keys(data, table, slots) };
+        let Some(raw) = slots[node].and_then(|value| recent::raw(data, value)) else {
+            return self.group_of_keys(data, table, slots);
+        };
+        if let Some(number) = self.recent.group(raw) {
+            return Ok(Some(number));
+        }
+        let number = self.group_of_keys(data, table, slots)?;
+        if let Some(number) = number {
+            self.recent.put(raw, number);
+        }
+        Ok(number)
+    }
+
+    fn group_of_keys(
+        &mut self,
+        data: &[u8],
+        table: &SymbolTable,
+        slots: &[Option<Value>],
+    ) -> Result<Option<usize>> {
+        self.scratch.clear();
+        for &node in &self.places.keys {
+            let Some(value) = slots[node] else { return Ok(None) };
+            answer::put(&mut self.scratch, |out| key::put(data, table, value, out))?;
+        }
+        Ok(Some(self.number()))
     }
 
     /// The number of the group of the keys at hand.

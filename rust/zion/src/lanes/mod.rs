@@ -9,6 +9,7 @@ mod groups;
 pub mod key;
 mod plan;
 mod predicate;
+mod recent;
 mod render;
 mod value;
 mod walk;
