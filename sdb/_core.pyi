@@ -133,8 +133,8 @@ class LaneScan:
     ) -> Self: ...
     def aggregate(
         self,
-        keys: Sequence[int],
-        calls: Sequence[tuple[str, int | None]],
+        keys: Sequence[tuple[int, tuple[str, int, int] | None]],
+        calls: Sequence[tuple[str, int | None, tuple[Any, ...] | None]],
         lanes: Sequence[tuple[int, str]],
         *,
         sort: Sequence[tuple[int, bool, bool]] = (),

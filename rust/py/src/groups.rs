@@ -4,41 +4,47 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use zion::Result;
-use zion::lanes::{Function, Groups, Letter, Request, Sort, Summary};
+use zion::lanes::{Call, Function, Grain, Groups, Key, Letter, Sort, Summary};
+use zion::{Error, Result};
 
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::Feed;
+use crate::lanes::predicate;
 
-/// Function and lane.
-pub type AnyCall = (String, Option<usize>);
+/// Lane and what times are rounded down to: `("us", every, from)`, `("months", every, 0)`.
+pub type AnyKey = (usize, Option<(String, i64, i64)>);
+/// Function, lane and filter.
+pub type AnyCall<'py> = (String, Option<usize>, Option<Bound<'py, PyAny>>);
 /// Place, whether greater values come first, whether nulls come last.
 pub type AnySort = (usize, bool, bool);
 
 /// What is asked of the groups.
 pub struct Ask {
-    pub keys: Vec<usize>,
-    pub calls: Vec<AnyCall>,
+    pub summary: Summary,
     pub lanes: Vec<(usize, String)>,
     pub sort: Vec<AnySort>,
     pub limit: Option<usize>,
     pub offset: usize,
-    pub most_bytes: usize,
+}
+
+/// What rows are summed up by.
+pub fn key((lane, grain): AnyKey) -> Result<Key> {
+    let grain = grain.map(|(unit, every, from)| match (&*unit, u32::try_from(every)) {
+        ("us", _) => Ok(Grain::Micros { every, from }),
+        ("months", Ok(every)) => Ok(Grain::Months(every)),
+        _ => Err(Error::argument(format!("times cannot be rounded down to {every} {unit}"))),
+    });
+    Ok(Key { lane, grain: grain.transpose()? })
+}
+
+/// What is found out.
+pub fn call((name, lane, filter): AnyCall<'_>) -> PyResult<Call> {
+    let function = Function::from_name(&name).map_err(to_py)?;
+    Ok(Call { function, lane, filter: filter.map(|tree| predicate(&tree, 0)).transpose()? })
 }
 
 impl Ask {
-    /// No group yet.
-    pub fn start(&self, request: &Request) -> Result<Groups> {
-        let call = |(name, lane): &AnyCall| Ok((Function::from_name(name)?, *lane));
-        let summary = Summary {
-            keys: self.keys.clone(),
-            calls: self.calls.iter().map(call).collect::<Result<_>>()?,
-            most_bytes: self.most_bytes,
-        };
-        Groups::new(&request.plan, &summary)
-    }
-
     /// The groups as a table.
     fn table(&self, groups: Groups) -> Result<Table> {
         let sort = |&(place, descending, nulls_last): &AnySort| Sort { place, descending, nulls_last };
@@ -58,7 +64,9 @@ impl Ask {
         mut feed: Feed<Option<Groups>>,
     ) -> PyResult<Option<Table>> {
         while let Some(more) = feed.next(py)? {
-            py.detach(|| more.into_iter().for_each(|more| groups.join(more)));
+            if let Some(more) = more {
+                py.detach(|| groups.join(more));
+            }
             if groups.is_full() {
                 return Ok(None);
             }

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use zion::codec::Algorithm;
 use zion::lanes::{
-    Constant, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate, Request, Step,
-    Unnest,
+    Constant, Groups, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate, Request,
+    Step, Summary, Unnest,
 };
 use zion::runs::Form;
 use zion::{Error, Result};
@@ -16,7 +16,7 @@ use zion::{Error, Result};
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Meter, Source};
-use crate::groups::{AnyCall, AnySort, Ask, Table};
+use crate::groups::{self, AnyCall, AnyKey, AnySort, Ask, Table};
 
 /// One step of a path.
 #[derive(FromPyObject)]
@@ -60,7 +60,7 @@ fn wrong(what: &str) -> PyErr {
 }
 
 /// `("and", [...])`, `("cmp", path, op, value)` and so on.
-fn predicate(tree: &Bound<'_, PyAny>, depth: usize) -> PyResult<Predicate<Path>> {
+pub fn predicate(tree: &Bound<'_, PyAny>, depth: usize) -> PyResult<Predicate<Path>> {
     if depth > MAX_STEPS {
         return Err(wrong("too many levels"));
     }
@@ -203,16 +203,18 @@ impl LaneScan {
     fn aggregate(
         &self,
         py: Python<'_>,
-        keys: Vec<usize>,
-        calls: Vec<AnyCall>,
+        keys: Vec<AnyKey>,
+        calls: Vec<AnyCall<'_>>,
         lanes: Vec<(usize, String)>,
         sort: Vec<AnySort>,
         limit: Option<usize>,
         offset: usize,
         most_bytes: usize,
     ) -> PyResult<Option<Table>> {
-        let ask = Ask { keys, calls, lanes, sort, limit, offset, most_bytes };
-        let start = ask.start(&self.request).map_err(to_py)?;
+        let keys = keys.into_iter().map(groups::key).collect::<Result<_>>().map_err(to_py)?;
+        let calls = calls.into_iter().map(groups::call).collect::<PyResult<_>>()?;
+        let ask = Ask { summary: Summary { keys, calls, most_bytes }, lanes, sort, limit, offset };
+        let start = Groups::new(&self.request.plan, &ask.summary).map_err(to_py)?;
         let runs = py.detach(|| self.request.groups(start.clone())).map_err(to_py)?;
         let feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
         ask.collect(py, start, feed)

@@ -7,19 +7,22 @@ forms and says nothing about the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sdb.query import ast
 from sdb.query.translate.expressions import translate
+from sdb.query.translate.functions_time import MONTHS, UNITS_US, stride_us
+from sdb.query.translate.lanes import Constant
+from sdb.query.translate.push import Pusher, Unsuited
 from sdb.query.translate.scans import Field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sdb.query.plan import Column, Path
     from sdb.query.translate.context import Context, Outline, Query
     from sdb.query.translate.lanes import Value
-    from sdb.query.translate.scans import Scan
+    from sdb.query.translate.scans import Predicate, Scan
 
 _FUNCTIONS = {
     "SUM": "sum",
@@ -29,9 +32,15 @@ _FUNCTIONS = {
     "EARLIEST": "earliest",
     "LATEST": "latest",
 }
+_THURSDAY = 4
+"""The day of the week of 1970-01-01, where Sunday is 0."""
 
 Lane = tuple[int, "Path", str]
 """Level, path and letter."""
+Grain = tuple[str, int, int]
+"""What times are rounded down to: ``("us", every, from)`` or ``("months", every, 0)``."""
+Call = tuple[str, int | None, Any]
+"""Function, lane and predicate of FILTER."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +72,10 @@ class Groups:
         What is read.
     lanes : tuple of lanes
         What keys and calls are about.
-    keys : tuple of int
-        Numbers of lanes that the rows of a group have in common.
-    calls : tuple of (str, int or None)
-        What is found out, of which lane.
+    keys : tuple of (int, grain or None)
+        Lanes that the rows of a group have in common, and what times are rounded down to.
+    calls : tuple of (str, int or None, predicate or None)
+        What is found out, of which lane, and of which rows.
     columns : tuple of (int, str)
         The columns of the result: places among keys and calls, and letters.
     sort : tuple of (int, bool, bool)
@@ -80,8 +89,8 @@ class Groups:
 
     scan: Scan
     lanes: tuple[Lane, ...]
-    keys: tuple[int, ...]
-    calls: tuple[tuple[str, int | None], ...]
+    keys: tuple[tuple[int, Grain | None], ...]
+    calls: tuple[Call, ...]
     columns: tuple[tuple[int, str], ...]
     sort: tuple[tuple[int, bool, bool], ...]
     limit: int | None
@@ -152,20 +161,20 @@ class _Grouping:
         self.outline = outline
         self.context = context
         self.lanes: dict[Lane, int] = {}
-        self.calls: dict[tuple[str, int | None], int] = {}
-        self.keys = {expr: self._lane(expr) for expr in outline.groups or ()}
-        self.numbers = {expr: number for number, expr in enumerate(self.keys)}
+        self.calls: list[Call] = []
+        self.keys = [self._key(expr) for expr in outline.groups or ()]
+        self.numbers = {expr: number for number, expr in enumerate(outline.groups or ())}
 
     def native(self, ordered: list[tuple[ast.Expr, str]]) -> Groups:
         outline = self.outline
-        columns = tuple((self._place(expr), letter) for expr, letter in ordered)
+        columns = tuple((self._number(expr), letter) for expr, letter in ordered)
         sort = tuple(
-            (self._place(sort.expr), sort.descending, sort.nulls_last) for sort in outline.order
+            (self._number(sort.expr), sort.descending, sort.nulls_last) for sort in outline.order
         )
         return Groups(
             outline.scan,
             tuple(self.lanes),
-            tuple(self.keys.values()),
+            tuple(self.keys),
             tuple(self.calls),
             columns,
             sort,
@@ -173,29 +182,81 @@ class _Grouping:
             outline.offset,
         )
 
-    def _lane(self, expr: ast.Expr) -> int:
+    def _number(self, expr: ast.Expr) -> int:
+        """Give the place of a key or call among keys and calls."""
+        if expr not in self.numbers:
+            self.calls.append(self._call(expr))
+            self.numbers[expr] = len(self.keys) + len(self.calls) - 1
+        return self.numbers[expr]
+
+    def _lane(self, level: int, path: Path) -> int:
+        # Any letter: the lane only says where values are.
+        return self.lanes.setdefault((level, path, "t"), len(self.lanes))
+
+    def _found(self, expr: ast.Expr) -> int:
         if not isinstance(expr, (ast.Name, ast.Dot, ast.Index)):
             raise _Unsuited
         value = translate(expr, self.outline.scope, self.context)
-        level, path = _place(value, self.outline)
-        # Any lane: it says where the values are.
-        return self.lanes.setdefault((level, path, "t"), len(self.lanes))
+        return self._lane(*_place(value, self.outline))
 
-    def _place(self, expr: ast.Expr) -> int:
-        if expr in self.numbers:
-            return self.numbers[expr]
-        call = self._call(expr)
-        return len(self.keys) + self.calls.setdefault(call, len(self.calls))
+    def _key(self, expr: ast.Expr) -> tuple[int, Grain | None]:
+        if not isinstance(expr, ast.Call):
+            return self._found(expr), None
+        if expr.name == "DATE_TRUNC":
+            return self._found(expr.args[0]), _part(expr)
+        if expr.name == "DATE_BIN":
+            return self._found(expr.args[0]), self._stride(expr)
+        raise _Unsuited
 
-    def _call(self, expr: ast.Expr) -> tuple[str, int | None]:
-        if not isinstance(expr, ast.Aggregate) or expr.where is not None or expr.over is not None:
+    def _stride(self, expr: ast.Call) -> Grain:
+        origin = translate(expr.args[1], self.outline.scope, self.context)
+        if not isinstance(origin, Constant) or not isinstance(origin.value, ast.Instant):
             raise _Unsuited
-        if expr.name == "COUNT" and not expr.args:
-            return "rows", None
-        if len(expr.args) != 1:
+        return "us", stride_us(str(expr.part), expr), origin.value.us
+
+    def _call(self, expr: ast.Expr) -> Call:
+        if not isinstance(expr, ast.Aggregate) or expr.over is not None or len(expr.args) > 1:
             raise _Unsuited
+        name = _FUNCTIONS.get(expr.name)
         if expr.name == "COUNT":
-            return "distinct" if expr.distinct else "present", self._lane(expr.args[0])
-        if expr.distinct or expr.name not in _FUNCTIONS:
+            name = "distinct" if expr.distinct else "present" if expr.args else "rows"
+        elif expr.distinct or not expr.args:
             raise _Unsuited
-        return _FUNCTIONS[expr.name], self._lane(expr.args[0])
+        if name is None:
+            raise _Unsuited
+        lane = self._found(expr.args[0]) if expr.args else None
+        return name, lane, None if expr.where is None else self._filter(expr.where)
+
+    def _filter(self, where: ast.Expr) -> Predicate:
+        try:
+            scan, predicate = Pusher([self.outline.scan], self.outline.scope, self.context).push(
+                where
+            )
+        except Unsuited:
+            raise _Unsuited from None
+        assert scan is self.outline.scan  # noqa: S101
+        for path in _paths(predicate):
+            self._lane(0, path)
+        return predicate
+
+
+def _part(expr: ast.Call) -> Grain:
+    if expr.part == "WEEK":
+        return "us", UNITS_US["WEEK"], ((expr.weekday or 0) - _THURSDAY) * UNITS_US["DAY"]
+    if expr.part in MONTHS:
+        return "months", MONTHS[expr.part], 0
+    if expr.part in UNITS_US:
+        return "us", UNITS_US[expr.part], 0
+    raise _Unsuited
+
+
+def _paths(predicate: Predicate) -> Iterator[Path]:
+    """Find the paths of a predicate."""
+    op, first = predicate[:2]
+    if op in {"and", "or"}:
+        for part in first:
+            yield from _paths(part)
+    elif op == "not":
+        yield from _paths(first)
+    else:
+        yield tuple(first)

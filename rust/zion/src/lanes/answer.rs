@@ -46,7 +46,9 @@ pub(super) fn put_number(row: &mut Vec<u8>, number: Number) {
 }
 
 pub(super) fn put_time(row: &mut Vec<u8>, us: i64) {
-    put_text(row, format!("t{us}").as_bytes());
+    let mut text = Vec::new();
+    key::put_time(us, &mut text);
+    put_text(row, &text);
 }
 
 pub(super) fn put_null(row: &mut Vec<u8>) {
@@ -138,7 +140,8 @@ impl Answer {
             return;
         }
         let rows = std::mem::take(&mut self.rows);
-        let mut sorted: Vec<(Vec<Key<'_>>, usize)> = rows.iter().map(|row| values(row, by)).zip(0..).collect();
+        let mut sorted: Vec<(Vec<Key<'_>>, usize)> =
+            rows.iter().map(|row| values(row, by)).zip(0..).collect();
         sorted.sort_by(|(a, _), (b, _)| {
             let pairs = by.iter().zip(a.iter().zip(b));
             pairs.fold(Ordering::Equal, |so_far, (sort, (a, b))| so_far.then_with(|| sort.compare(a, b)))
@@ -178,17 +181,21 @@ fn column(rows: &[Vec<u8>], place: usize, letter: Letter) -> Result<ArrayRef> {
         Letter::Type => {
             Arc::new(keys().map(|key| Some(key.as_ref().map_or(0, type_bit))).collect::<UInt8Array>())
         }
-        Letter::Number => {
-            Arc::new(keys().map(|key| Some(number(&key?)?.to_f64())).collect::<Float64Array>())
-        }
+        Letter::Number => Arc::new(keys().map(|key| Some(number(&key?)?.to_f64())).collect::<Float64Array>()),
         Letter::Integer => Arc::new(
-            keys().map(|key| if let Key::Int(value) = key? { Some(value) } else { None }).collect::<Int64Array>(),
+            keys()
+                .map(|key| if let Key::Int(value) = key? { Some(value) } else { None })
+                .collect::<Int64Array>(),
         ),
         Letter::Text => Arc::new(
-            keys().map(|key| if let Key::Text(text) = key? { Some(text) } else { None }).collect::<StringArray>(),
+            keys()
+                .map(|key| if let Key::Text(text) = key? { Some(text) } else { None })
+                .collect::<StringArray>(),
         ),
         Letter::Bool => Arc::new(
-            keys().map(|key| if let Key::Bool(flag) = key? { Some(flag) } else { None }).collect::<BooleanArray>(),
+            keys()
+                .map(|key| if let Key::Bool(flag) = key? { Some(flag) } else { None })
+                .collect::<BooleanArray>(),
         ),
         Letter::Time => Arc::new(
             keys()
@@ -204,4 +211,56 @@ fn json(key: &str) -> String {
     let mut out = Sink::default();
     put_json(&mut out, key);
     String::from_utf8_lossy(out.as_slice()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(keys: &[&str]) -> Vec<u8> {
+        let mut row = Vec::new();
+        for key in keys {
+            put_text(&mut row, key.as_bytes());
+        }
+        row
+    }
+
+    fn sorted(keys: &[&str], descending: bool, nulls_last: bool) -> Vec<String> {
+        let mut answer = Answer::new(keys.iter().map(|key| row(&["sx", key])).collect());
+        answer.sort(&[Sort { place: 1, descending, nulls_last }]);
+        answer.rows.iter().map(|row| part(row, 1).to_owned()).collect()
+    }
+
+    #[test]
+    fn rows_are_sorted_across_types() {
+        let keys = ["{", "sb", "n2", "b1", "t5", "z", "f3fe0000000000000", "[", "b0", "sa", "n-1", "t-5"];
+        let up = ["z", "b0", "b1", "n-1", "f3fe0000000000000", "n2", "t-5", "t5", "sa", "sb", "[", "{"];
+        assert_eq!(sorted(&keys, false, false), up);
+        let down = ["z", "sb", "sa", "t5", "t-5", "n2", "f3fe0000000000000", "n-1", "b1", "b0", "{", "["];
+        assert_eq!(sorted(&keys, true, false), down);
+        assert_eq!(sorted(&["z", "n1", "["], false, true), ["n1", "[", "z"]);
+        assert_eq!(sorted(&["z", "n1", "["], true, true), ["n1", "[", "z"]);
+    }
+
+    #[test]
+    fn equal_rows_stay_as_they_stand() {
+        let rows = [("n1", "sb"), ("n0", "sc"), ("n1", "sa")];
+        let mut answer = Answer::new(rows.iter().map(|(a, b)| row(&[a, b])).collect());
+        answer.sort(&[Sort { place: 0, descending: true, nulls_last: false }]);
+        let second =
+            |answer: &Answer| answer.rows.iter().map(|row| part(row, 1).to_owned()).collect::<Vec<_>>();
+        assert_eq!(second(&answer), ["sb", "sa", "sc"]);
+        answer.cut(1, 1);
+        assert_eq!(second(&answer), ["sa"]);
+        answer.cut(5, usize::MAX);
+        assert_eq!(second(&answer), [""; 0]);
+    }
+
+    #[test]
+    fn damaged_rows_have_empty_parts() {
+        for damaged in [&b""[..], b"\x01", b"\x05\0\0\0ab", b"\x01\0\0\0\xff"] {
+            assert_eq!(part(damaged, 0), "");
+            assert_eq!(part(damaged, 3), "");
+        }
+    }
 }

@@ -3,100 +3,102 @@
 //! Each run of chunks gives groups of its own, which are joined in the order of the rows. So the groups stand
 //! in the order in which they are first met, and sums do not depend on the number of threads.
 
-use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::answer::{self, Answer};
+use super::grain::Grain;
 use super::key;
-use super::plan::Plan;
-use super::predicate::order;
+use super::plan::{Path, Plan};
+use super::predicate::{Predicate, Row};
 use super::recent::{self, Recent};
-use super::value::{Number, Value};
+use super::totals::{Function, Total};
+use super::value::Value;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
-use crate::natives::number::Sum;
 
 /// What a group takes in memory besides its key and its totals, about.
-const GROUP_BYTES: usize = 64;
+pub(super) const GROUP_BYTES: usize = 64;
 
-/// What is found out about the rows of a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Function {
-    /// Number of rows.
-    Rows,
-    /// Number of values, nulls too.
-    Present,
-    /// Number of different values, null too.
-    Distinct,
-    /// Sum of the numbers, which are doubles here.
-    Sum,
-    /// Sum of the numbers by their number.
-    Average,
-    /// The least number.
-    Least,
-    /// The greatest number.
-    Greatest,
-    /// The first timestamp.
-    Earliest,
-    /// The last timestamp.
-    Latest,
+/// What rows of a group have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// The lane of the value.
+    pub lane: usize,
+    /// What the value, which must be a time, is rounded down to.
+    pub grain: Option<Grain>,
 }
 
-impl Function {
-    /// The function of a name.
-    pub fn from_name(name: &str) -> Result<Self> {
-        Ok(match name {
-            "rows" => Self::Rows,
-            "present" => Self::Present,
-            "distinct" => Self::Distinct,
-            "sum" => Self::Sum,
-            "average" => Self::Average,
-            "least" => Self::Least,
-            "greatest" => Self::Greatest,
-            "earliest" => Self::Earliest,
-            "latest" => Self::Latest,
-            _ => return Err(Error::argument(format!("there is no function {name:?} of groups"))),
-        })
-    }
-
-    fn total(self) -> Total {
-        match self {
-            Self::Rows | Self::Present => Total::Count(0),
-            Self::Distinct => Total::Distinct(HashSet::new()),
-            Self::Sum | Self::Average => Total::Sum(Sums::default()),
-            Self::Least | Self::Greatest => Total::Number(None),
-            Self::Earliest | Self::Latest => Total::Time(None),
-        }
-    }
-
-    /// Whether a value that compares so with the one before takes its place.
-    fn replaces(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Least | Self::Earliest => ordering.is_lt(),
-            _ => ordering.is_gt(),
-        }
-    }
+/// What is found out about the rows of a group.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// How.
+    pub function: Function,
+    /// The lane of the value; none for [`Function::Rows`].
+    pub lane: Option<usize>,
+    /// Only rows of which this is true count. Its paths are those of lanes.
+    pub filter: Option<Predicate<Path>>,
 }
 
 /// How rows are summed up.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Lanes that rows of one group have in common; rows without a value there are left out. Without a key
-    /// all rows are one group, which is there even if there is no row.
-    pub keys: Vec<usize>,
-    /// What is found out, of which lane.
-    pub calls: Vec<(Function, Option<usize>)>,
+    /// Rows without a value are left out. Without a key all rows are one group, which is there even if there
+    /// is no row.
+    pub keys: Vec<Key>,
+    /// What is found out.
+    pub calls: Vec<Call>,
     /// Groups that take more memory than this are given up.
     pub most_bytes: usize,
 }
 
-/// The places of a summary.
+/// A summary with nodes in the place of lanes.
 #[derive(Debug)]
 struct Places {
-    keys: Vec<usize>,
-    calls: Vec<(Function, usize)>,
+    keys: Vec<(usize, Option<Grain>)>,
+    calls: Vec<Counted>,
     most_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Counted {
+    function: Function,
+    node: usize,
+    filter: Option<Predicate<usize>>,
+}
+
+impl Places {
+    fn new(plan: &Plan, summary: &Summary) -> Result<Self> {
+        let place = |lane: usize| match plan.columns.get(lane) {
+            Some(column) => Ok(column.node),
+            None => Err(Error::argument(format!("there is no lane {lane}"))),
+        };
+        let key = |key: &Key| Ok((place(key.lane)?, key.grain));
+        let call = |call: &Call| {
+            let node = match call.lane {
+                Some(lane) => place(lane)?,
+                None if call.function == Function::Rows => 0,
+                None => return Err(Error::argument(format!("{:?} of no lane", call.function))),
+            };
+            let filter = call.filter.as_ref().map(|filter| found(plan, filter)).transpose()?;
+            Ok(Counted { function: call.function, node, filter })
+        };
+        Ok(Self {
+            keys: summary.keys.iter().map(key).collect::<Result<_>>()?,
+            calls: summary.calls.iter().map(call).collect::<Result<_>>()?,
+            most_bytes: summary.most_bytes,
+        })
+    }
+}
+
+/// A predicate with nodes in the place of paths.
+fn found(plan: &Plan, filter: &Predicate<Path>) -> Result<Predicate<usize>> {
+    let mut is_known = true;
+    filter.each(&mut |path| is_known &= plan.node(path).is_some());
+    if !is_known {
+        return Err(Error::argument("a filter of something that no lane is about"));
+    }
+    Ok(filter.map(&mut |path| plan.node(path).unwrap_or(0)))
 }
 
 /// Groups of rows.
@@ -115,21 +117,7 @@ pub struct Groups {
 impl Groups {
     /// No rows yet.
     pub fn new(plan: &Plan, summary: &Summary) -> Result<Self> {
-        let place = |lane: usize| {
-            let column = plan.columns.get(lane);
-            column.map(|column| column.node).ok_or_else(|| Error::argument(format!("there is no lane {lane}")))
-        };
-        let call = |&(function, lane): &(Function, Option<usize>)| match lane {
-            Some(lane) => Ok((function, place(lane)?)),
-            None if function == Function::Rows => Ok((function, 0)),
-            None => Err(Error::argument(format!("{function:?} of no lane"))),
-        };
-        let places = Places {
-            keys: summary.keys.iter().copied().map(place).collect::<Result<_>>()?,
-            calls: summary.calls.iter().map(call).collect::<Result<_>>()?,
-            most_bytes: summary.most_bytes,
-        };
-        Ok(Self::empty(Arc::new(places)))
+        Ok(Self::empty(Arc::new(Places::new(plan, summary)?)))
     }
 
     fn empty(places: Arc<Places>) -> Self {
@@ -160,9 +148,12 @@ impl Groups {
         }
         let Some(number) = self.group(data, table, slots)? else { return Ok(()) };
         let calls = &self.places.calls;
-        for (total, &(function, node)) in self.totals[number * calls.len()..].iter_mut().zip(calls) {
-            self.scratch.clear();
-            self.bytes += total.add(function, data, table, slots[node], &mut self.scratch)?;
+        for (total, call) in self.totals[number * calls.len()..].iter_mut().zip(calls) {
+            let test = |filter: &Predicate<usize>| filter.test(&Row { data, table, slots });
+            if call.filter.as_ref().map_or(Ok(Some(true)), test)? == Some(true) {
+                self.scratch.clear();
+                self.bytes += total.add(call.function, data, table, slots[call.node], &mut self.scratch)?;
+            }
         }
         Ok(())
     }
@@ -170,7 +161,7 @@ impl Groups {
     /// The number of the group of a row; none if it has not all keys.
     #[inline]
     fn group(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<Option<usize>> {
-        let &[node] = &*self.places.keys else { return self.group_of_keys(data, table, slots) };
+        let &[(node, _)] = &*self.places.keys else { return self.group_of_keys(data, table, slots) };
         let Some(raw) = slots[node].and_then(|value| recent::raw(data, value)) else {
             return self.group_of_keys(data, table, slots);
         };
@@ -191,9 +182,14 @@ impl Groups {
         slots: &[Option<Value>],
     ) -> Result<Option<usize>> {
         self.scratch.clear();
-        for &node in &self.places.keys {
+        for &(node, grain) in &self.places.keys {
             let Some(value) = slots[node] else { return Ok(None) };
-            answer::put(&mut self.scratch, |out| key::put(data, table, value, out))?;
+            let Some(grain) = grain else {
+                answer::put(&mut self.scratch, |out| key::put(data, table, value, out))?;
+                continue;
+            };
+            let Some(us) = value.time(data)? else { return Ok(None) };
+            answer::put_time(&mut self.scratch, grain.floor(us));
         }
         Ok(Some(self.number()))
     }
@@ -214,7 +210,7 @@ impl Groups {
         let number = self.numbers.len();
         self.bytes += keys.len() + GROUP_BYTES + self.places.calls.len() * size_of::<Total>();
         self.numbers.insert(keys, number);
-        self.totals.extend(self.places.calls.iter().map(|(function, _)| function.total()));
+        self.totals.extend(self.places.calls.iter().map(|call| call.function.total()));
         number
     }
 
@@ -233,8 +229,8 @@ impl Groups {
             let number = self.numbers.get(&keys).copied();
             let first = width * number.unwrap_or_else(|| self.insert(keys));
             let pairs = self.totals[first..].iter_mut().zip(&places.calls);
-            for ((total, (function, _)), more) in pairs.zip(totals.by_ref().take(width)) {
-                self.bytes += total.join(*function, more);
+            for ((total, call), more) in pairs.zip(totals.by_ref().take(width)) {
+                self.bytes += total.join(call.function, more);
             }
         }
     }
@@ -247,8 +243,8 @@ impl Groups {
         let calls = &self.places.calls;
         let finished = |(keys, _): (Box<[u8]>, usize)| {
             let mut row = keys.into_vec();
-            for ((function, _), total) in calls.iter().zip(totals.by_ref()) {
-                total.put(*function, &mut row);
+            for (call, total) in calls.iter().zip(totals.by_ref()) {
+                total.put(call.function, &mut row);
             }
             row
         };
@@ -256,136 +252,131 @@ impl Groups {
     }
 }
 
-/// The sum of numbers, and how many there are.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    /// Whole numbers add up exactly.
-    whole: i128,
-    rest: Sum,
-    count: u64,
-}
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{Lane, Letter, Step};
+    use super::*;
+    use crate::ion;
 
-impl Sums {
-    fn add(&mut self, number: Number) {
-        match number {
-            Number::Int(value) => self.whole += value as f64 as i128,
-            Number::Float(value) => self.rest.add(value),
-        }
-        self.count += 1;
+    const ALL: [Function; 7] = [
+        Function::Rows,
+        Function::Present,
+        Function::Distinct,
+        Function::Sum,
+        Function::Average,
+        Function::Least,
+        Function::Greatest,
+    ];
+
+    fn start(keys: &[usize], most_bytes: usize) -> Result<Groups> {
+        let lane = |name: &str| Lane { level: 0, path: vec![Step::Field(name.into())], letter: Letter::Type };
+        let plan = Plan::new(&[], &[lane("a"), lane("b")], None)?;
+        let calls = ALL.into_iter().map(|function| Call { function, lane: Some(1), filter: None }).collect();
+        let keys = keys.iter().map(|&lane| Key { lane, grain: None }).collect();
+        Groups::new(&plan, &Summary { keys, calls, most_bytes })
     }
 
-    fn value(self) -> f64 {
-        let mut sum = self.rest;
-        let near = self.whole as f64;
-        sum.add(near);
-        sum.add((self.whole - near as i128) as f64);
-        sum.value()
-    }
-}
-
-/// What is known of the rows of a group so far.
-#[derive(Debug, Clone)]
-enum Total {
-    Count(u64),
-    Distinct(HashSet<Box<[u8]>>),
-    Sum(Sums),
-    Number(Option<f64>),
-    Time(Option<i64>),
-}
-
-impl Total {
-    /// Adds a row; gives how much more memory is taken.
-    #[inline]
-    fn add(
-        &mut self,
-        function: Function,
-        data: &[u8],
-        table: &SymbolTable,
-        value: Option<Value>,
-        scratch: &mut Vec<u8>,
-    ) -> Result<usize> {
-        if function == Function::Rows {
-            if let Self::Count(count) = self {
-                *count += 1;
-            }
-            return Ok(0);
-        }
-        let Some(value) = value else { return Ok(0) };
-        match self {
-            Self::Count(count) => *count += 1,
-            Self::Distinct(keys) => {
-                key::put(data, table, value, scratch)?;
-                if !keys.contains(&**scratch) {
-                    keys.insert(scratch.as_slice().into());
-                    return Ok(scratch.len() + GROUP_BYTES);
+    /// Adds rows of two values, each as its Ion bytes; no bytes are no value.
+    fn add(groups: &mut Groups, rows: &[[&[u8]; 2]]) -> Result<()> {
+        let table = SymbolTable::new();
+        let nodes = [groups.places.keys.first().map_or(1, |key| key.0), groups.places.calls[0].node];
+        for row in rows {
+            let data = row.concat();
+            let mut slots = vec![None; 3];
+            for (node, at, bytes) in [(nodes[0], 0, row[0]), (nodes[1], row[0].len(), row[1])] {
+                if !bytes.is_empty() {
+                    slots[node] = Some(Value { at, header: ion::header(&data, at)? });
                 }
             }
-            Self::Sum(sums) => value.number(data)?.into_iter().for_each(|number| sums.add(number)),
-            Self::Number(best) => {
-                let numbers = value.number(data)?;
-                numbers.into_iter().for_each(|number| put_best(function, best, number.to_f64(), compare));
-            }
-            Self::Time(best) => {
-                value.time(data)?.into_iter().for_each(|us| put_best(function, best, us, i64::cmp));
-            }
+            groups.add(&data, &table, &slots)?;
         }
-        Ok(0)
+        Ok(())
     }
 
-    /// Adds what is known of other rows; gives how much more memory is taken.
-    fn join(&mut self, function: Function, other: Self) -> usize {
-        match (self, other) {
-            (Self::Count(count), Self::Count(more)) => *count += more,
-            (Self::Distinct(keys), Self::Distinct(more)) => {
-                let is_new = more.into_iter().filter_map(|key| {
-                    let bytes = key.len() + GROUP_BYTES;
-                    keys.insert(key).then_some(bytes)
-                });
-                return is_new.sum();
+    fn shown(groups: Groups, width: usize) -> Result<Vec<String>> {
+        let lanes: Vec<_> = (0..width).map(|place| (place, Letter::Json)).collect();
+        let (_, batches) = groups.finish().batches(&lanes)?;
+        let mut rows = Vec::new();
+        for batch in batches {
+            for row in 0..batch.num_rows() {
+                let cell = |column: &arrow_array::ArrayRef| {
+                    arrow_array::cast::AsArray::as_string::<i32>(column).value(row).to_owned()
+                };
+                rows.push(batch.columns().iter().map(cell).collect::<Vec<_>>().join(" "));
             }
-            (Self::Sum(sums), Self::Sum(more)) => {
-                sums.whole += more.whole;
-                sums.rest.join(more.rest);
-                sums.count += more.count;
-            }
-            (Self::Number(best), Self::Number(more)) => {
-                more.into_iter().for_each(|number| put_best(function, best, number, compare));
-            }
-            (Self::Time(best), Self::Time(more)) => {
-                more.into_iter().for_each(|us| put_best(function, best, us, i64::cmp));
-            }
-            // Totals of one call are of one kind.
-            _ => {}
         }
-        0
+        Ok(rows)
     }
 
-    /// Appends the key of the result.
-    fn put(self, function: Function, row: &mut Vec<u8>) {
-        match self {
-            Self::Count(count) => answer::put_number(row, Number::Int(count as i64)),
-            Self::Distinct(keys) => answer::put_number(row, Number::Int(keys.len() as i64)),
-            Self::Sum(sums) if sums.count == 0 => answer::put_null(row),
-            Self::Sum(sums) if function == Function::Average => {
-                answer::put_number(row, (sums.value() / sums.count as f64).into());
-            }
-            Self::Sum(sums) => answer::put_number(row, sums.value().into()),
-            Self::Number(Some(number)) => answer::put_number(row, number.into()),
-            Self::Time(Some(us)) => answer::put_time(row, us),
-            Self::Number(None) | Self::Time(None) => answer::put_null(row),
-        }
+    const A: &[u8] = b"\x81a";
+    const B: &[u8] = b"\x81b";
+    const ONE: &[u8] = b"\x21\x01";
+    /// 1.0, which is 1.
+    const ONE_FLOAT: &[u8] = b"\x48\x3f\xf0\0\0\0\0\0\0";
+    const HALF: &[u8] = b"\x48\x3f\xe0\0\0\0\0\0\0";
+    const MINUS_TWO: &[u8] = b"\x31\x02";
+    const NULL: &[u8] = b"\x0f";
+
+    #[test]
+    fn rows_without_a_key_are_one_group_even_if_there_are_none() -> Result<()> {
+        let mut groups = start(&[], 1 << 20)?;
+        assert_eq!(shown(groups.clone(), ALL.len())?, ["0 0 0 null null null null"]);
+        add(
+            &mut groups,
+            &[[b"", ONE], [b"", MINUS_TWO], [b"", b""], [b"", A], [b"", NULL], [b"", ONE_FLOAT]],
+        )?;
+        assert_eq!(shown(groups, ALL.len())?, ["6 5 4 0 0 -2 1"]);
+        Ok(())
     }
-}
 
-fn compare(a: &f64, b: &f64) -> Ordering {
-    order(Number::Float(*a), Number::Float(*b))
-}
+    #[test]
+    fn groups_stand_in_the_order_of_their_first_rows() -> Result<()> {
+        let mut groups = start(&[0], 1 << 20)?;
+        let mut parts = [groups.take(), groups.take()];
+        assert_eq!(shown(groups.clone(), 1)?, [""; 0]);
+        add(&mut parts[0], &[[B, ONE], [A, HALF], [B, HALF], [b"", ONE], [ONE, ONE]])?;
+        add(&mut parts[1], &[[NULL, ONE], [A, MINUS_TWO], [ONE_FLOAT, A], [B, HALF]])?;
+        for part in parts {
+            groups.join(part);
+        }
+        assert!(!groups.is_full());
+        let expected = [
+            "\"b\" 3 3 2 2 0.6666666666666666 0.5 1",
+            "\"a\" 2 2 2 -1.5 -0.75 -2 0.5",
+            "1 2 2 2 1 1 1 1",
+            "null 1 1 1 1 1 1 1",
+        ];
+        assert_eq!(shown(groups, 1 + ALL.len())?, expected);
+        Ok(())
+    }
 
-/// Keeps the better one of two values.
-#[inline]
-fn put_best<T: Copy>(function: Function, best: &mut Option<T>, value: T, compare: fn(&T, &T) -> Ordering) {
-    match best {
-        Some(known) if !function.replaces(compare(&value, known)) => {}
-        _ => *best = Some(value),
+    #[test]
+    fn groups_that_take_too_much_memory_are_given_up() -> Result<()> {
+        let mut groups = start(&[0], 2000)?;
+        let mut part = groups.take();
+        for number in 0..100u8 {
+            add(&mut part, &[[&[0x21, number + 1], ONE]])?;
+        }
+        assert!(part.is_full());
+        assert!(part.numbers.len() < 20);
+        groups.join(part);
+        assert!(groups.is_full());
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_not_there_cannot_be_asked() -> Result<()> {
+        let plan = Plan::new(&[], &[], None)?;
+        let call = |function, lane, filter| vec![Call { function, lane, filter }];
+        let filter = Predicate::Is(vec![Step::Field("a".into())], 1);
+        for (keys, calls) in [
+            (vec![Key { lane: 0, grain: None }], vec![]),
+            (vec![], call(Function::Sum, Some(3), None)),
+            (vec![], call(Function::Sum, None, None)),
+            (vec![], call(Function::Rows, None, Some(filter))),
+        ] {
+            assert!(Groups::new(&plan, &Summary { keys, calls, most_bytes: 1 }).is_err());
+        }
+        Ok(())
     }
 }

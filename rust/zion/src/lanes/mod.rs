@@ -5,12 +5,14 @@
 
 mod answer;
 mod column;
+mod grain;
 mod groups;
 pub mod key;
 mod plan;
 mod predicate;
 mod recent;
 mod render;
+mod totals;
 mod value;
 mod walk;
 mod worker;
@@ -21,10 +23,12 @@ use std::sync::atomic::AtomicU64;
 use arrow_array::RecordBatch;
 
 pub use answer::{Answer, Sort};
-pub use groups::{Function, Groups, Summary};
+pub use grain::Grain;
+pub use groups::{Call, Groups, Key, Summary};
 pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
+pub use totals::Function;
 pub use value::{Number, bits};
 use walk::Walker;
 use worker::Worker;

@@ -204,6 +204,17 @@ impl Plan {
         })
     }
 
+    /// The node of a path from the row, if something is there that is asked for.
+    pub(super) fn node(&self, path: &[Step]) -> Option<usize> {
+        path.iter().try_fold(0, |node, step| {
+            let Node { fields, items } = self.nodes.get(node)?;
+            match step {
+                Step::Field(name) => fields.iter().find(|(known, _)| known == name).map(|(_, child)| *child),
+                Step::Index(index) => items.iter().find(|(known, _)| known == index).map(|(_, child)| *child),
+            }
+        })
+    }
+
     /// Whether rows need not be looked at to be counted.
     pub fn counts_all(&self) -> bool {
         self.predicate.is_none() && self.levels.len() == 1
