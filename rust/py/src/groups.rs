@@ -50,9 +50,10 @@ impl Ask {
         let sort = |&(place, descending, nulls_last): &AnySort| Sort { place, descending, nulls_last };
         let lane = |(place, letter): &(usize, String)| Ok((*place, Letter::from_name(letter)?));
         let mut answer = groups.finish();
-        answer.sort(&self.sort.iter().map(sort).collect::<Vec<_>>());
-        answer.cut(self.offset, self.limit.unwrap_or(usize::MAX));
-        let (schema, batches) = answer.batches(&self.lanes.iter().map(lane).collect::<Result<Vec<_>>>()?)?;
+        let most = self.limit.map_or(usize::MAX, |limit| limit.saturating_add(self.offset));
+        answer.sort(&self.sort.iter().map(sort).collect::<Vec<_>>(), most);
+        let lanes = self.lanes.iter().map(lane).collect::<Result<Vec<_>>>()?;
+        let (schema, batches) = answer.batches(&lanes, self.offset)?;
         Ok(Table { schema, batches })
     }
 
