@@ -319,7 +319,7 @@ def test_a_reader_that_goes_away_is_no_error(events: Path) -> None:
 def test_too_little_memory_is_told(run: Run, events: Path) -> None:
     assert events.exists()
     query = "SELECT id, payload, COUNT(*) AS n FROM read_file('events.zion') GROUP BY id, payload"
-    done = run("query", "--memory", "2MiB", query)
+    done = run("query", "--memory", "512KiB", query)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"needs more memory" in done.stderr
     assert b"hint: allow more with --memory" in done.stderr
