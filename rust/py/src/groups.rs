@@ -1,7 +1,10 @@
 //! Groups of rows, through the Arrow `PyCapsule` interface.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use zion::lanes::{Call, Function, Grain, Groups, Key, Letter, Sort, Summary};
@@ -63,8 +66,12 @@ impl Ask {
         py: Python<'_>,
         mut groups: Groups,
         mut feed: Feed<Option<Groups>>,
+        stopped: &AtomicBool,
     ) -> PyResult<Option<Table>> {
         while let Some(more) = feed.next(py)? {
+            if stopped.load(Ordering::Relaxed) {
+                return Err(PyKeyboardInterrupt::new_err("the scan was stopped"));
+            }
             if let Some(more) = more {
                 py.detach(|| groups.join(more));
             }
