@@ -137,7 +137,7 @@ class LaneScan:
         calls: Sequence[tuple[str, int | None, tuple[Any, ...] | None]],
         lanes: Sequence[tuple[int, str]],
         *,
-        sort: Sequence[tuple[int, bool, bool]] = (),
+        sort: Sequence[tuple[int, bool, bool]] = ...,
         limit: int | None = None,
         offset: int = 0,
         most_bytes: int = ...,

@@ -67,7 +67,9 @@ fn summed(block: &Block, form: Form, plan: Plan, rows: Option<u64>) -> Result<()
         Request { plan: Arc::new(plan), limit: None, threads: 1, batch_rows: 7, looked: Arc::default() };
     let runs = request.groups(groups.clone())?;
     let whole = drain(runs, block, form, |more| {
-        more.into_iter().for_each(|more| groups.join(more));
+        if let Some(more) = more {
+            groups.join(more);
+        }
         0
     })?;
     if whole.is_none() || groups.is_full() {
