@@ -92,7 +92,7 @@ def run(
         threads=threads,
         limit=native.limit if isinstance(native, Rows) else None,
     )
-    result = Result(tuple(columns), scan, None, (scan,))
+    result = Result(tuple(columns), scan, None, (scan,), scan.interrupt)
 
     def instead() -> Any:  # noqa: ANN401 - a stream of Arrow data
         other = engine()

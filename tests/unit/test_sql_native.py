@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -155,3 +156,14 @@ def test_nonsense_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
         assert scan.aggregate(**asked) is not None
         with pytest.raises(UsageError):
             scan.aggregate(**asked | change)
+
+
+@pytest.mark.parametrize("query", [GROUPED, "SELECT * FROM 't.zion'"])
+def test_another_thread_stops_it(tmp_path: Path, query: str) -> None:
+    make(tmp_path / "t.zion", ROWS)
+    with sdb.sql(query, root=str(tmp_path), threads=1) as result:
+        stopper = threading.Thread(target=result.interrupt)
+        stopper.start()
+        stopper.join()
+        with pytest.raises(KeyboardInterrupt):
+            list(result.lines())

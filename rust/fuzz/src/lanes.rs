@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use zion::Result;
 use zion::lanes::{
-    Constant, Inside, Lane, Letter, Number, Op, Pattern, Plan, Predicate, Request, Step, Unnest,
+    Call, Constant, Function, Groups, Inside, Key, Lane, Letter, Number, Op, Pattern, Plan, Predicate,
+    Request, Sort, Step, Summary, Unnest,
 };
 use zion::runs::{Block, Form, Next, Runs};
 
@@ -38,12 +41,48 @@ pub fn check(data: &[u8]) -> Result<()> {
         Predicate::Not(Box::new(Predicate::Like(path, Pattern::new("%a_", None)))),
     ]);
     let rows = scan(&block, form, Plan::new(&[], &some, None)?)?;
+    summed(&block, form, Plan::new(&[], &some, None)?, rows)?;
     let passing = scan(&block, form, Plan::new(&[], &some, Some(&predicate))?)?;
     assert!(rows.is_none_or(|rows| passing.is_some_and(|passing| passing <= rows)), "a predicate adds rows");
     scan(&block, form, Plan::new(&[], &whole, Some(&predicate))?)?;
     scan(&block, form, Plan::new(&unnests, &inside, None)?)?;
     let counted = scan(&block, form, Plan::new(&[], &[], None)?)?;
     assert!(rows.is_none_or(|rows| counted == Some(rows)), "rows are counted otherwise");
+    Ok(())
+}
+
+/// Sums up the rows by the value of a path: no row is in two groups.
+fn summed(block: &Block, form: Form, plan: Plan, rows: Option<u64>) -> Result<()> {
+    let call = |function, lane| Call { function, lane, filter: None };
+    let calls = vec![
+        call(Function::Rows, None),
+        call(Function::Distinct, Some(LETTERS.len())),
+        call(Function::Average, Some(0)),
+        call(Function::Greatest, Some(0)),
+        call(Function::Latest, Some(0)),
+    ];
+    let summary = Summary { keys: vec![Key { lane: 0, grain: None }], calls, most_bytes: 1 << 24 };
+    let mut groups = Groups::new(&plan, &summary)?;
+    let request =
+        Request { plan: Arc::new(plan), limit: None, threads: 1, batch_rows: 7, looked: Arc::default() };
+    let runs = request.groups(groups.clone())?;
+    let whole = drain(runs, block, form, |more| {
+        if let Some(more) = more {
+            groups.join(more);
+        }
+        0
+    })?;
+    if whole.is_none() || groups.is_full() {
+        return Ok(());
+    }
+    let mut answer = groups.finish();
+    answer.sort(&[Sort { place: 0, descending: true, nulls_last: false }], usize::MAX);
+    let (_, batches) = answer.batches(&[(0, Letter::Json), (1, Letter::Number)], 0)?;
+    let counts = batches.iter().flat_map(|batch| batch.column(1).as_primitive::<Float64Type>().values());
+    assert!(
+        rows.is_none_or(|rows| counts.sum::<f64>() <= rows as f64),
+        "groups have more rows than there are"
+    );
     Ok(())
 }
 
@@ -63,7 +102,7 @@ fn drain<R: Send + 'static>(
     mut runs: Runs<R>,
     block: &Block,
     form: Form,
-    rows_of: impl Fn(R) -> u64,
+    mut rows_of: impl FnMut(R) -> u64,
 ) -> Result<Option<u64>> {
     runs.push(Arc::clone(block), form, None)?;
     let mut rows = 0;

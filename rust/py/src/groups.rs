@@ -1,7 +1,10 @@
 //! Groups of rows, through the Arrow `PyCapsule` interface.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use zion::lanes::{Call, Function, Grain, Groups, Key, Letter, Sort, Summary};
@@ -50,9 +53,10 @@ impl Ask {
         let sort = |&(place, descending, nulls_last): &AnySort| Sort { place, descending, nulls_last };
         let lane = |(place, letter): &(usize, String)| Ok((*place, Letter::from_name(letter)?));
         let mut answer = groups.finish();
-        answer.sort(&self.sort.iter().map(sort).collect::<Vec<_>>());
-        answer.cut(self.offset, self.limit.unwrap_or(usize::MAX));
-        let (schema, batches) = answer.batches(&self.lanes.iter().map(lane).collect::<Result<Vec<_>>>()?)?;
+        let most = self.limit.map_or(usize::MAX, |limit| limit.saturating_add(self.offset));
+        answer.sort(&self.sort.iter().map(sort).collect::<Vec<_>>(), most);
+        let lanes = self.lanes.iter().map(lane).collect::<Result<Vec<_>>>()?;
+        let (schema, batches) = answer.batches(&lanes, self.offset)?;
         Ok(Table { schema, batches })
     }
 
@@ -62,8 +66,12 @@ impl Ask {
         py: Python<'_>,
         mut groups: Groups,
         mut feed: Feed<Option<Groups>>,
+        stopped: &AtomicBool,
     ) -> PyResult<Option<Table>> {
         while let Some(more) = feed.next(py)? {
+            if stopped.load(Ordering::Relaxed) {
+                return Err(PyKeyboardInterrupt::new_err("the scan was stopped"));
+            }
             if let Some(more) = more {
                 py.detach(|| groups.join(more));
             }

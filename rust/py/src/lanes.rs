@@ -1,8 +1,9 @@
 //! `LaneScan`: rows of packfiles as lanes, through the Arrow `PyCapsule` interface.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use zion::codec::Algorithm;
@@ -124,6 +125,7 @@ pub struct LaneScan {
     request: Request,
     meter: Arc<Meter>,
     failure: Arc<Mutex<Option<Py<PyAny>>>>,
+    stopped: Arc<AtomicBool>,
 }
 
 #[pymethods]
@@ -151,6 +153,7 @@ impl LaneScan {
             request: Request { plan, limit, threads, batch_rows, looked },
             meter: Arc::default(),
             failure: Arc::default(),
+            stopped: Arc::default(),
         })
     }
 
@@ -169,17 +172,24 @@ impl LaneScan {
         let (request, failure) = (self.request.clone(), Arc::clone(&self.failure));
         // Threads start with the first batch: many a consumer opens a stream only to look at it.
         let mut batches = None;
+        let stopped = Arc::clone(&self.stopped);
         let mut next = move |py: Python<'_>| {
+            if stopped.load(Ordering::Relaxed) {
+                return Err(PyKeyboardInterrupt::new_err("the scan was stopped"));
+            }
             if batches.is_none() {
                 let runs = request.batches().map_err(to_py)?;
                 batches = Some(Batches::new(Feed::new(Arc::clone(&sources), Arc::clone(&meter), runs)));
             }
             batches.as_mut().map_or(Ok(None), |batches: &mut Batches| batches.next(py))
         };
+        let stopped = Arc::clone(&self.stopped);
         let next = move |py: Python<'_>| {
-            next(py).inspect_err(|error| {
+            next(py).map_err(|error| {
                 let value = error.value(py).clone().into_any().unbind();
                 *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+                // Whoever stops a scan does not mean the main thread, as Ctrl-C does.
+                if stopped.load(Ordering::Relaxed) { PyRuntimeError::new_err("stopped") } else { error }
             })
         };
         capsule::stream(py, Arc::clone(&self.request.plan.schema), next)
@@ -217,7 +227,12 @@ impl LaneScan {
         let start = Groups::new(&self.request.plan, &ask.summary).map_err(to_py)?;
         let runs = py.detach(|| self.request.groups(start.clone())).map_err(to_py)?;
         let feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
-        ask.collect(py, start, feed)
+        ask.collect(py, start, feed, &self.stopped)
+    }
+
+    /// Makes streams and groups in the making end soon, with an interrupt; may be called from any thread.
+    fn interrupt(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// The exception that ended a stream: consumers see its text only.

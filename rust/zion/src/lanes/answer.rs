@@ -1,6 +1,6 @@
-//! Groups as rows of keys: put in order, and made into columns.
+//! Groups put in order, and made into columns.
 //!
-//! A row is the keys of its values (see [`super::key`]), each after its length in 4 bytes.
+//! The keys of a group are those of its values (see [`super::key`]), each after its length in 4 bytes.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,8 +12,10 @@ use arrow_array::{
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::key;
+use super::keytable::KeyTable;
 use super::plan::Letter;
 use super::predicate::order;
+use super::totals::{Function, Total};
 use super::value::{Number, bits};
 use crate::error::{Error, Result};
 use crate::json::sink::Sink;
@@ -34,25 +36,12 @@ pub(super) fn put(row: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<
     Ok(())
 }
 
-fn put_text(row: &mut Vec<u8>, text: &[u8]) {
-    row.extend((text.len() as u32).to_le_bytes());
-    row.extend(text);
-}
-
-pub(super) fn put_number(row: &mut Vec<u8>, number: Number) {
-    let mut text = Vec::new();
-    key::put_number(number, &mut text);
-    put_text(row, &text);
-}
-
-pub(super) fn put_time(row: &mut Vec<u8>, us: i64) {
-    let mut text = Vec::new();
-    key::put_time(us, &mut text);
-    put_text(row, &text);
-}
-
-pub(super) fn put_null(row: &mut Vec<u8>) {
-    put_text(row, b"z");
+/// Appends the key of a timestamp.
+pub(super) fn put_time(row: &mut Vec<u8>, us: i64) -> Result<()> {
+    put(row, |out| {
+        key::put_time(us, out);
+        Ok(())
+    })
 }
 
 /// The key at a place of a row.
@@ -98,11 +87,6 @@ impl Sort {
     }
 }
 
-/// The values that decide about the place of a row.
-fn values<'a>(row: &'a [u8], by: &[Sort]) -> Vec<Key<'a>> {
-    by.iter().map(|sort| parse(part(row, sort.place)).unwrap_or(Key::Null)).collect()
-}
-
 fn type_bit(key: &Key<'_>) -> u8 {
     match key {
         Key::Null => bits::NULL,
@@ -123,137 +107,182 @@ fn number(key: &Key<'_>) -> Option<Number> {
     }
 }
 
-/// Rows that are known.
+/// Groups that are known.
 #[derive(Debug)]
 pub struct Answer {
-    rows: Vec<Vec<u8>>,
+    /// Number of keys of each group.
+    width: usize,
+    keys: KeyTable,
+    functions: Vec<Function>,
+    totals: Vec<Total>,
+    /// Numbers of groups as they come out.
+    order: Vec<usize>,
 }
 
 impl Answer {
-    pub(super) fn new(rows: Vec<Vec<u8>>) -> Self {
-        Self { rows }
+    pub(super) fn new(width: usize, keys: KeyTable, functions: Vec<Function>, totals: Vec<Total>) -> Self {
+        let order = (0..keys.len()).collect();
+        Self { width, keys, functions, totals, order }
     }
 
-    /// Puts the rows in order; those that are equal stay as they stand.
-    pub fn sort(&mut self, by: &[Sort]) {
-        if by.is_empty() {
-            return;
+    /// The key at a place, if there is one.
+    fn text(&self, group: usize, place: usize) -> Option<&str> {
+        (place < self.width).then(|| part(self.keys.key(group), place))
+    }
+
+    fn value(&self, group: usize, place: usize) -> Key<'_> {
+        if let Some(text) = self.text(group, place) {
+            return parse(text).unwrap_or(Key::Null);
         }
-        let rows = std::mem::take(&mut self.rows);
-        let mut sorted: Vec<(Vec<Key<'_>>, usize)> =
-            rows.iter().map(|row| values(row, by)).zip(0..).collect();
-        sorted.sort_by(|(a, _), (b, _)| {
-            let pairs = by.iter().zip(a.iter().zip(b));
-            pairs.fold(Ordering::Equal, |so_far, (sort, (a, b))| so_far.then_with(|| sort.compare(a, b)))
-        });
-        let order: Vec<usize> = sorted.into_iter().map(|(_, number)| number).collect();
-        let mut rows: Vec<_> = rows.into_iter().map(Some).collect();
-        self.rows = order.into_iter().filter_map(|number| rows[number].take()).collect();
+        let call = place - self.width;
+        let total = self.totals.get(group * self.functions.len() + call);
+        let found = total.zip(self.functions.get(call));
+        found.map_or(Key::Null, |(total, function)| total.value(*function))
     }
 
-    /// Keeps no more than `limit` rows behind the first `offset`.
-    pub fn cut(&mut self, offset: usize, limit: usize) {
-        self.rows.truncate(offset.saturating_add(limit));
-        self.rows.drain(..offset.min(self.rows.len()));
+    /// Puts the groups in order, those that are equal as they were met; only the first `most` are kept.
+    pub fn sort(&mut self, by: &[Sort], most: usize) {
+        if !by.is_empty() {
+            self.order = self.sorted(by, most);
+        }
+        self.order.truncate(most);
     }
 
-    /// Columns of lanes, each of a place of the rows.
-    pub fn batches(&self, lanes: &[(usize, Letter)]) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+    fn sorted(&self, by: &[Sort], most: usize) -> Vec<usize> {
+        let mut values: Vec<Key<'_>> = Vec::with_capacity(self.keys.len() * by.len());
+        for group in 0..self.keys.len() {
+            values.extend(by.iter().map(|sort| self.value(group, sort.place)));
+        }
+        let compare = |a: &usize, b: &usize| {
+            let pairs = values[a * by.len()..].iter().zip(&values[b * by.len()..]).zip(by);
+            let ordering =
+                pairs.fold(Ordering::Equal, |so_far, ((a, b), sort)| so_far.then_with(|| sort.compare(a, b)));
+            ordering.then(a.cmp(b))
+        };
+        let mut order: Vec<usize> = (0..self.keys.len()).collect();
+        if most < order.len() {
+            order.select_nth_unstable_by(most, compare);
+            order.truncate(most);
+        }
+        order.sort_unstable_by(compare);
+        order
+    }
+
+    /// Columns of lanes, each of a place of the groups, without the first `offset` groups.
+    pub fn batches(&self, lanes: &[(usize, Letter)], offset: usize) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let field = |(number, (_, letter)): (usize, &(usize, Letter))| {
             Field::new(format!("c{number}"), letter.data_type(), true)
         };
         let schema = Arc::new(Schema::new(lanes.iter().enumerate().map(field).collect::<Vec<_>>()));
-        let batch = |rows: &[Vec<u8>]| {
-            let columns = lanes.iter().map(|(place, letter)| column(rows, *place, *letter));
-            let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let batch = |groups: &[usize]| {
+            let columns = lanes.iter().map(|(place, letter)| self.column(groups, *place, *letter));
+            let options = RecordBatchOptions::new().with_row_count(Some(groups.len()));
             RecordBatch::try_new_with_options(Arc::clone(&schema), columns.collect::<Result<_>>()?, &options)
                 .map_err(|error| Error::argument(format!("no Arrow array: {error}")))
         };
-        let batches = self.rows.chunks(BATCH_ROWS).map(batch).collect::<Result<_>>()?;
+        let groups = self.order.get(offset..).unwrap_or_default();
+        let batches = groups.chunks(BATCH_ROWS).map(batch).collect::<Result<_>>()?;
         Ok((schema, batches))
+    }
+
+    fn column(&self, groups: &[usize], place: usize, letter: Letter) -> Result<ArrayRef> {
+        let values = || groups.iter().map(|&group| self.value(group, place));
+        Ok(match letter {
+            Letter::Type => Arc::new(values().map(|value| Some(type_bit(&value))).collect::<UInt8Array>()),
+            Letter::Number => {
+                Arc::new(values().map(|value| number(&value).map(Number::to_f64)).collect::<Float64Array>())
+            }
+            Letter::Integer => Arc::new(values().map(integer).collect::<Int64Array>()),
+            Letter::Text => Arc::new(values().map(text).collect::<StringArray>()),
+            Letter::Bool => Arc::new(values().map(flag).collect::<BooleanArray>()),
+            Letter::Time => Arc::new(values().map(time).collect::<TimestampMicrosecondArray>()),
+            Letter::Json => {
+                Arc::new(groups.iter().map(|&group| self.json(group, place)).collect::<StringArray>())
+            }
+            _ => return Err(Error::argument(format!("groups have no lane {letter:?}"))),
+        })
+    }
+
+    fn json(&self, group: usize, place: usize) -> Option<String> {
+        let mut out = Sink::default();
+        put_json(&mut out, self.text(group, place)?);
+        Some(String::from_utf8_lossy(out.as_slice()).into_owned())
     }
 }
 
-fn column(rows: &[Vec<u8>], place: usize, letter: Letter) -> Result<ArrayRef> {
-    let texts = || rows.iter().map(|row| part(row, place));
-    let keys = || texts().map(parse);
-    Ok(match letter {
-        Letter::Type => {
-            Arc::new(keys().map(|key| Some(key.as_ref().map_or(0, type_bit))).collect::<UInt8Array>())
-        }
-        Letter::Number => Arc::new(keys().map(|key| Some(number(&key?)?.to_f64())).collect::<Float64Array>()),
-        Letter::Integer => Arc::new(
-            keys()
-                .map(|key| if let Key::Int(value) = key? { Some(value) } else { None })
-                .collect::<Int64Array>(),
-        ),
-        Letter::Text => Arc::new(
-            keys()
-                .map(|key| if let Key::Text(text) = key? { Some(text) } else { None })
-                .collect::<StringArray>(),
-        ),
-        Letter::Bool => Arc::new(
-            keys()
-                .map(|key| if let Key::Bool(flag) = key? { Some(flag) } else { None })
-                .collect::<BooleanArray>(),
-        ),
-        Letter::Time => Arc::new(
-            keys()
-                .map(|key| if let Key::Time(us) = key? { Some(us) } else { None })
-                .collect::<TimestampMicrosecondArray>(),
-        ),
-        Letter::Json => Arc::new(texts().map(|key| Some(json(key))).collect::<StringArray>()),
-        _ => return Err(Error::argument(format!("groups have no lane {letter:?}"))),
-    })
+fn integer(key: Key<'_>) -> Option<i64> {
+    if let Key::Int(value) = key { Some(value) } else { None }
 }
 
-fn json(key: &str) -> String {
-    let mut out = Sink::default();
-    put_json(&mut out, key);
-    String::from_utf8_lossy(out.as_slice()).into_owned()
+fn text(key: Key<'_>) -> Option<&str> {
+    if let Key::Text(text) = key { Some(text) } else { None }
+}
+
+fn flag(key: Key<'_>) -> Option<bool> {
+    if let Key::Bool(flag) = key { Some(flag) } else { None }
+}
+
+fn time(key: Key<'_>) -> Option<i64> {
+    if let Key::Time(us) = key { Some(us) } else { None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(keys: &[&str]) -> Vec<u8> {
-        let mut row = Vec::new();
-        for key in keys {
-            put_text(&mut row, key.as_bytes());
+    fn answer(rows: &[[&str; 2]]) -> Result<Answer> {
+        let mut keys = KeyTable::default();
+        for (number, row) in rows.iter().enumerate() {
+            let mut bytes = Vec::new();
+            for key in row {
+                put(&mut bytes, |out| {
+                    out.extend_from_slice(key.as_bytes());
+                    Ok(())
+                })?;
+            }
+            assert_eq!(keys.number(number as u64, &bytes), (number, true));
         }
-        row
+        Ok(Answer::new(2, keys, Vec::new(), Vec::new()))
     }
 
-    fn sorted(keys: &[&str], descending: bool, nulls_last: bool) -> Vec<String> {
-        let mut answer = Answer::new(keys.iter().map(|key| row(&["sx", key])).collect());
-        answer.sort(&[Sort { place: 1, descending, nulls_last }]);
-        answer.rows.iter().map(|row| part(row, 1).to_owned()).collect()
+    fn shown(answer: &Answer) -> Vec<&str> {
+        answer.order.iter().filter_map(|&group| answer.text(group, 1)).collect()
+    }
+
+    fn sorted(keys: &[&str], descending: bool, nulls_last: bool) -> Result<Vec<String>> {
+        let mut answer = answer(&keys.iter().map(|key| ["sx", *key]).collect::<Vec<_>>())?;
+        answer.sort(&[Sort { place: 1, descending, nulls_last }], usize::MAX);
+        Ok(shown(&answer).into_iter().map(str::to_owned).collect())
     }
 
     #[test]
-    fn rows_are_sorted_across_types() {
+    fn rows_are_sorted_across_types() -> Result<()> {
         let keys = ["{", "sb", "n2", "b1", "t5", "z", "f3fe0000000000000", "[", "b0", "sa", "n-1", "t-5"];
         let up = ["z", "b0", "b1", "n-1", "f3fe0000000000000", "n2", "t-5", "t5", "sa", "sb", "[", "{"];
-        assert_eq!(sorted(&keys, false, false), up);
+        assert_eq!(sorted(&keys, false, false)?, up);
         let down = ["z", "sb", "sa", "t5", "t-5", "n2", "f3fe0000000000000", "n-1", "b1", "b0", "{", "["];
-        assert_eq!(sorted(&keys, true, false), down);
-        assert_eq!(sorted(&["z", "n1", "["], false, true), ["n1", "[", "z"]);
-        assert_eq!(sorted(&["z", "n1", "["], true, true), ["n1", "[", "z"]);
+        assert_eq!(sorted(&keys, true, false)?, down);
+        assert_eq!(sorted(&["z", "n1", "["], false, true)?, ["n1", "[", "z"]);
+        assert_eq!(sorted(&["z", "n1", "["], true, true)?, ["n1", "[", "z"]);
+        Ok(())
     }
 
     #[test]
-    fn equal_rows_stay_as_they_stand() {
-        let rows = [("n1", "sb"), ("n0", "sc"), ("n1", "sa")];
-        let mut answer = Answer::new(rows.iter().map(|(a, b)| row(&[a, b])).collect());
-        answer.sort(&[Sort { place: 0, descending: true, nulls_last: false }]);
-        let second =
-            |answer: &Answer| answer.rows.iter().map(|row| part(row, 1).to_owned()).collect::<Vec<_>>();
-        assert_eq!(second(&answer), ["sb", "sa", "sc"]);
-        answer.cut(1, 1);
-        assert_eq!(second(&answer), ["sa"]);
-        answer.cut(5, usize::MAX);
-        assert_eq!(second(&answer), [""; 0]);
+    fn equal_rows_stay_as_they_stand() -> Result<()> {
+        let rows = [["n1", "sb"], ["n0", "sc"], ["n1", "sa"], ["n2", "sd"]];
+        let by = [Sort { place: 0, descending: true, nulls_last: false }];
+        for most in 0..6 {
+            let mut answer = answer(&rows)?;
+            answer.sort(&by, most);
+            let expected = ["sd", "sb", "sa", "sc"];
+            assert_eq!(shown(&answer), expected[..most.min(4)]);
+            let batches = answer.batches(&[(1, Letter::Text)], 1)?.1;
+            assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), most.clamp(1, 4) - 1);
+        }
+        let mut answer = answer(&rows)?;
+        answer.sort(&[], 2);
+        assert_eq!(shown(&answer), ["sb", "sc"]);
+        Ok(())
     }
 
     #[test]

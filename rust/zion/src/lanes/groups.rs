@@ -3,22 +3,23 @@
 //! Each run of chunks gives groups of its own, which are joined in the order of the rows. So the groups stand
 //! in the order in which they are first met, and sums do not depend on the number of threads.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use super::answer::{self, Answer};
 use super::grain::Grain;
 use super::key;
+use super::keytable::{KEY_BYTES, KeyTable};
 use super::plan::{Path, Plan};
 use super::predicate::{Predicate, Row};
 use super::recent::{self, Recent};
-use super::totals::{Function, Total};
+use super::totals::{Function, Scene, Total};
 use super::value::Value;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 
-/// What a group takes in memory besides its key and its totals, about.
-pub(super) const GROUP_BYTES: usize = 64;
+/// Groups are given up at the latest when they take so much memory.
+const MOST_BYTES: usize = 64 << 30;
 
 /// What rows of a group have in common.
 #[derive(Debug, Clone, Copy)]
@@ -58,11 +59,12 @@ struct Places {
     keys: Vec<(usize, Option<Grain>)>,
     calls: Vec<Counted>,
     most_bytes: usize,
+    hasher: RandomState,
 }
 
 #[derive(Debug)]
-struct Counted {
-    function: Function,
+pub(super) struct Counted {
+    pub(super) function: Function,
     node: usize,
     filter: Option<Predicate<usize>>,
 }
@@ -86,7 +88,8 @@ impl Places {
         Ok(Self {
             keys: summary.keys.iter().map(key).collect::<Result<_>>()?,
             calls: summary.calls.iter().map(call).collect::<Result<_>>()?,
-            most_bytes: summary.most_bytes,
+            most_bytes: summary.most_bytes.min(MOST_BYTES),
+            hasher: RandomState::new(),
         })
     }
 }
@@ -105,8 +108,8 @@ fn found(plan: &Plan, filter: &Predicate<Path>) -> Result<Predicate<usize>> {
 #[derive(Debug, Clone)]
 pub struct Groups {
     places: Arc<Places>,
-    /// The number of each group, by its keys as [`answer`] has them.
-    numbers: HashMap<Box<[u8]>, usize>,
+    /// The keys of each group, as [`answer`] has them.
+    keys: KeyTable,
     /// For each group a total for each call.
     totals: Vec<Total>,
     bytes: usize,
@@ -121,9 +124,8 @@ impl Groups {
     }
 
     fn empty(places: Arc<Places>) -> Self {
-        let (numbers, totals) = (HashMap::new(), Vec::new());
-        let (recent, scratch) = (Recent::default(), Vec::new());
-        let mut groups = Self { places, numbers, totals, bytes: 0, recent, scratch };
+        let (keys, recent, scratch) = (KeyTable::default(), Recent::default(), Vec::new());
+        let mut groups = Self { places, keys, totals: Vec::new(), bytes: 0, recent, scratch };
         if groups.places.keys.is_empty() {
             groups.number();
         }
@@ -151,8 +153,9 @@ impl Groups {
         for (total, call) in self.totals[number * calls.len()..].iter_mut().zip(calls) {
             let test = |filter: &Predicate<usize>| filter.test(&Row { data, table, slots });
             if call.filter.as_ref().map_or(Ok(Some(true)), test)? == Some(true) {
-                self.scratch.clear();
-                self.bytes += total.add(call.function, data, table, slots[call.node], &mut self.scratch)?;
+                let mut scene =
+                    Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
+                self.bytes += total.add(call.function, &mut scene, slots[call.node])?;
             }
         }
         Ok(())
@@ -189,46 +192,45 @@ impl Groups {
                 continue;
             };
             let Some(us) = value.time(data)? else { return Ok(None) };
-            answer::put_time(&mut self.scratch, grain.floor(us));
+            answer::put_time(&mut self.scratch, grain.floor(us))?;
         }
         Ok(Some(self.number()))
     }
 
     /// The number of the group of the keys at hand.
     fn number(&mut self) -> usize {
-        let next = self.numbers.len();
-        if self.places.keys.is_empty() && next > 0 {
+        if self.places.keys.is_empty() && self.keys.len() > 0 {
             return 0;
         }
-        if let Some(number) = self.numbers.get(&*self.scratch) {
-            return *number;
+        let hash = self.places.hasher.hash_one(&*self.scratch);
+        let (number, is_new) = self.keys.number(hash, &self.scratch);
+        if is_new {
+            self.enter(self.scratch.len());
         }
-        self.insert(self.scratch.as_slice().into())
-    }
-
-    fn insert(&mut self, keys: Box<[u8]>) -> usize {
-        let number = self.numbers.len();
-        self.bytes += keys.len() + GROUP_BYTES + self.places.calls.len() * size_of::<Total>();
-        self.numbers.insert(keys, number);
-        self.totals.extend(self.places.calls.iter().map(|call| call.function.total()));
         number
     }
 
-    /// Adds the groups of the rows that follow.
+    /// Makes room for a new group.
+    fn enter(&mut self, key_bytes: usize) {
+        let calls = &self.places.calls;
+        self.bytes += key_bytes + KEY_BYTES + calls.len() * size_of::<Total>();
+        self.totals.extend(calls.iter().map(|call| call.function.total()));
+    }
+
+    /// Adds the groups of the rows that follow. They must come from the same start.
     pub fn join(&mut self, other: Self) {
         if self.is_full() || other.is_full() {
             self.bytes = usize::MAX;
             return;
         }
         let width = self.places.calls.len();
-        let places = Arc::clone(&self.places);
-        let mut keys: Vec<_> = other.numbers.into_iter().collect();
-        keys.sort_unstable_by_key(|(_, number)| *number);
         let mut totals = other.totals.into_iter();
-        for (keys, _) in keys {
-            let number = self.numbers.get(&keys).copied();
-            let first = width * number.unwrap_or_else(|| self.insert(keys));
-            let pairs = self.totals[first..].iter_mut().zip(&places.calls);
+        for (hash, key) in other.keys.iter() {
+            let (number, is_new) = self.keys.number(hash, key);
+            if is_new {
+                self.enter(key.len());
+            }
+            let pairs = self.totals[number * width..].iter_mut().zip(&self.places.calls);
             for ((total, call), more) in pairs.zip(totals.by_ref().take(width)) {
                 self.bytes += total.join(call.function, more);
             }
@@ -237,23 +239,17 @@ impl Groups {
 
     /// What was found out: the keys and totals of each group.
     pub fn finish(self) -> Answer {
-        let mut rows: Vec<_> = self.numbers.into_iter().collect();
-        rows.sort_unstable_by_key(|(_, number)| *number);
-        let mut totals = self.totals.into_iter();
-        let calls = &self.places.calls;
-        let finished = |(keys, _): (Box<[u8]>, usize)| {
-            let mut row = keys.into_vec();
-            for (call, total) in calls.iter().zip(totals.by_ref()) {
-                total.put(call.function, &mut row);
-            }
-            row
-        };
-        Answer::new(rows.into_iter().map(finished).collect())
+        let functions = self.places.calls.iter().map(|call| call.function).collect();
+        Answer::new(self.places.keys.len(), self.keys, functions, self.totals)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Float64Type;
+    use arrow_array::{Array, ArrayRef, RecordBatch};
+
     use super::super::plan::{Lane, Letter, Step};
     use super::*;
     use crate::ion;
@@ -293,19 +289,21 @@ mod tests {
         Ok(())
     }
 
-    fn shown(groups: Groups, width: usize) -> Result<Vec<String>> {
-        let lanes: Vec<_> = (0..width).map(|place| (place, Letter::Json)).collect();
-        let (_, batches) = groups.finish().batches(&lanes)?;
-        let mut rows = Vec::new();
-        for batch in batches {
-            for row in 0..batch.num_rows() {
-                let cell = |column: &arrow_array::ArrayRef| {
-                    arrow_array::cast::AsArray::as_string::<i32>(column).value(row).to_owned()
-                };
-                rows.push(batch.columns().iter().map(cell).collect::<Vec<_>>().join(" "));
-            }
-        }
-        Ok(rows)
+    /// Keys as JSON and results as numbers, of each group.
+    fn shown(groups: Groups) -> Result<Vec<String>> {
+        let keys = groups.places.keys.len();
+        let letter = |place| if place < keys { Letter::Json } else { Letter::Number };
+        let lanes: Vec<_> = (0..keys + ALL.len()).map(|place| (place, letter(place))).collect();
+        let (_, batches) = groups.finish().batches(&lanes, 0)?;
+        let cell = |column: &ArrayRef, row: usize| match column.as_primitive_opt::<Float64Type>() {
+            Some(numbers) if numbers.is_null(row) => "-".to_owned(),
+            Some(numbers) => numbers.value(row).to_string(),
+            None => column.as_string::<i32>().value(row).to_owned(),
+        };
+        let line = |batch: &RecordBatch, row| {
+            batch.columns().iter().map(|column| cell(column, row)).collect::<Vec<_>>().join(" ")
+        };
+        Ok(batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| line(batch, row))).collect())
     }
 
     const A: &[u8] = b"\x81a";
@@ -320,12 +318,12 @@ mod tests {
     #[test]
     fn rows_without_a_key_are_one_group_even_if_there_are_none() -> Result<()> {
         let mut groups = start(&[], 1 << 20)?;
-        assert_eq!(shown(groups.clone(), ALL.len())?, ["0 0 0 null null null null"]);
+        assert_eq!(shown(groups.clone())?, ["0 0 0 - - - -"]);
         add(
             &mut groups,
             &[[b"", ONE], [b"", MINUS_TWO], [b"", b""], [b"", A], [b"", NULL], [b"", ONE_FLOAT]],
         )?;
-        assert_eq!(shown(groups, ALL.len())?, ["6 5 4 0 0 -2 1"]);
+        assert_eq!(shown(groups)?, ["6 5 4 0 0 -2 1"]);
         Ok(())
     }
 
@@ -333,7 +331,7 @@ mod tests {
     fn groups_stand_in_the_order_of_their_first_rows() -> Result<()> {
         let mut groups = start(&[0], 1 << 20)?;
         let mut parts = [groups.take(), groups.take()];
-        assert_eq!(shown(groups.clone(), 1)?, [""; 0]);
+        assert_eq!(shown(groups.clone())?, [""; 0]);
         add(&mut parts[0], &[[B, ONE], [A, HALF], [B, HALF], [b"", ONE], [ONE, ONE]])?;
         add(&mut parts[1], &[[NULL, ONE], [A, MINUS_TWO], [ONE_FLOAT, A], [B, HALF]])?;
         for part in parts {
@@ -346,7 +344,7 @@ mod tests {
             "1 2 2 2 1 1 1 1",
             "null 1 1 1 1 1 1 1",
         ];
-        assert_eq!(shown(groups, 1 + ALL.len())?, expected);
+        assert_eq!(shown(groups)?, expected);
         Ok(())
     }
 
@@ -358,7 +356,7 @@ mod tests {
             add(&mut part, &[[&[0x21, number + 1], ONE]])?;
         }
         assert!(part.is_full());
-        assert!(part.numbers.len() < 20);
+        assert!(part.keys.len() < 20);
         groups.join(part);
         assert!(groups.is_full());
         Ok(())

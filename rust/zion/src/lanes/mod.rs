@@ -8,6 +8,7 @@ mod column;
 mod grain;
 mod groups;
 pub mod key;
+mod keytable;
 mod plan;
 mod predicate;
 mod recent;

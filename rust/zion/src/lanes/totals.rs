@@ -1,15 +1,15 @@
 //! What is found out about the rows of a group.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 
-use super::answer;
-use super::groups::GROUP_BYTES;
 use super::key;
+use super::keytable::{KEY_BYTES, KeyTable};
 use super::predicate::order;
 use super::value::{Number, Value};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
+use crate::natives::key::Key;
 use crate::natives::number::Sum;
 
 /// What is found out about the rows of a group.
@@ -55,7 +55,7 @@ impl Function {
     pub(super) fn total(self) -> Total {
         match self {
             Self::Rows | Self::Present => Total::Count(0),
-            Self::Distinct => Total::Distinct(HashSet::new()),
+            Self::Distinct => Total::Distinct(Box::default()),
             Self::Sum | Self::Average => Total::Sum(Sums::default()),
             Self::Least | Self::Greatest => Total::Number(None),
             Self::Earliest | Self::Latest => Total::Time(None),
@@ -102,10 +102,18 @@ impl Sums {
 #[derive(Debug, Clone)]
 pub(super) enum Total {
     Count(u64),
-    Distinct(HashSet<Box<[u8]>>),
+    Distinct(Box<KeyTable>),
     Sum(Sums),
     Number(Option<f64>),
     Time(Option<i64>),
+}
+
+/// What a value needs to be understood and remembered.
+pub(super) struct Scene<'a> {
+    pub(super) data: &'a [u8],
+    pub(super) table: &'a SymbolTable,
+    pub(super) hasher: &'a RandomState,
+    pub(super) scratch: &'a mut Vec<u8>,
 }
 
 impl Total {
@@ -114,10 +122,8 @@ impl Total {
     pub(super) fn add(
         &mut self,
         function: Function,
-        data: &[u8],
-        table: &SymbolTable,
+        scene: &mut Scene<'_>,
         value: Option<Value>,
-        scratch: &mut Vec<u8>,
     ) -> Result<usize> {
         if function == Function::Rows {
             if let Self::Count(count) = self {
@@ -129,21 +135,20 @@ impl Total {
         match self {
             Self::Count(count) => *count += 1,
             Self::Distinct(keys) => {
-                key::put(data, table, value, scratch)?;
-                if !keys.contains(&**scratch) {
-                    keys.insert(scratch.as_slice().into());
-                    return Ok(scratch.len() + GROUP_BYTES);
-                }
+                scene.scratch.clear();
+                key::put(scene.data, scene.table, value, scene.scratch)?;
+                let hash = scene.hasher.hash_one(&**scene.scratch);
+                return Ok(grown(keys, hash, scene.scratch));
             }
             Self::Sum(sums) => {
-                if let Some(number) = value.number(data)? {
+                if let Some(number) = value.number(scene.data)? {
                     sums.add(number);
                 }
             }
             Self::Number(best) => {
-                put_best(function, best, value.number(data)?.map(Number::to_f64), by_value);
+                put_best(function, best, value.number(scene.data)?.map(Number::to_f64), by_value);
             }
-            Self::Time(best) => put_best(function, best, value.time(data)?, |a, b| a.cmp(&b)),
+            Self::Time(best) => put_best(function, best, value.time(scene.data)?, |a, b| a.cmp(&b)),
         }
         Ok(0)
     }
@@ -152,12 +157,9 @@ impl Total {
     pub(super) fn join(&mut self, function: Function, other: Self) -> usize {
         match (self, other) {
             (Self::Count(count), Self::Count(more)) => *count += more,
+            (Self::Distinct(keys), Self::Distinct(more)) if keys.len() == 0 => *keys = more,
             (Self::Distinct(keys), Self::Distinct(more)) => {
-                let is_new = more.into_iter().filter_map(|key| {
-                    let bytes = key.len() + GROUP_BYTES;
-                    keys.insert(key).then_some(bytes)
-                });
-                return is_new.sum();
+                return more.iter().map(|(hash, key)| grown(keys, hash, key)).sum();
             }
             (Self::Sum(sums), Self::Sum(more)) => {
                 sums.whole += more.whole;
@@ -172,21 +174,28 @@ impl Total {
         0
     }
 
-    /// Appends the key of the result.
-    pub(super) fn put(self, function: Function, row: &mut Vec<u8>) {
+    /// The result.
+    pub(super) fn value(&self, function: Function) -> Key<'static> {
+        let number = |number: f64| match Number::from(number) {
+            Number::Int(value) => Key::Int(value),
+            Number::Float(value) => Key::Float(value),
+        };
         match self {
-            Self::Count(count) => answer::put_number(row, Number::Int(count as i64)),
-            Self::Distinct(keys) => answer::put_number(row, Number::Int(keys.len() as i64)),
-            Self::Sum(sums) if sums.count == 0 => answer::put_null(row),
-            Self::Sum(sums) if function == Function::Average => {
-                answer::put_number(row, (sums.value() / sums.count as f64).into());
-            }
-            Self::Sum(sums) => answer::put_number(row, sums.value().into()),
-            Self::Number(Some(number)) => answer::put_number(row, number.into()),
-            Self::Time(Some(us)) => answer::put_time(row, us),
-            Self::Number(None) | Self::Time(None) => answer::put_null(row),
+            Self::Count(count) => Key::Int(*count as i64),
+            Self::Distinct(keys) => Key::Int(keys.len() as i64),
+            Self::Sum(sums) if sums.count == 0 => Key::Null,
+            Self::Sum(sums) if function == Function::Average => number(sums.value() / sums.count as f64),
+            Self::Sum(sums) => number(sums.value()),
+            Self::Number(best) => best.map_or(Key::Null, number),
+            Self::Time(best) => best.map_or(Key::Null, Key::Time),
         }
     }
+}
+
+/// Adds a key to a set; gives how much more memory is taken.
+fn grown(keys: &mut KeyTable, hash: u64, key: &[u8]) -> usize {
+    let (_, is_new) = keys.number(hash, key);
+    if is_new { key.len() + KEY_BYTES } else { 0 }
 }
 
 fn by_value(a: f64, b: f64) -> Ordering {
