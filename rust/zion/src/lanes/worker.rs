@@ -13,7 +13,7 @@ use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::ion::{Header, SymbolTable};
 use crate::rows::Rows;
-use crate::runs::{Form, Job};
+use crate::runs::Job;
 
 /// One thread's decompressors, and the columns that it makes.
 pub(super) struct Worker {
@@ -51,17 +51,14 @@ impl Worker {
             None => Codecs::new()?,
         };
         let plan = Arc::clone(&self.request.plan);
-        let Form { algorithm, align } = job.form;
-        let mut reader =
-            BlockReader::resume((*job.block).as_ref(), algorithm, align, job.position.clone(), codecs)
-                .project(plan.fields.as_deref());
+        let mut reader = job.reader(codecs)?.project(plan.fields.as_deref());
         let mut all = Seen::default();
         for number in 0..job.chunks {
             if all.out >= job.limit {
                 break;
             }
             let limit = job.limit - all.out;
-            let seen = match algorithm {
+            let seen = match job.form.algorithm {
                 Algorithm::Zstd => self.plain(&plan, &mut reader, job, limit, number == 0)?,
                 _ if shapes_only => count(&mut reader, limit)?,
                 _ => self.zion(&plan, &mut reader, job, limit, number == 0)?,
@@ -102,8 +99,7 @@ impl Worker {
         is_first: bool,
     ) -> Result<Option<Seen>> {
         let Some(chunk) = reader.open_chunk()? else { return Ok(None) };
-        let Some(table) = reader.table().cloned() else { return Ok(None) };
-        self.walker.sync(&table, is_first || chunk.resets());
+        self.walker.sync(&chunk.table, is_first || chunk.resets());
         let ask = Ask { first: row_number(job, chunk.number)?, limit };
         let tested =
             plan.tested.as_deref().filter(|_| plan.predicate.is_some() && plan.fields != plan.tested);
@@ -111,17 +107,20 @@ impl Worker {
         if let Some(tested) = tested {
             let Self { walker, passes, .. } = &mut *self;
             walker.begin(plan);
-            let mut probe = Probe { walker, plan, table: &table, passes };
+            let mut probe = Probe { walker, plan, table: &chunk.table, passes };
             reader.visit(&chunk, tested, &mut probe)?;
             if !self.passes.contains(&true) {
+                reader.close(chunk);
                 return Ok(Some(Seen { rows: self.passes.len() as u64, out: 0 }));
             }
         }
         let is_tested = tested.is_some();
         if let Some(fields) = &plan.fields {
-            return self.direct(plan, reader, &chunk, fields, &table, ask, is_tested).map(Some);
+            let seen = self.direct(plan, reader, &chunk, fields, ask, is_tested)?;
+            reader.close(chunk);
+            return Ok(Some(seen));
         }
-        let Some(chunk) = reader.assemble(&chunk)? else { return Ok(None) };
+        let chunk = reader.assemble(chunk)?;
         let seen = self.rows(plan, &chunk, ask, is_tested).map_err(|error| chunk.error(&error))?;
         Ok(Some(seen))
     }
@@ -149,18 +148,17 @@ impl Worker {
     }
 
     /// Adds rows whose fields stay in their buckets.
-    #[allow(clippy::too_many_arguments)] // They are what the rows of a chunk are about.
     fn direct(
         &mut self,
         plan: &Plan,
         reader: &mut BlockReader<'_>,
-        chunk: &OpenChunk<'_>,
+        chunk: &OpenChunk,
         fields: &[Box<[u8]>],
-        table: &SymbolTable,
         ask: Ask,
         is_tested: bool,
     ) -> Result<Seen> {
         self.walker.begin(plan);
+        let table = &*chunk.table;
         let passes = is_tested.then_some(&self.passes[..]);
         let mut direct = Direct { walker: &mut self.walker, plan, table, passes, ask, seen: Seen::default() };
         reader.visit(chunk, fields, &mut direct)?;
