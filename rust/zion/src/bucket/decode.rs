@@ -149,12 +149,10 @@ impl Decoder {
         while at < shape.len() {
             let mut part = sequence(shape, at)?;
             loop {
-                for _ in 0..part.count {
-                    let number = part.nibbles as usize & 15;
-                    part.nibbles >>= 4;
-                    if wanted >> number & 1 == 0 {
-                        continue;
-                    }
+                let mut found = part.find(wanted);
+                while found != 0 {
+                    let number = (part.nibbles >> (found.trailing_zeros() & !3)) as usize & 15;
+                    found &= found - 1;
                     let (id, value_at, value) =
                         cursors[number].next(data).ok_or_else(|| damaged(number, at))?;
                     visitor.field(data, id, value_at, value).map_err(|error| inside(&error))?;

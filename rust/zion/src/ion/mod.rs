@@ -75,6 +75,19 @@ impl Header {
 /// Reads the header of the value at `at`; the whole value is guaranteed to lie inside `data`.
 #[inline]
 pub fn header(data: &[u8], at: usize) -> Result<Header> {
+    if let Some(&first) = data.get(at) {
+        let (kind, low, body) = (first >> 4, first & 0x0F, at + 1);
+        let end = body + usize::from(low);
+        if low < 14 && first != TRUE && end <= data.len() {
+            return Ok(Header { kind, low, body, end });
+        }
+    }
+    other_header(data, at)
+}
+
+/// The header of a value that is longer than most, or has no content, or is damaged.
+#[inline(never)]
+fn other_header(data: &[u8], at: usize) -> Result<Header> {
     let Some(&first) = data.get(at) else {
         return Err(Error::corrupt("ion", at, "a value was expected, the data ends"));
     };

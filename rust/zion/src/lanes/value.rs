@@ -214,25 +214,31 @@ pub(super) struct Fields<'a> {
     at: usize,
 }
 
+impl Fields<'_> {
+    #[cold]
+    fn fail<T>(&mut self, error: Error) -> Option<Result<T>> {
+        self.at = self.data.len();
+        Some(Err(error))
+    }
+}
+
 impl Iterator for Fields<'_> {
     type Item = Result<(u64, Value)>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         while self.at < self.data.len() {
-            let field = varuint::read(self.data, self.at)
-                .and_then(|(label, at)| Ok((label, Value { at, header: ion::header(self.data, at)? })));
-            match field {
-                Ok((label, value)) => {
-                    self.at = value.header.end;
-                    if !value.header.is_pad() {
-                        return Some(Ok((label, value)));
-                    }
-                }
-                Err(error) => {
-                    self.at = self.data.len();
-                    return Some(Err(error));
-                }
+            let (label, at) = match varuint::read(self.data, self.at) {
+                Ok(label) => label,
+                Err(error) => return self.fail(error),
+            };
+            let header = match ion::header(self.data, at) {
+                Ok(header) => header,
+                Err(error) => return self.fail(error),
+            };
+            self.at = header.end;
+            if !header.is_pad() {
+                return Some(Ok((label, Value { at, header })));
             }
         }
         None

@@ -161,8 +161,16 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
+    #[inline]
     fn find(&mut self, node: usize, value: Value) -> Result<()> {
         self.slots[node] = Some(value);
+        if self.targets[node].is_empty() && self.plan.nodes[node].items.is_empty() {
+            return Ok(());
+        }
+        self.inside(node, value)
+    }
+
+    fn inside(&mut self, node: usize, value: Value) -> Result<()> {
         let (plan, targets) = (self.plan, self.targets);
         let wanted = &plan.nodes[node];
         if !targets[node].is_empty() {
@@ -230,11 +238,16 @@ struct Emit<'a> {
 
 impl Emit<'_> {
     /// Goes over all elements of a level, for each over those of the next; adds a row behind the last level.
+    #[inline]
     fn level(&mut self, level: usize) -> Result<()> {
         let plan = self.plan;
-        let Some((node, inside)) = plan.levels.get(level).and_then(|level| level.from) else {
-            return self.put();
-        };
+        match plan.levels.get(level).and_then(|level| level.from) {
+            Some((node, inside)) => self.unnest(level, node, inside),
+            None => self.put(),
+        }
+    }
+
+    fn unnest(&mut self, level: usize, node: usize, inside: Inside) -> Result<()> {
         let Some(value) = self.walker.slots[node] else { return Ok(()) };
         let data = self.data;
         match inside {
@@ -266,7 +279,8 @@ impl Emit<'_> {
         let Walker { slots, labels, columns, tools, .. } = &mut *self.walker;
         let mut scene = Scene { data: self.data, table: self.table, tools };
         for (column, wanted) in columns.iter_mut().zip(&self.plan.columns) {
-            let value = slots[wanted.node];
+            // By reference: copying what was just stored in parts would have to wait for it.
+            let value = slots[wanted.node].as_ref();
             match wanted.letter {
                 Letter::Row => column.put_row(self.number),
                 Letter::Type if wanted.node == 0 => column.put_type(bits::STRUCT),
