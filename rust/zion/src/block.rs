@@ -386,7 +386,7 @@ fn table_length(data: &[u8]) -> Option<usize> {
 /// they keep what they have. The first chunk of a block must start with a version marker.
 pub(crate) fn apply_shared(table: &mut Option<Arc<SymbolTable>>, data: &[u8]) -> Result<usize> {
     if ion::is_bvm(data) {
-        let mut fresh = SymbolTable::new();
+        let mut fresh = SymbolTable::unindexed();
         let length = fresh.apply(data)?;
         *table = Some(Arc::new(fresh));
         return Ok(length);

@@ -318,7 +318,7 @@ struct Cursor {
 
 impl Cursor {
     /// Takes the next field: its symbol, the place of its value, and its extent.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, data: &[u8]) -> Option<(u32, usize, Header)> {
         let (id, at) = varuint(data, self.at)?;
         let value = header(data, at).ok()?;

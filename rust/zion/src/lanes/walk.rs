@@ -75,7 +75,7 @@ impl Walker {
     }
 
     /// Starts a row whose fields come one by one, see [`Walker::field`].
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, plan: &Plan) {
         let rows = plan.levels.first().map_or(0, |level| level.nodes.end);
         if let Some(slots) = self.slots.get_mut(..rows) {
@@ -84,7 +84,7 @@ impl Walker {
     }
 
     /// Takes a top-level field of the row at hand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn field(&mut self, plan: &Plan, data: &[u8], id: u32, value: Value) -> Result<()> {
         let Some(&child) = self.tops.get(id as usize) else { return Ok(()) };
         if child == NOWHERE || self.slots[child].is_some() {
@@ -106,6 +106,7 @@ impl Walker {
     }
 
     /// Adds the rows that the one at hand gives, but no more than `limit`; gives their number.
+    #[inline(always)]
     pub(super) fn emit(
         &mut self,
         plan: &Plan,

@@ -22,6 +22,8 @@ pub(super) struct Worker {
     pub(super) walker: Walker,
     /// For each row of the chunk at hand whether it is known to pass the predicate.
     passes: Vec<bool>,
+    /// The symbols that the walker knows.
+    synced: Option<Arc<SymbolTable>>,
 }
 
 /// Rows of a chunk: how they are numbered, and how many may still come out.
@@ -41,7 +43,7 @@ struct Seen {
 impl Worker {
     pub(super) fn new(request: Request) -> Self {
         let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows);
-        Self { request, codecs: None, walker, passes: Vec::new() }
+        Self { request, codecs: None, walker, passes: Vec::new(), synced: None }
     }
 
     /// Adds the rows of a run; gives how many came out.
@@ -99,7 +101,10 @@ impl Worker {
         is_first: bool,
     ) -> Result<Option<Seen>> {
         let Some(chunk) = reader.open_chunk()? else { return Ok(None) };
-        self.walker.sync(&chunk.table, is_first || chunk.resets());
+        if !self.synced.as_ref().is_some_and(|synced| Arc::ptr_eq(synced, &chunk.table)) {
+            self.walker.sync(&chunk.table, is_first || chunk.resets());
+            self.synced = Some(Arc::clone(&chunk.table));
+        }
         let ask = Ask { first: row_number(job, chunk.number)?, limit };
         let tested =
             plan.tested.as_deref().filter(|_| plan.predicate.is_some() && plan.fields != plan.tested);
@@ -190,12 +195,12 @@ struct Probe<'a> {
 }
 
 impl Visit for Probe<'_> {
-    #[inline]
+    #[inline(always)]
     fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
         if header.is_pad() { Ok(()) } else { self.walker.field(self.plan, data, id, Value { at, header }) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn row(&mut self, data: &[u8]) -> Result<bool> {
         self.passes.push(self.walker.admits(self.plan, data, self.table)?);
         self.walker.begin(self.plan);
@@ -227,7 +232,7 @@ impl Direct<'_> {
 }
 
 impl Visit for Direct<'_> {
-    #[inline]
+    #[inline(always)]
     fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
         if header.is_pad() || self.is_known_to_fail() {
             return Ok(());
@@ -235,7 +240,7 @@ impl Visit for Direct<'_> {
         self.walker.field(self.plan, data, id, Value { at, header })
     }
 
-    #[inline]
+    #[inline(always)]
     fn row(&mut self, data: &[u8]) -> Result<bool> {
         let number = self.seen.rows;
         if !self.is_known_to_fail() && (self.passes.is_some() || self.admits(data)?) {
