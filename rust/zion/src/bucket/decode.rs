@@ -186,7 +186,7 @@ impl Decoder {
     pub(crate) fn count_of(&mut self, payload: Payload<'_>) -> Result<u64> {
         let mut shape = self.spare.pop().unwrap_or_default();
         self.start(payload, &mut shape, MAX_CHUNK)?;
-        let counted = SymbolTable::new().apply(&shape).and_then(|at| count(&shape, at));
+        let counted = SymbolTable::unindexed().apply(&shape).and_then(|at| count(&shape, at));
         self.spare.push(shape);
         counted
     }
