@@ -10,7 +10,7 @@ use crate::block::apply_shared;
 use crate::codec::zstd;
 use crate::error::{Error, Result};
 use crate::input::Window;
-use crate::ion::{Header, SymbolTable, header, is_bvm, kind};
+use crate::ion::{Header, SymbolTable, is_bvm, kind, look};
 
 /// The longest header of a record.
 const HEADER: usize = 4;
@@ -321,7 +321,7 @@ impl Cursor {
     #[inline(always)]
     fn next(&mut self, data: &[u8]) -> Option<(u32, usize, Header)> {
         let (id, at) = varuint(data, self.at)?;
-        let value = header(data, at).ok()?;
+        let value = look(data, at)?;
         if value.end > self.end {
             return None;
         }

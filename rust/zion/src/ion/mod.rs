@@ -75,7 +75,14 @@ impl Header {
 /// Reads the header of the value at `at`; the whole value is guaranteed to lie inside `data`.
 #[inline]
 pub fn header(data: &[u8], at: usize) -> Result<Header> {
-    let Some(&first) = data.get(at) else { return Err(bad_header(data, at)) };
+    look(data, at).ok_or_else(|| bad_header(data, at))
+}
+
+/// As [`header`], for loops over values: none when that would give an error. Where a header shares its place
+/// with an error it goes through memory.
+#[inline]
+pub(crate) fn look(data: &[u8], at: usize) -> Option<Header> {
+    let &first = data.get(at)?;
     let (kind, low) = (first >> 4, first & 0x0F);
     let (body, end) = match low {
         _ if first == TRUE => (at + 1, at + 1),
@@ -83,10 +90,7 @@ pub fn header(data: &[u8], at: usize) -> Result<Header> {
         14 => long_extent(data, at + 1),
         low => (at + 1, at + 1 + usize::from(low)),
     };
-    if end > data.len() {
-        return Err(bad_header(data, at));
-    }
-    Ok(Header { kind, low, body, end })
+    (end <= data.len()).then_some(Header { kind, low, body, end })
 }
 
 /// Where the content of a value starts, and where it ends, from its length at `at`: beyond all data if the

@@ -215,10 +215,31 @@ pub(super) struct Fields<'a> {
 }
 
 impl Fields<'_> {
+    /// The next field: its symbol, and its value. None behind the last one, and where [`Fields::check`] has an
+    /// error to tell.
+    #[inline]
+    pub(super) fn step(&mut self) -> Option<(u64, Value)> {
+        while self.at < self.data.len() {
+            let (label, at) = varuint::look(self.data, self.at)?;
+            let header = ion::look(self.data, at)?;
+            self.at = header.end;
+            if !header.is_pad() {
+                return Some((label, Value { at, header }));
+            }
+        }
+        None
+    }
+
+    /// The error that the fields ended with, if they did.
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        if self.at < self.data.len() { self.fail() } else { Ok(()) }
+    }
+
     #[cold]
-    fn fail<T>(&mut self, error: Error) -> Option<Result<T>> {
-        self.at = self.data.len();
-        Some(Err(error))
+    fn fail(&self) -> Result<()> {
+        let (_, at) = varuint::read(self.data, self.at)?;
+        ion::header(self.data, at).map(drop)
     }
 }
 
@@ -227,20 +248,11 @@ impl Iterator for Fields<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        while self.at < self.data.len() {
-            let (label, at) = match varuint::read(self.data, self.at) {
-                Ok(label) => label,
-                Err(error) => return self.fail(error),
-            };
-            let header = match ion::header(self.data, at) {
-                Ok(header) => header,
-                Err(error) => return self.fail(error),
-            };
-            self.at = header.end;
-            if !header.is_pad() {
-                return Some(Ok((label, Value { at, header })));
-            }
+        if let Some(field) = self.step() {
+            return Some(Ok(field));
         }
-        None
+        let error = self.check().err()?;
+        self.at = self.data.len();
+        Some(Err(error))
     }
 }

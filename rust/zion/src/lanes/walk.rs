@@ -8,7 +8,7 @@ use arrow_schema::ArrowError;
 use super::column::{Column, Scene, Tools};
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
-use super::value::{Value, bits};
+use super::value::{Fields, Items, Value, bits};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 
@@ -168,26 +168,28 @@ impl Finder<'_> {
         if self.targets[node].is_empty() && self.plan.nodes[node].items.is_empty() {
             return Ok(());
         }
-        self.inside(node, value)
+        self.inside(node)
     }
 
-    fn inside(&mut self, node: usize, value: Value) -> Result<()> {
+    /// Finds what is wanted inside the value of a node.
+    fn inside(&mut self, node: usize) -> Result<()> {
+        let Some(value) = &self.slots[node] else { return Ok(()) };
+        let (fields, items) = (value.fields(self.data), value.items(self.data));
         let (plan, targets) = (self.plan, self.targets);
         let wanted = &plan.nodes[node];
         if !targets[node].is_empty() {
-            self.fields(&targets[node], wanted.fields.len(), value)?;
+            self.fields(&targets[node], wanted.fields.len(), fields)?;
         }
         if !wanted.items.is_empty() {
-            self.items(&wanted.items, value)?;
+            self.items(&wanted.items, items)?;
         }
         Ok(())
     }
 
     /// Goes over the fields of a struct until all that are wanted are found; the first of a name counts.
-    fn fields(&mut self, targets: &[(u64, usize)], mut missing: usize, value: Value) -> Result<()> {
+    fn fields(&mut self, targets: &[(u64, usize)], mut missing: usize, mut fields: Fields<'_>) -> Result<()> {
         let mut next = 0;
-        for field in value.fields(self.data) {
-            let (label, value) = field?;
+        while let Some((label, value)) = fields.step() {
             // Fields are nearly always in ascending order.
             while targets.get(next).is_some_and(|&(id, _)| id < label) {
                 next += 1;
@@ -206,16 +208,16 @@ impl Finder<'_> {
             self.find(child, value)?;
             missing -= 1;
             if missing == 0 {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        fields.check()
     }
 
     /// Goes over the elements of a list up to the last one that is wanted.
-    fn items(&mut self, wanted: &[(usize, usize)], value: Value) -> Result<()> {
+    fn items(&mut self, wanted: &[(usize, usize)], items: Items<'_>) -> Result<()> {
         let mut wanted = wanted.iter().peekable();
-        for (number, item) in value.items(self.data).enumerate() {
+        for (number, item) in items.enumerate() {
             let item = item?;
             let Some(&&(index, child)) = wanted.peek() else { break };
             if index == number {
