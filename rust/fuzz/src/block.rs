@@ -43,12 +43,7 @@ fn framed(payload: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// The number of rows that come out, if the block is good.
-fn unpack(
-    block: &Block,
-    algorithm: Algorithm,
-    format: Format,
-    choose: bool,
-) -> Option<u64> {
+fn unpack(block: &Block, algorithm: Algorithm, format: Format, choose: bool) -> Option<u64> {
     let name = || -> Box<[u8]> { b"name".as_slice().into() };
     let fields = choose.then(|| vec![name()]);
     let filter = choose.then(|| TimeFilter::new(vec![name()], Some(0), None)).transpose().ok()?;

@@ -105,10 +105,7 @@ impl Error {
     pub fn at_line(mut self, number: u64) -> Self {
         match &mut self {
             Self::Syntax { line, .. } | Self::TooLarge { line, .. } => *line = number,
-            Self::Corrupt { .. }
-            | Self::Unsupported { .. }
-            | Self::Read { .. }
-            | Self::Argument { .. } => {}
+            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } => {}
         }
         self
     }
@@ -117,10 +114,9 @@ impl Error {
     pub fn line(&self) -> Option<u64> {
         match self {
             Self::Syntax { line, .. } | Self::TooLarge { line, .. } => Some(*line),
-            Self::Corrupt { .. }
-            | Self::Unsupported { .. }
-            | Self::Read { .. }
-            | Self::Argument { .. } => None,
+            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } => {
+                None
+            }
         }
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::hash::{BUCKETS, BucketMap};
-use super::shape::{FULL, class, count, sequence};
 use super::segments::{Codecs, Payload, Segments};
+use super::shape::{FULL, class, count, sequence};
 use super::{LAYER, MAX_BODY, MAX_CHUNK, STRIDE, copy, field, varuint};
 use crate::block::apply_shared;
 use crate::codec::zstd;
@@ -114,12 +114,7 @@ impl Decoder {
     }
 
     /// Reads the head of a chunk, and replaces `shape` by its shape.
-    fn start(
-        &mut self,
-        payload: Payload<'_>,
-        shape: &mut Vec<u8>,
-        limit: usize,
-    ) -> Result<(u8, Segments)> {
+    fn start(&mut self, payload: Payload<'_>, shape: &mut Vec<u8>, limit: usize) -> Result<(u8, Segments)> {
         let (selector, mut segments) = Segments::open(payload, &mut self.window)?;
         segments.take(payload, &mut self.window, &mut self.codecs, shape, limit)?;
         Ok((selector, segments))

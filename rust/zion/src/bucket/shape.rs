@@ -162,7 +162,8 @@ mod tests {
                 let sequence = Sequence { count, class: 0, nibbles, next: 0 };
                 for wanted in [0, 1, 0x8000, 0x8181, 0x0FF0, u16::MAX] {
                     let is_wanted = |place: &usize| wanted >> (nibbles >> (4 * place) & 15) & 1 != 0;
-                    let expected = (0..count).filter(is_wanted).fold(0, |found, place| found | 8 << (4 * place));
+                    let expected =
+                        (0..count).filter(is_wanted).fold(0, |found, place| found | 8 << (4 * place));
                     assert_eq!(sequence.find(wanted), expected, "{count} {nibbles:x} {wanted:x}");
                 }
             }

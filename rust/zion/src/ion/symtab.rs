@@ -392,7 +392,8 @@ mod tests {
         let mut read = SymbolTable::new();
         read.push(b"forgotten");
         assert_eq!(read.apply(&out)?, out.len());
-        let listed = |table: &SymbolTable| table.names.iter().map(|(_, name)| name.to_vec()).collect::<Vec<_>>();
+        let listed =
+            |table: &SymbolTable| table.names.iter().map(|(_, name)| name.to_vec()).collect::<Vec<_>>();
         assert_eq!(listed(&read), listed(&table));
         table.push(b"foo");
         out.clear();
@@ -403,7 +404,10 @@ mod tests {
         let mut unindexed = SymbolTable::unindexed();
         unindexed.apply(&out)?;
         assert_eq!((unindexed.id(b"foo"), unindexed.indexed().id(b"foo")), (Some(10), Some(10)));
-        assert_eq!((unindexed.intern(b"foo"), unindexed.intern(b"bar"), unindexed.id(b"bar")), (10, 11, Some(11)));
+        assert_eq!(
+            (unindexed.intern(b"foo"), unindexed.intern(b"bar"), unindexed.id(b"bar")),
+            (10, 11, Some(11))
+        );
         read.truncate(10);
         assert_eq!((read.id(b"foo"), read.text_bytes()), (None, 0));
         Ok(())
