@@ -1,4 +1,7 @@
-"""Compares whole processes of `sdb query` with Python and DuckDB on Parquet and on NDJSON."""
+"""Compares `sdb query` with Python and DuckDB on Parquet and on NDJSON, as whole processes.
+
+What a scan takes in process is compared with what cannot be avoided, see `buckets.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from buckets import bench_buckets
 from run import SDB, Contender, generated, race, table
 
 PEER = """
@@ -58,6 +62,7 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
         rows.append([name, *times, *ratios, f"{ours.peak_bytes / 2**20:.0f}"])
     head = ["", "sdb, s", "on Parquet, s", "on NDJSON, s", "times Parquet", "times NDJSON", "MiB"]
     table(f"Queries on {text.name}, whole processes, {rounds} rounds", head, rows)
+    bench_buckets(packed, 5 * rounds)
 
 
 def main() -> None:

@@ -132,6 +132,30 @@ class Packfile:
             raise errors.NotFoundError(f"{self._path} has no block {number}", path=self._path)
         return self._reader.read(*self._trailer.block_range(number))
 
+    def place_block(self, number: int) -> bytes | tuple[int, int, int]:
+        """Tell the decoder where a block is, so that it reads only what it needs of it.
+
+        Parameters
+        ----------
+        number : int
+            The block, counted from 0.
+
+        Returns
+        -------
+        tuple of int, or bytes
+            An open descriptor and the range of the block in that file. Where there is no such
+            thing, all its frames.
+
+        Raises
+        ------
+        NotFoundError, CorruptError
+            See :meth:`read_block`.
+        """
+        fileno = getattr(self._reader, "fileno", None)
+        if fileno is None or not 0 <= number < len(self.blocks):
+            return self.read_block(number)
+        return (fileno(), *self._trailer.block_range(number))
+
     def select(
         self,
         *,

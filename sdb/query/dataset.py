@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, from_os
 from sdb.packfile.reader import open_packfile
 from sdb.query import plan
 from sdb.query.blocks import Intervals, blocks, reasons
@@ -86,10 +86,12 @@ class Part:
         numbers, pack = self.blocks, self.pack
 
         def blame(error: Exception, number: int) -> Exception:
+            if isinstance(error, OSError):
+                return from_os(error, "reading", pack.path)
             return pack.blame(error, numbers[number]) if isinstance(error, CorruptError) else error
 
         return (
-            lambda number: pack.read_block(numbers[number]),
+            lambda number: pack.place_block(numbers[number]),
             [pack.blocks[number].chunks for number in numbers],
             pack.trailer.algorithm,
             pack.trailer.align_bytes,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zion::Result;
-use zion::block::{Position, put_frame_header};
+use zion::block::put_frame_header;
 use zion::codec::Algorithm;
 use zion::rows::TimeFilter;
 use zion::unpack::{Block, Form, Format, Job, Request, Worker};
@@ -43,24 +43,12 @@ fn framed(payload: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// The number of rows that come out, if the block is good.
-fn unpack(
-    block: &Arc<dyn AsRef<[u8]> + Send + Sync>,
-    algorithm: Algorithm,
-    format: Format,
-    choose: bool,
-) -> Option<u64> {
+fn unpack(block: &Block, algorithm: Algorithm, format: Format, choose: bool) -> Option<u64> {
     let name = || -> Box<[u8]> { b"name".as_slice().into() };
     let fields = choose.then(|| vec![name()]);
     let filter = choose.then(|| TimeFilter::new(vec![name()], Some(0), None)).transpose().ok()?;
     let request = Arc::new(Request::new(algorithm, ALIGN, format, fields, filter).ok()?);
-    let job = Job {
-        number: 0,
-        block: Arc::clone(block),
-        form: Form::new(algorithm, ALIGN).ok()?,
-        position: Position::default(),
-        chunks: 100,
-        limit: u64::MAX,
-    };
+    let job = Job::alone(Arc::clone(block), Form::new(algorithm, ALIGN).ok()?, 100);
     let output = Worker::new(request).work(&job).ok()?;
     if format == Format::Json {
         let lines = output.data.split(|&byte| byte == b'\n').count() - 1;

@@ -1,5 +1,6 @@
 //! Errors of `zion` as the exceptions of `sdb.errors`.
 
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zion::Error;
@@ -21,7 +22,10 @@ fn build(py: Python<'_>, error: &Error, path: &str) -> PyResult<PyErr> {
         attributes.set_item("path", path)?;
     }
     let class = match error {
-        Error::Corrupt { offset, .. } => {
+        Error::Read { code: Some(code), message, .. } => {
+            return Ok(PyOSError::new_err((*code, message.to_string())));
+        }
+        Error::Corrupt { offset, .. } | Error::Read { offset, .. } => {
             attributes.set_item("offset", offset)?;
             "CorruptError"
         }

@@ -1,7 +1,6 @@
 //! Blocks on their way from Python through the threads.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
@@ -9,14 +8,14 @@ use pyo3::prelude::*;
 use zion::runs::{Failure, Form, Next, Runs};
 
 use crate::errors::to_py;
-use crate::unpack::backed;
+use crate::place::{self, Meter};
 
 /// How long a wait lasts before signals are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Where blocks of one packfile come from.
 pub struct Source {
-    /// Gives the bytes of a block: `read(number)`.
+    /// Gives a block: `read(number)`, see [`place::block`].
     pub read: Py<PyAny>,
     /// Makes an exception say where it comes from: `blame(exception, number)`.
     pub blame: Option<Py<PyAny>>,
@@ -35,13 +34,6 @@ impl Source {
             Err(failure) => failure,
         }
     }
-}
-
-/// What was read.
-#[derive(Default)]
-pub struct Meter {
-    pub blocks: AtomicU64,
-    pub bytes: AtomicU64,
 }
 
 /// Blocks on their way through the threads.
@@ -93,11 +85,8 @@ impl<R: Send + 'static> Feed<R> {
     fn read(&mut self, py: Python<'_>, chunks: usize) -> PyResult<()> {
         let (source, number) = self.next;
         let Some(source) = self.sources.get(source) else { return Ok(()) };
-        let block = source.read.call1(py, (number,))?;
-        let block = backed(block.bind(py))?;
-        self.meter.blocks.fetch_add(1, Ordering::Relaxed);
-        self.meter.bytes.fetch_add(block.len() as u64, Ordering::Relaxed);
-        let pushed = self.runs.push(Arc::new(block), source.form, Some(chunks));
+        let block = place::block(source.read.call1(py, (number,))?.bind(py), &self.meter)?;
+        let pushed = py.detach(|| self.runs.push(block, source.form, Some(chunks)));
         pushed.map_err(|error| source.exception(py, (number, error)))?;
         self.read.push(self.next);
         self.next.1 += 1;

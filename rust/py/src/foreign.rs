@@ -1,10 +1,13 @@
-//! Arrow data across the C interface: the one place with pointers and calls from outside.
+//! What comes from outside by number or pointer: Arrow data across the C interface, files by descriptor.
 
+use std::fs::File;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr::NonNull;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{ArrayRef, make_array};
+use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -32,6 +35,17 @@ pub fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     // is moved out, the schema only looked at.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
     Ok(make_array(data.map_err(|error| failed(&error))?))
+}
+
+/// A file that Python has open, under a descriptor of our own.
+pub fn file(fd: RawFd) -> PyResult<File> {
+    if fd < 0 {
+        return Err(PyValueError::new_err("the file is closed"));
+    }
+    // SAFETY: the number is not -1. It is borrowed for this call only, in which no Python code runs, so
+    // nobody closes it; if nothing is open under it, duplicating fails.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+    Ok(File::from(borrowed.try_clone_to_owned()?))
 }
 
 /// Runs code of a callback with the interpreter.

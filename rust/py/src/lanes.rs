@@ -16,8 +16,9 @@ use zion::{Error, Result};
 
 use crate::capsule;
 use crate::errors::to_py;
-use crate::feed::{Batches, Feed, Meter, Source};
+use crate::feed::{Batches, Feed, Source};
 use crate::groups::{self, AnyCall, AnyKey, AnySort, Ask, Table};
+use crate::place::Meter;
 
 /// One step of a path.
 #[derive(FromPyObject)]

@@ -15,6 +15,7 @@ mod ion;
 mod lanes;
 mod natives;
 mod pack;
+mod place;
 mod render;
 mod rows;
 mod unpack;

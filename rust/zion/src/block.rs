@@ -1,26 +1,29 @@
 //! Blocks: runs of frames, each a compressed chunk, that can be decoded without the rest of the file.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::bucket::{Decoder, Opened, Visit};
+use crate::bucket::{Decoder, Opened, Payload, Visit};
 use crate::codec::{Algorithm, zstd};
 use crate::error::{Error, Result};
+use crate::input::{Bytes, Input};
 use crate::ion::{self, SymbolTable, kind};
 
 /// Bytes of a frame header.
 pub const FRAME_HEADER: usize = 5;
 
-/// Reads the header of the frame at `at`: the length of its payload, which lies inside `data`.
-pub fn frame(data: &[u8], at: usize) -> Result<usize> {
+/// Reads the header of the frame at `at`, which is there as far as the block goes: the length of its payload,
+/// which lies inside the `size` bytes of the block.
+pub fn frame(header: &[u8], at: usize, size: usize) -> Result<usize> {
     let bad = |message: &'static str| Error::corrupt("frame", at, message);
-    let Some(&[first, a, b, c, d]) = data.get(at..).and_then(<[u8]>::first_chunk) else {
+    let Some(&[first, a, b, c, d]) = header.first_chunk() else {
         return Err(bad("the block ends inside a frame header"));
     };
     if first != 0xAE || (a | b | c) & 0x80 != 0 || d & 0x80 == 0 {
         return Err(bad("not a frame header"));
     }
     let length = [a, b, c, d].iter().fold(0, |length, &byte| length << 7 | usize::from(byte & 0x7F));
-    if length > data.len() - at - FRAME_HEADER {
+    if length > size - at - FRAME_HEADER {
         return Err(bad("the frame goes beyond the end of its block"));
     }
     Ok(length)
@@ -73,7 +76,7 @@ impl Chunk<'_> {
             Error::Corrupt { offset, .. } | Error::Syntax { offset, .. } | Error::TooLarge { offset, .. } => {
                 *offset
             }
-            Error::Unsupported { .. } | Error::Argument { .. } => 0,
+            Error::Unsupported { .. } | Error::Read { .. } | Error::Argument { .. } => 0,
         };
         let message = format!("chunk {}: {} (byte {at} of its content)", self.number, error.message());
         Error::corrupt("ion", self.offset, message)
@@ -81,29 +84,45 @@ impl Chunk<'_> {
 }
 
 /// A chunk of a zion block of which nothing but the shape is decompressed.
-pub(crate) struct OpenChunk<'a> {
+pub(crate) struct OpenChunk {
     /// Number of the chunk in its block.
     pub(crate) number: usize,
+    /// The symbols in force.
+    pub(crate) table: Arc<SymbolTable>,
     /// Byte offset of its frame in the block.
     offset: usize,
-    opened: Opened<'a>,
+    length: usize,
+    opened: Opened,
 }
 
-impl OpenChunk<'_> {
+impl OpenChunk {
     /// Whether the symbol table replaced the one before.
     pub(crate) fn resets(&self) -> bool {
         self.opened.resets
+    }
+
+    fn payload<'a>(&self, input: Input<'a>) -> Payload<'a> {
+        let start = self.offset + FRAME_HEADER;
+        Payload { input, start, end: start + self.length }
+    }
+
+    fn error(&self, error: Error) -> Error {
+        in_chunk(error, self.number, self.offset + FRAME_HEADER)
     }
 }
 
 /// Decodes the chunks of one block in order.
 pub struct BlockReader<'a> {
-    data: &'a [u8],
+    input: Input<'a>,
     algorithm: Algorithm,
     align: usize,
     fields: Option<&'a [Box<[u8]>]>,
     next: Position,
+    /// Chunks that were opened before anybody asked for them; `next` is behind them.
+    ahead: VecDeque<OpenChunk>,
     codecs: Codecs,
+    /// The symbols of the chunk that was decoded last.
+    table: Option<Arc<SymbolTable>>,
 }
 
 /// Decompressors and their buffers, to be handed from one reader to the next.
@@ -139,7 +158,29 @@ impl<'a> BlockReader<'a> {
         next: Position,
         codecs: Codecs,
     ) -> Self {
-        Self { data, algorithm, align, fields: None, next, codecs }
+        Self::over(Input::Held(data), algorithm, align, next, codecs)
+    }
+
+    /// A reader of a block that need not be in memory.
+    pub(crate) fn of(
+        block: &'a dyn Bytes,
+        algorithm: Algorithm,
+        align: usize,
+        next: Position,
+        codecs: Codecs,
+    ) -> Self {
+        Self::over(Input::of(block), algorithm, align, next, codecs)
+    }
+
+    fn over(
+        input: Input<'a>,
+        algorithm: Algorithm,
+        align: usize,
+        next: Position,
+        mut codecs: Codecs,
+    ) -> Self {
+        codecs.zion.window().clear();
+        Self { input, algorithm, align, fields: None, next, ahead: VecDeque::new(), codecs, table: None }
     }
 
     /// Keeps only the fields of these names in the rows of zion chunks; plain chunks come whole.
@@ -150,7 +191,10 @@ impl<'a> BlockReader<'a> {
     }
 
     /// Gives the decompressors back.
-    pub fn into_codecs(self) -> Codecs {
+    pub fn into_codecs(mut self) -> Codecs {
+        for chunk in self.ahead.drain(..) {
+            self.codecs.zion.close(chunk.opened);
+        }
         self.codecs
     }
 
@@ -167,93 +211,137 @@ impl<'a> BlockReader<'a> {
     /// Decodes the next chunk; none at the end of the block. An error tells the number of the chunk and
     /// a byte offset in the block.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk<'_>>> {
+        if self.algorithm != Algorithm::Zstd {
+            let Some(chunk) = self.open_chunk()? else { return Ok(None) };
+            return self.assemble(chunk).map(Some);
+        }
         let Position { offset, chunk: number, .. } = self.next;
         let Some(payload) = self.payload()? else { return Ok(None) };
-        let decoded = self.decode(payload);
+        let decoded = self.inflate(payload);
         let rows_at = decoded.map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
-        self.advance(payload.len());
+        self.advance(payload);
         let data = &self.codecs.out[..];
         let resets = ion::is_bvm(data);
         Ok(self.next.table.as_ref().map(|table| Chunk { number, offset, data, rows_at, resets, table }))
     }
 
     /// Opens the next chunk of a zion block: only its shape is decompressed.
-    pub(crate) fn open_chunk(&mut self) -> Result<Option<OpenChunk<'a>>> {
+    pub(crate) fn open_chunk(&mut self) -> Result<Option<OpenChunk>> {
+        match self.ahead.pop_front() {
+            Some(chunk) => Ok(Some(chunk)),
+            None => self.open_next(),
+        }
+    }
+
+    fn open_next(&mut self) -> Result<Option<OpenChunk>> {
         let Position { offset, chunk: number, .. } = self.next;
         let Some(payload) = self.payload()? else { return Ok(None) };
         let opened = self.codecs.zion.open(payload, &mut self.next.table, self.align);
         let opened = opened.map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
-        self.advance(payload.len());
-        Ok(Some(OpenChunk { number, offset, opened }))
+        self.advance(payload);
+        let length = payload.end - payload.start;
+        let table = self.next.table.clone();
+        Ok(table.map(|table| OpenChunk { number, table, offset, length, opened }))
     }
 
-    /// Shows the rows of the chunk that was opened last to a visitor, see [`Decoder::visit`].
+    /// Shows the rows of an open chunk to a visitor, see [`Decoder::visit`].
     pub(crate) fn visit(
         &mut self,
-        chunk: &OpenChunk<'_>,
+        chunk: &OpenChunk,
         fields: &[Box<[u8]>],
         visitor: &mut impl Visit,
     ) -> Result<()> {
-        let Some(table) = &self.next.table else { return Ok(()) };
-        let visited = self.codecs.zion.visit(&chunk.opened, table, fields, self.align, visitor);
-        visited.map_err(|error| in_chunk(error, chunk.number, chunk.offset + FRAME_HEADER))
+        let (payload, zion) = (chunk.payload(self.input), &mut self.codecs.zion);
+        let visited = zion.visit(payload, &chunk.opened, &chunk.table, fields, self.align, visitor);
+        visited.map_err(|error| chunk.error(error))
     }
 
-    /// Decompresses the rows of the chunk that was opened last.
-    pub(crate) fn assemble(&mut self, chunk: &OpenChunk<'_>) -> Result<Option<Chunk<'_>>> {
-        let OpenChunk { number, offset, opened } = chunk;
-        let Some(table) = &self.next.table else { return Ok(None) };
+    /// Takes the buffers of a chunk back.
+    pub(crate) fn close(&mut self, chunk: OpenChunk) {
+        self.codecs.zion.close(chunk.opened);
+    }
+
+    /// Decompresses the rows of an open chunk.
+    pub(crate) fn assemble(&mut self, chunk: OpenChunk) -> Result<Chunk<'_>> {
         let Codecs { zion, out, .. } = &mut self.codecs;
-        let rows_at = zion
-            .assemble(opened, table, self.fields, out, self.align)
-            .map_err(|error| in_chunk(error, *number, offset + FRAME_HEADER))?;
-        Ok(Some(Chunk { number: *number, offset: *offset, data: out, rows_at, resets: opened.resets, table }))
-    }
-
-    /// The symbols in force.
-    pub(crate) fn table(&self) -> Option<&Arc<SymbolTable>> {
-        self.next.table.as_ref()
+        let assembled = zion.assemble(
+            chunk.payload(self.input),
+            &chunk.opened,
+            &chunk.table,
+            self.fields,
+            out,
+            self.align,
+        );
+        let rows_at = assembled.map_err(|error| chunk.error(error))?;
+        let OpenChunk { number, table, offset, opened, .. } = chunk;
+        let resets = opened.resets;
+        zion.close(opened);
+        let table = self.table.insert(table);
+        Ok(Chunk { number, offset, data: out, rows_at, resets, table })
     }
 
     /// Passes over a chunk of a zion block and gives the number of its rows; only its shape is read.
     pub fn count_chunk(&mut self) -> Result<Option<u64>> {
         let Position { offset, chunk: number, .. } = self.next;
         let Some(payload) = self.payload()? else { return Ok(None) };
-        let counted = self.codecs.zion.count(payload);
+        let counted = self.codecs.zion.count_of(payload);
         let rows = counted.map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
-        self.advance(payload.len());
+        self.advance(payload);
         Ok(Some(rows))
     }
 
     /// Passes over a chunk: only its symbol table is read. False at the end of the block.
     pub fn skip_chunk(&mut self) -> Result<bool> {
+        if self.algorithm != Algorithm::Zstd {
+            let Some(chunk) = self.open_chunk()? else { return Ok(false) };
+            self.close(chunk);
+            return Ok(true);
+        }
         let Position { offset, chunk: number, .. } = self.next;
         let Some(payload) = self.payload()? else { return Ok(false) };
-        self.skip(payload).map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
-        self.advance(payload.len());
+        self.peek(payload).map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
+        self.advance(payload);
         Ok(true)
     }
 
-    fn payload(&self) -> Result<Option<&'a [u8]>> {
-        let Position { offset, chunk: number, .. } = self.next;
-        if offset == self.data.len() {
-            return Ok(None);
+    /// The symbols in force behind the next `chunks` chunks, which are still the next ones afterwards.
+    pub(crate) fn look_ahead(&mut self, chunks: usize) -> Result<Option<Arc<SymbolTable>>> {
+        if self.algorithm == Algorithm::Zstd {
+            let start = self.next.clone();
+            for _ in 0..chunks {
+                self.skip_chunk()?;
+            }
+            return Ok(std::mem::replace(&mut self.next, start).table);
         }
-        let length = frame(self.data, offset).map_err(|error| in_chunk(error, number, 0))?;
-        Ok(Some(&self.data[offset + FRAME_HEADER..offset + FRAME_HEADER + length]))
+        for _ in 0..chunks {
+            let Some(chunk) = self.open_next()? else { break };
+            self.ahead.push_back(chunk);
+        }
+        Ok(self.next.table.clone())
     }
 
-    fn advance(&mut self, length: usize) {
-        self.next.offset += FRAME_HEADER + length;
+    fn payload(&mut self) -> Result<Option<Payload<'a>>> {
+        let Position { offset, chunk: number, .. } = self.next;
+        let (input, size) = (self.input, self.input.size());
+        if offset == size {
+            return Ok(None);
+        }
+        let header = self.codecs.zion.window().get(input, offset..size.min(offset + FRAME_HEADER))?;
+        let length = frame(header, offset, size).map_err(|error| in_chunk(error, number, 0))?;
+        let start = offset + FRAME_HEADER;
+        Ok(Some(Payload { input, start, end: start + length }))
+    }
+
+    fn advance(&mut self, payload: Payload<'_>) {
+        self.next.offset = payload.end;
         self.next.chunk += 1;
     }
 
-    fn decode(&mut self, payload: &[u8]) -> Result<usize> {
+    /// Decompresses a plain chunk.
+    fn inflate(&mut self, payload: Payload<'_>) -> Result<usize> {
         let Codecs { zion, zstd, out } = &mut self.codecs;
-        if self.algorithm != Algorithm::Zstd {
-            return zion.decode_shared(payload, &mut self.next.table, self.fields, out, self.align);
-        }
-        zstd.decompress(payload, out, self.align)?;
+        let frame = zion.window().get(payload.input, payload.start..payload.end)?;
+        zstd.decompress(frame, out, self.align)?;
         if out.len() != self.align {
             let message = format!("a chunk of {} bytes instead of {}", out.len(), self.align);
             return Err(Error::corrupt("zstd", 0, message));
@@ -261,19 +349,17 @@ impl<'a> BlockReader<'a> {
         apply_shared(&mut self.next.table, out)
     }
 
-    fn skip(&mut self, payload: &[u8]) -> Result<()> {
+    /// Decompresses as much of a plain chunk as its symbol table needs.
+    fn peek(&mut self, payload: Payload<'_>) -> Result<()> {
         let Codecs { zion, zstd, out } = &mut self.codecs;
-        if self.algorithm == Algorithm::Zstd {
-            zstd.start(payload, out, FIRST_LOOK.min(self.align))?;
-            if let Some(length) = table_length(out)
-                && length > out.len()
-            {
-                zstd.start(payload, out, length.min(self.align))?;
-            }
-            apply_shared(&mut self.next.table, out)?;
-        } else {
-            zion.skip_shared(payload, &mut self.next.table, self.align)?;
+        let frame = zion.window().get(payload.input, payload.start..payload.end)?;
+        zstd.start(frame, out, FIRST_LOOK.min(self.align))?;
+        if let Some(length) = table_length(out)
+            && length > out.len()
+        {
+            zstd.start(frame, out, length.min(self.align))?;
         }
+        apply_shared(&mut self.next.table, out)?;
         Ok(())
     }
 }
@@ -300,7 +386,7 @@ fn table_length(data: &[u8]) -> Option<usize> {
 /// they keep what they have. The first chunk of a block must start with a version marker.
 pub(crate) fn apply_shared(table: &mut Option<Arc<SymbolTable>>, data: &[u8]) -> Result<usize> {
     if ion::is_bvm(data) {
-        let mut fresh = SymbolTable::new();
+        let mut fresh = SymbolTable::unindexed();
         let length = fresh.apply(data)?;
         *table = Some(Arc::new(fresh));
         return Ok(length);

@@ -41,6 +41,15 @@ pub enum Error {
         /// What was asked for, and what would work.
         message: Cow<'static, str>,
     },
+    /// Bytes of a block that could not be read from where they are.
+    Read {
+        /// Byte position in the block.
+        offset: u64,
+        /// The number that the operating system has for the reason; none: the end was met.
+        code: Option<i32>,
+        /// What happened.
+        message: Cow<'static, str>,
+    },
     /// An argument of the caller that makes no sense.
     Argument {
         /// Which argument, and what was expected.
@@ -86,7 +95,7 @@ impl Error {
             Self::Corrupt { offset, .. } | Self::Syntax { offset, .. } | Self::TooLarge { offset, .. } => {
                 *offset += base;
             }
-            Self::Unsupported { .. } | Self::Argument { .. } => {}
+            Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } => {}
         }
         self
     }
@@ -96,7 +105,7 @@ impl Error {
     pub fn at_line(mut self, number: u64) -> Self {
         match &mut self {
             Self::Syntax { line, .. } | Self::TooLarge { line, .. } => *line = number,
-            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Argument { .. } => {}
+            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } => {}
         }
         self
     }
@@ -105,7 +114,9 @@ impl Error {
     pub fn line(&self) -> Option<u64> {
         match self {
             Self::Syntax { line, .. } | Self::TooLarge { line, .. } => Some(*line),
-            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Argument { .. } => None,
+            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } => {
+                None
+            }
         }
     }
 
@@ -116,6 +127,7 @@ impl Error {
             | Self::Syntax { message, .. }
             | Self::TooLarge { message, .. }
             | Self::Unsupported { message }
+            | Self::Read { message, .. }
             | Self::Argument { message } => message,
         }
     }
@@ -125,6 +137,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Corrupt { layer, offset, message } => write!(f, "{layer}: {message} (at byte {offset})"),
+            Self::Read { offset, message, .. } => write!(f, "{message} (at byte {offset})"),
             Self::Syntax { offset, line: 0, message } | Self::TooLarge { offset, line: 0, message } => {
                 write!(f, "{message} (at byte {offset})")
             }

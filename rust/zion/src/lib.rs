@@ -11,6 +11,7 @@ pub mod cloudtrail;
 pub mod codec;
 pub mod error;
 pub mod inflate;
+pub mod input;
 pub mod ion;
 pub mod json;
 pub mod lanes;

@@ -1,17 +1,18 @@
 //! Blocks cut into runs of chunks that threads work on; the results come in the order of the rows.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::block::{BlockReader, Codecs, FRAME_HEADER, Position, frame};
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
+use crate::input::Bytes;
 use crate::ion::SymbolTable;
 use crate::pipeline::{OrderedPool, Taken};
 
 /// The bytes of a block, shared with the threads that decode it.
-pub type Block = Arc<dyn AsRef<[u8]> + Send + Sync>;
+pub type Block = Arc<dyn Bytes>;
 
 /// An error, and the number of the block that it comes from: blocks are counted as they are pushed.
 pub type Failure = (usize, Error);
@@ -58,6 +59,54 @@ pub struct Job {
     pub chunks: usize,
     /// No more rows than this are wanted.
     pub limit: u64,
+    /// The runs before and behind.
+    pub neighbours: Neighbours,
+}
+
+/// The symbols in force between two runs; none when they cannot be told.
+type Symbols = Arc<OnceLock<Option<Arc<SymbolTable>>>>;
+
+/// What a run has to do with those beside it: symbols go from each to the next.
+#[derive(Default)]
+pub struct Neighbours {
+    before: Option<Symbols>,
+    behind: Option<Symbols>,
+}
+
+impl Drop for Neighbours {
+    /// A run that was not worked on, or did not get far enough, must not let the next one wait.
+    fn drop(&mut self) {
+        if let Some(behind) = &self.behind {
+            behind.get_or_init(|| None);
+        }
+    }
+}
+
+impl Job {
+    /// The first chunks of a block, on their own.
+    pub fn alone(block: Block, form: Form, chunks: usize) -> Self {
+        let (position, neighbours) = (Position::default(), Neighbours::default());
+        Self { number: 0, block, form, position, chunks, limit: u64::MAX, neighbours }
+    }
+
+    /// A reader of the run. The symbols before it are waited for; those behind it are told before
+    /// anything else is done.
+    pub fn reader(&self, codecs: Codecs) -> Result<BlockReader<'_>> {
+        let Form { algorithm, align } = self.form;
+        let mut position = self.position.clone();
+        if let Some(before) = &self.neighbours.before {
+            let Some(table) = before.wait() else {
+                return Err(Error::corrupt("frame", position.offset, "a chunk before is damaged"));
+            };
+            position.table = Some(Arc::clone(table));
+        }
+        let mut reader = BlockReader::of(&*self.block, algorithm, align, position, codecs);
+        if let Some(behind) = &self.neighbours.behind {
+            let table = reader.look_ahead(self.chunks)?;
+            behind.get_or_init(|| table);
+        }
+        Ok(reader)
+    }
 }
 
 /// What came out.
@@ -78,10 +127,9 @@ pub struct Runs<R> {
     cut: Cut,
     pool: OrderedPool<Job, Result<(R, u64), Failure>>,
     in_flight: usize,
-    queue: VecDeque<(usize, Block, Form)>,
+    queue: VecDeque<Current>,
     pushed: usize,
     current: Option<Current>,
-    codecs: Option<Codecs>,
     limit: Option<u64>,
     failed: bool,
 }
@@ -92,7 +140,9 @@ struct Current {
     block: Block,
     form: Form,
     position: Position,
-    chunks: usize,
+    /// The offsets of the chunks that are left.
+    frames: VecDeque<usize>,
+    before: Option<Symbols>,
 }
 
 impl<R: Send + 'static> Runs<R> {
@@ -117,7 +167,6 @@ impl<R: Send + 'static> Runs<R> {
             queue: VecDeque::new(),
             pushed: 0,
             current: None,
-            codecs: None,
             limit,
             failed: false,
         })
@@ -125,16 +174,18 @@ impl<R: Send + 'static> Runs<R> {
 
     /// Queues a block. When the number of its chunks is known, it must be right.
     pub fn push(&mut self, block: Block, form: Form, chunks: Option<usize>) -> Result<()> {
-        if let Some(expected) = chunks {
+        let (frames, whole) = frames(&*block)?;
+        if let Some(expected) = chunks
+            && frames.len() != expected
+            && whole
+        {
             // What is damaged is found by the thread that decodes it, after the chunks before.
-            let (found, whole) = count_frames((*block).as_ref());
-            if found != expected && whole {
-                let message = format!("the block has {found} chunks, the trailer says {expected}");
-                return Err(Error::corrupt("frame", 0, message));
-            }
+            let message = format!("the block has {} chunks, the trailer says {expected}", frames.len());
+            return Err(Error::corrupt("frame", 0, message));
         }
-        if !self.is_done() {
-            self.queue.push_back((self.pushed, block, form));
+        if !self.is_done() && !frames.is_empty() {
+            let (number, position) = (self.pushed, Position::default());
+            self.queue.push_back(Current { number, block, form, position, frames, before: None });
         }
         self.pushed += 1;
         Ok(())
@@ -198,89 +249,60 @@ impl<R: Send + 'static> Runs<R> {
 
     fn dispatch(&mut self) {
         while !self.is_done() && !self.pool.is_full() && (self.limit.is_none() || self.in_flight == 0) {
-            let current = match self.current.take() {
-                Some(current) => current,
-                None => match self.queue.pop_front() {
-                    Some((number, block, form)) => Current::new(number, block, form),
-                    None => return,
-                },
-            };
-            if current.chunks > 0 {
-                self.hand_out(current);
-            }
+            let Some(current) = self.current.take().or_else(|| self.queue.pop_front()) else { return };
+            self.hand_out(current);
         }
     }
 
     /// Hands out the next run of a block.
-    fn hand_out(&mut self, current: Current) {
+    fn hand_out(&mut self, mut current: Current) {
         let run = match self.limit {
             Some(_) => 1,
             None => (self.cut.run_bytes / current.form.align).max(1),
         };
-        let mut run = run.min(current.chunks);
-        let mut next = None;
-        if run < current.chunks {
-            // What cannot be passed over cannot be decoded: the thread finds the error in its place.
-            match self.pass(&current, run) {
-                Ok(position) => next = Some(position),
-                Err(_) => run = current.chunks,
+        let chunks = run.min(current.frames.len());
+        current.frames.drain(..chunks);
+        let mut job = Job {
+            number: current.number,
+            block: Arc::clone(&current.block),
+            form: current.form,
+            position: current.position.clone(),
+            chunks,
+            limit: self.limit.unwrap_or(u64::MAX),
+            neighbours: Neighbours { before: current.before.take(), behind: None },
+        };
+        if let Some(&offset) = current.frames.front() {
+            current.position.offset = offset;
+            current.position.chunk += chunks;
+            if self.cut.verbatim {
+                current.position.table = Some(Arc::new(SymbolTable::new()));
+            } else {
+                let symbols = Symbols::default();
+                job.neighbours.behind = Some(Arc::clone(&symbols));
+                current.before = Some(symbols);
             }
+            self.current = Some(current);
         }
-        let Current { number, block, form, position, chunks } = current;
-        self.current = next.map(|position| Current {
-            number,
-            block: Arc::clone(&block),
-            form,
-            position,
-            chunks: chunks - run,
-        });
-        let limit = self.limit.unwrap_or(u64::MAX);
-        if self.pool.submit(Job { number, block, form, position, chunks: run, limit }).is_none() {
+        if self.pool.submit(job).is_none() {
             self.in_flight += 1;
         }
     }
-
-    /// The position behind a run.
-    fn pass(&mut self, current: &Current, run: usize) -> Result<Position> {
-        let Form { algorithm, align } = current.form;
-        let block = (*current.block).as_ref();
-        let mut position = current.position.clone();
-        if self.cut.verbatim {
-            for _ in 0..run {
-                position.offset += FRAME_HEADER + frame(block, position.offset)?;
-            }
-            position.chunk += run;
-            position.table = Some(Arc::new(SymbolTable::new()));
-            return Ok(position);
-        }
-        let codecs = match self.codecs.take() {
-            Some(codecs) => codecs,
-            None => Codecs::new()?,
-        };
-        let mut reader = BlockReader::resume(block, algorithm, align, position, codecs);
-        let passed = (0..run).try_for_each(|_| reader.skip_chunk().map(drop));
-        let position = reader.position().clone();
-        self.codecs = Some(reader.into_codecs());
-        passed.map(|()| position)
-    }
 }
 
-impl Current {
-    fn new(number: usize, block: Block, form: Form) -> Self {
-        let (chunks, _) = count_frames((*block).as_ref());
-        Self { number, block, form, position: Position::default(), chunks }
-    }
-}
-
-/// Number of frames in a block, and whether all are whole: one that is damaged counts, and is the last.
-fn count_frames(block: &[u8]) -> (usize, bool) {
-    let (mut at, mut count) = (0, 0);
-    while at < block.len() {
-        count += 1;
-        match frame(block, at) {
+/// The offsets of the frames of a block, and whether all are whole: one that is damaged counts, and is the
+/// last.
+fn frames(block: &dyn Bytes) -> Result<(VecDeque<usize>, bool)> {
+    let size = block.size();
+    let (mut at, mut frames) = (0, VecDeque::new());
+    while at < size {
+        frames.push_back(at);
+        let mut header = [0; FRAME_HEADER];
+        let header = &mut header[..FRAME_HEADER.min(size - at)];
+        block.read(at, header)?;
+        match frame(header, at, size) {
             Ok(length) => at += FRAME_HEADER + length,
-            Err(_) => return (count, false),
+            Err(_) => return Ok((frames, false)),
         }
     }
-    (count, true)
+    Ok((frames, true))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zion::block::{Position, put_frame_header};
+use zion::block::put_frame_header;
 use zion::bucket::{Encoder, choose_selector};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable, kind, pad, timestamp};
@@ -80,9 +80,9 @@ fn read(chunk: &[u8]) -> zion::Result<usize> {
     verify_block(&block, Algorithm::Zstd, ALIGN, &checks)?;
     let block = Arc::new(block);
     for request in requests()? {
-        let (block, position) = (block.clone(), Position::default());
+        let block = block.clone();
         let form = Form::new(Algorithm::Zstd, ALIGN)?;
-        let job = Job { number: 0, block, form, position, chunks: 1, limit: u64::MAX };
+        let job = Job::alone(block, form, 1);
         good += usize::from(Worker::new(Arc::new(request)).work(&job).is_ok());
     }
     let encoded = Encoder::new(Algorithm::ZionZstd, 1)?.encode(chunk, &mut vec![]).is_ok();

@@ -120,9 +120,8 @@ fn every_row_prints_as_it_should() -> Result {
         let mut worker = Worker::new(Arc::clone(&request));
         let (mut printed, mut rows) = (vec![], 0);
         for (block, chunks) in golden.blocks() {
-            let position = Position::default();
             let (block, form) = (Arc::new(block), Form::new(golden.algorithm, golden.align)?);
-            let output = worker.work(&Job { number: 0, block, form, position, chunks, limit: u64::MAX })?;
+            let output = worker.work(&Job::alone(block, form, chunks))?;
             rows += output.rows;
             printed.extend_from_slice(&output.data);
             request.recycle(output.data);
@@ -194,9 +193,8 @@ fn ion_output_is_padded() -> Result {
         let request = Arc::new(Request::new(golden.algorithm, golden.align, Format::Ion, None, None)?);
         let mut worker = Worker::new(request);
         for (block, chunks) in golden.blocks() {
-            let position = Position::default();
             let (block, form) = (Arc::new(block), Form::new(golden.algorithm, golden.align)?);
-            let output = worker.work(&Job { number: 0, block, form, position, chunks, limit: u64::MAX })?;
+            let output = worker.work(&Job::alone(block, form, chunks))?;
             assert_eq!(output.data.len(), chunks * golden.align);
             for chunk in output.data.chunks(golden.align) {
                 let mut at = SymbolTable::new().apply(chunk)?;

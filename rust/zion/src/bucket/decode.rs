@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::hash::{BUCKETS, BucketMap};
+use super::segments::{Codecs, Payload, Segments};
 use super::shape::{FULL, class, count, sequence};
-use super::{LAYER, MAGIC, MAX_BODY, MAX_CHUNK, STRIDE, copy, field, varuint};
+use super::{LAYER, MAX_BODY, MAX_CHUNK, STRIDE, copy, field, varuint};
 use crate::block::apply_shared;
-use crate::codec::{iguana, special, zstd};
+use crate::codec::zstd;
 use crate::error::{Error, Result};
-use crate::ion::{Header, SymbolTable, header, is_bvm, kind};
+use crate::input::Window;
+use crate::ion::{Header, SymbolTable, is_bvm, kind, look};
 
 /// The longest header of a record.
 const HEADER: usize = 4;
@@ -16,19 +18,34 @@ const HEADER: usize = 4;
 /// Decompresses chunks; buffers are kept from one to the next.
 pub struct Decoder {
     codecs: Codecs,
+    window: Window,
     map: BucketMap,
-    shape: Vec<u8>,
+    spare: Vec<Vec<u8>>,
     buckets: [Bucket; BUCKETS],
+    loaded: Loaded,
     selected: Vec<bool>,
     joined: Vec<u8>,
 }
 
-/// A chunk whose symbols are known, and of which no row is decompressed.
-pub(crate) struct Opened<'a> {
-    parts: Parts<'a>,
+/// A chunk of which nothing but the shape is decompressed.
+pub(crate) struct Opened {
+    serial: u64,
+    selector: u8,
+    /// Those of the buckets.
+    segments: Segments,
+    shape: Vec<u8>,
     prefix: usize,
     /// Whether its symbol table replaced the one before.
     pub(crate) resets: bool,
+}
+
+/// Which buckets are decompressed, and of which chunk.
+#[derive(Default)]
+struct Loaded {
+    serial: u64,
+    buckets: u16,
+    /// How many chunks were opened.
+    opened: u64,
 }
 
 /// What looks at the fields of rows where they lie in their buckets.
@@ -40,71 +57,11 @@ pub trait Visit {
     fn row(&mut self, data: &[u8]) -> Result<bool>;
 }
 
-/// The decompressors of segments.
-struct Codecs {
-    zstd: zstd::Decompressor,
-    iguana: iguana::Decoder,
-}
-
 #[derive(Default)]
 struct Bucket {
     data: Vec<u8>,
     length: usize,
     at: usize,
-}
-
-/// A chunk taken apart, nothing decompressed.
-struct Parts<'a> {
-    selector: u8,
-    algorithm: u8,
-    segments: [&'a [u8]; BUCKETS + 1],
-}
-
-impl<'a> Parts<'a> {
-    fn read(zion: &'a [u8]) -> Result<Self> {
-        let Some((&[m0, m1, m2, m3, low, middle, high, top], _)) = zion.split_first_chunk::<8>() else {
-            return Err(Error::corrupt(LAYER, 0, "shorter than its head of 8 bytes"));
-        };
-        if [m0, m1, m2, m3] != MAGIC {
-            return Err(Error::corrupt(LAYER, 0, "does not start with the magic 83 7a 69 70"));
-        }
-        if middle >> 4 != 0 || high != 0 || top != 0 {
-            return Err(Error::corrupt(LAYER, 5, "reserved bits are set"));
-        }
-        let algorithm = low >> 4 | middle << 4;
-        if algorithm > 2 {
-            return Err(Error::corrupt(LAYER, 4, format!("unknown algorithm {algorithm}, 0 to 2 are known")));
-        }
-        let mut segments = [&zion[..0]; BUCKETS + 1];
-        let mut at = 8;
-        for (number, segment) in segments.iter_mut().enumerate() {
-            let cut = || Error::corrupt(LAYER, at, format!("segment {number} of 17 goes beyond the end"));
-            let &[a, b, c] = zion.get(at..).and_then(<[u8]>::first_chunk::<3>).ok_or_else(cut)?;
-            let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-            *segment = zion.get(at + 3..at + 3 + length).ok_or_else(cut)?;
-            at += 3 + length;
-        }
-        Ok(Self { selector: low & 15, algorithm, segments })
-    }
-
-    /// Replaces `out` by the content of a segment.
-    fn decompress(&self, number: usize, codecs: &mut Codecs, out: &mut Vec<u8>, limit: usize) -> Result<()> {
-        out.clear();
-        let segment = self.segments[number];
-        let result = match (self.algorithm, segment) {
-            (_, []) => Ok(()),
-            (0, _) => codecs.zstd.decompress(segment, out, limit),
-            (1, _) | (_, [0, ..]) => {
-                codecs.iguana.decompress(&segment[usize::from(self.algorithm > 1)..], out, limit)
-            }
-            _ => special::decode(segment, out, limit),
-        };
-        result.map_err(|error| {
-            let offset =
-                8 + self.segments[..number].iter().map(|earlier| earlier.len() + 3).sum::<usize>() + 3;
-            error.shifted(offset as u64)
-        })
-    }
 }
 
 impl Decoder {
@@ -121,51 +78,76 @@ impl Decoder {
 
     fn with(zstd: zstd::Decompressor) -> Self {
         Self {
-            codecs: Codecs { zstd, iguana: iguana::Decoder::default() },
+            codecs: Codecs::new(zstd),
+            window: Window::default(),
             map: BucketMap::default(),
-            shape: Vec::new(),
+            spare: Vec::new(),
             buckets: Default::default(),
+            loaded: Loaded::default(),
             selected: Vec::new(),
             joined: Vec::new(),
         }
     }
 
+    /// What was read of a block that is not in memory.
+    pub(crate) fn window(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
     /// Decompresses the shape, and applies its symbol table. Gives what [`Decoder::visit`] needs.
-    pub(crate) fn open<'a>(
+    pub(crate) fn open(
         &mut self,
-        zion: &'a [u8],
+        payload: Payload<'_>,
         table: &mut Option<Arc<SymbolTable>>,
         limit: usize,
-    ) -> Result<Opened<'a>> {
-        let parts = Parts::read(zion)?;
-        parts.decompress(0, &mut self.codecs, &mut self.shape, limit)?;
-        let prefix = apply_shared(table, &self.shape)?;
-        Ok(Opened { parts, prefix, resets: is_bvm(&self.shape) })
+    ) -> Result<Opened> {
+        let mut shape = self.spare.pop().unwrap_or_default();
+        let (selector, segments) = self.start(payload, &mut shape, limit)?;
+        let prefix = apply_shared(table, &shape)?;
+        Ok(self.opened(selector, segments, shape, prefix))
+    }
+
+    fn opened(&mut self, selector: u8, segments: Segments, shape: Vec<u8>, prefix: usize) -> Opened {
+        self.loaded.opened += 1;
+        let resets = is_bvm(&shape);
+        Opened { serial: self.loaded.opened, selector, segments, shape, prefix, resets }
+    }
+
+    /// Reads the head of a chunk, and replaces `shape` by its shape.
+    fn start(&mut self, payload: Payload<'_>, shape: &mut Vec<u8>, limit: usize) -> Result<(u8, Segments)> {
+        let (selector, mut segments) = Segments::open(payload, &mut self.window)?;
+        segments.take(payload, &mut self.window, &mut self.codecs, shape, limit)?;
+        Ok((selector, segments))
+    }
+
+    /// Takes the buffers of a chunk back.
+    pub(crate) fn close(&mut self, opened: Opened) {
+        self.spare.push(opened.shape);
     }
 
     /// Shows the rows of an opened chunk to a visitor, their fields where they lie: those of the buckets
     /// that may hold `fields`, others among them. Values of one row share one `data`.
     pub(crate) fn visit(
         &mut self,
-        opened: &Opened<'_>,
+        payload: Payload<'_>,
+        opened: &Opened,
         table: &SymbolTable,
         fields: &[Box<[u8]>],
         limit: usize,
         visitor: &mut impl Visit,
     ) -> Result<()> {
-        let wanted = self.select(opened.parts.selector, table, fields);
-        self.fill(&opened.parts, wanted, limit)?;
+        let wanted = self.select(opened.selector, table, fields);
+        self.fill(payload, opened, wanted, limit)?;
+        let shape = &opened.shape[..];
         let (data, mut cursors) = join(&self.buckets, wanted, &mut self.joined);
         let mut at = opened.prefix;
-        while at < self.shape.len() {
-            let mut part = sequence(&self.shape, at)?;
+        while at < shape.len() {
+            let mut part = sequence(shape, at)?;
             loop {
-                for _ in 0..part.count {
-                    let number = part.nibbles as usize & 15;
-                    part.nibbles >>= 4;
-                    if wanted >> number & 1 == 0 {
-                        continue;
-                    }
+                let mut found = part.find(wanted);
+                while found != 0 {
+                    let number = (part.nibbles >> (found.trailing_zeros() & !3)) as usize & 15;
+                    found &= found - 1;
                     let (id, value_at, value) =
                         cursors[number].next(data).ok_or_else(|| damaged(number, at))?;
                     visitor.field(data, id, value_at, value).map_err(|error| inside(&error))?;
@@ -174,7 +156,7 @@ impl Decoder {
                 if part.count < FULL {
                     break;
                 }
-                part = sequence(&self.shape, at)?;
+                part = sequence(shape, at)?;
             }
             if !visitor.row(data).map_err(|error| inside(&error))? {
                 break;
@@ -186,15 +168,21 @@ impl Decoder {
     /// Decompresses only the shape: replaces `shape` by it, applies the symbol table at its front to
     /// `table`, and gives the length of that table. For chunks whose rows are not needed.
     pub fn shape(&mut self, zion: &[u8], table: &mut SymbolTable, shape: &mut Vec<u8>) -> Result<usize> {
-        Parts::read(zion)?.decompress(0, &mut self.codecs, shape, MAX_CHUNK)?;
+        self.start(zion.into(), shape, MAX_CHUNK)?;
         table.apply(shape)
     }
 
     /// Number of rows of a chunk; only its shape is decompressed.
     pub fn count(&mut self, zion: &[u8]) -> Result<u64> {
-        let mut shape = std::mem::take(&mut self.shape);
-        let counted = self.shape(zion, &mut SymbolTable::new(), &mut shape).and_then(|at| count(&shape, at));
-        self.shape = shape;
+        self.count_of(zion.into())
+    }
+
+    /// As [`Decoder::count`].
+    pub(crate) fn count_of(&mut self, payload: Payload<'_>) -> Result<u64> {
+        let mut shape = self.spare.pop().unwrap_or_default();
+        self.start(payload, &mut shape, MAX_CHUNK)?;
+        let counted = SymbolTable::unindexed().apply(&shape).and_then(|at| count(&shape, at));
+        self.spare.push(shape);
         counted
     }
 
@@ -210,79 +198,42 @@ impl Decoder {
         out: &mut Vec<u8>,
         limit: usize,
     ) -> Result<usize> {
-        let parts = Parts::read(zion)?;
-        parts.decompress(0, &mut self.codecs, &mut self.shape, limit)?;
-        let prefix = table.apply(&self.shape)?;
-        self.rows(&parts, prefix, table, fields, out, limit)?;
+        let mut shape = self.spare.pop().unwrap_or_default();
+        let (selector, segments) = self.start(zion.into(), &mut shape, limit)?;
+        let prefix = table.apply(&shape)?;
+        let opened = self.opened(selector, segments, shape, prefix);
+        self.assemble(zion.into(), &opened, table, fields, out, limit)?;
+        self.close(opened);
         Ok(prefix)
-    }
-
-    /// As [`Decoder::decode`], with a table that others may hold and that is not there before the first
-    /// chunk of a block.
-    pub(crate) fn decode_shared(
-        &mut self,
-        zion: &[u8],
-        table: &mut Option<Arc<SymbolTable>>,
-        fields: Option<&[Box<[u8]>]>,
-        out: &mut Vec<u8>,
-        limit: usize,
-    ) -> Result<usize> {
-        let opened = self.open(zion, table, limit)?;
-        if let Some(table) = table {
-            self.assemble(&opened, table, fields, out, limit)?;
-        }
-        Ok(opened.prefix)
     }
 
     /// Replaces `out` by an opened chunk, as [`Decoder::decode`] does; gives the length of its symbol table.
     pub(crate) fn assemble(
         &mut self,
-        opened: &Opened<'_>,
+        payload: Payload<'_>,
+        opened: &Opened,
         table: &SymbolTable,
         fields: Option<&[Box<[u8]>]>,
         out: &mut Vec<u8>,
         limit: usize,
     ) -> Result<usize> {
-        self.rows(&opened.parts, opened.prefix, table, fields, out, limit)?;
-        Ok(opened.prefix)
-    }
-
-    /// Applies the symbol table of a chunk whose rows are not needed.
-    pub(crate) fn skip_shared(
-        &mut self,
-        zion: &[u8],
-        table: &mut Option<Arc<SymbolTable>>,
-        limit: usize,
-    ) -> Result<()> {
-        self.open(zion, table, limit).map(drop)
-    }
-
-    /// Puts the rows together, after the shape was decompressed and its symbol table applied.
-    fn rows(
-        &mut self,
-        parts: &Parts<'_>,
-        prefix: usize,
-        table: &SymbolTable,
-        fields: Option<&[Box<[u8]>]>,
-        out: &mut Vec<u8>,
-        limit: usize,
-    ) -> Result<()> {
+        let Opened { selector, ref shape, prefix, .. } = *opened;
         let wanted = match fields {
-            Some(fields) => self.select(parts.selector, table, fields),
+            Some(fields) => self.select(selector, table, fields),
             None => u16::MAX,
         };
-        let held = self.fill(parts, wanted, limit)?;
-        let records = self.shape.len() - prefix;
+        let held = self.fill(payload, opened, wanted, limit)?;
+        let records = shape.len() - prefix;
         out.resize(prefix + held + HEADER * records + STRIDE, 0);
         let mut rows =
             Rows { buckets: &mut self.buckets, selected: &self.selected, wanted, out, at: prefix, limit };
-        rows.out[..prefix].copy_from_slice(&self.shape[..prefix]);
+        rows.out[..prefix].copy_from_slice(&shape[..prefix]);
         let mut at = prefix;
-        while at < self.shape.len() {
+        while at < shape.len() {
             at = if fields.is_some() {
-                rows.record::<true>(&self.shape, at)?
+                rows.record::<true>(shape, at)?
             } else {
-                rows.record::<false>(&self.shape, at)?
+                rows.record::<false>(shape, at)?
             };
         }
         let end = rows.at;
@@ -290,7 +241,7 @@ impl Decoder {
         if end > limit {
             return Err(too_long(limit));
         }
-        Ok(())
+        Ok(prefix)
     }
 
     /// Marks the symbols that are selected, and gives the set of the buckets that may hold them.
@@ -306,16 +257,30 @@ impl Decoder {
         wanted
     }
 
-    /// Decompresses the wanted buckets and gives the sum of their lengths.
-    fn fill(&mut self, parts: &Parts<'_>, wanted: u16, limit: usize) -> Result<usize> {
+    /// Decompresses the wanted buckets that are not there, and gives the sum of the lengths of all wanted.
+    fn fill(&mut self, payload: Payload<'_>, opened: &Opened, wanted: u16, limit: usize) -> Result<usize> {
+        let Self { codecs, window, buckets, loaded, .. } = self;
+        if loaded.serial != opened.serial {
+            (loaded.serial, loaded.buckets) = (opened.serial, 0);
+        }
+        let mut segments = opened.segments;
+        let mut missing = wanted & !loaded.buckets;
         let mut held = 0;
-        for (number, bucket) in self.buckets.iter_mut().enumerate() {
-            (bucket.at, bucket.length) = (0, 0);
-            if wanted >> number & 1 != 0 {
-                parts.decompress(number + 1, &mut self.codecs, &mut bucket.data, limit - held)?;
+        for (number, bucket) in buckets.iter_mut().enumerate() {
+            let bit = 1 << number;
+            if missing & bit != 0 {
+                bucket.length = 0;
+                segments.take(payload, window, codecs, &mut bucket.data, limit.saturating_sub(held))?;
                 bucket.length = bucket.data.len();
-                held += bucket.length;
                 bucket.data.extend_from_slice(&[0; STRIDE]);
+                loaded.buckets |= bit;
+                missing &= !bit;
+            } else if missing != 0 {
+                segments.skip(payload, window)?;
+            }
+            if wanted & bit != 0 {
+                bucket.at = 0;
+                held += bucket.length;
             }
         }
         Ok(held)
@@ -348,10 +313,10 @@ struct Cursor {
 
 impl Cursor {
     /// Takes the next field: its symbol, the place of its value, and its extent.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, data: &[u8]) -> Option<(u32, usize, Header)> {
         let (id, at) = varuint(data, self.at)?;
-        let value = header(data, at).ok()?;
+        let value = look(data, at)?;
         if value.end > self.end {
             return None;
         }
@@ -374,7 +339,10 @@ fn join<'a>(
         return (&bucket.data[..bucket.length], cursors);
     }
     joined.clear();
-    for (bucket, cursor) in buckets.iter().zip(&mut cursors) {
+    for (number, (bucket, cursor)) in buckets.iter().zip(&mut cursors).enumerate() {
+        if wanted >> number & 1 == 0 {
+            continue;
+        }
         cursor.at = joined.len();
         joined.extend_from_slice(&bucket.data[..bucket.length]);
         cursor.end = joined.len();

@@ -3,12 +3,14 @@
 mod decode;
 mod encode;
 pub mod hash;
+mod segments;
 mod select;
 pub mod shape;
 
 pub(crate) use decode::Opened;
 pub use decode::{Decoder, Visit};
 pub use encode::Encoder;
+pub(crate) use segments::Payload;
 pub use select::choose_selector;
 
 /// The first bytes of every zion chunk.

@@ -70,6 +70,25 @@ pub struct Sequence {
     pub next: usize,
 }
 
+/// A one in each nibble.
+const ONES: u64 = 0x1111_1111_1111_1111;
+
+impl Sequence {
+    /// The top bit of each nibble that names a wanted bucket. All nibbles are compared at once.
+    #[inline]
+    pub fn find(&self, mut wanted: u16) -> u64 {
+        let mut found = 0;
+        while wanted != 0 {
+            let other = self.nibbles ^ (ONES * u64::from(wanted.trailing_zeros()));
+            // Adding 7 sets the top bit of a nibble unless its low bits are 0, and carries nowhere.
+            found |= !((other & (7 * ONES)) + 7 * ONES | other);
+            wanted &= wanted - 1;
+        }
+        let fields = if self.count < FULL { (1 << (4 * self.count)) - 1 } else { u64::MAX };
+        found & (8 * ONES) & fields
+    }
+}
+
 /// Reads the sequence at `at`.
 #[inline]
 pub fn sequence(shape: &[u8], at: usize) -> Result<Sequence> {
@@ -134,6 +153,21 @@ mod tests {
             assert!(count(&shape[..shape.len() - 1], 0).is_err() || fields == 0);
         }
         Ok(())
+    }
+
+    #[test]
+    fn wanted_buckets_are_found() {
+        for count in 0..=16 {
+            for nibbles in [0, u64::MAX, 0xFEDC_BA98_7654_3210, 0x0101_1010_F0F0_7887] {
+                let sequence = Sequence { count, class: 0, nibbles, next: 0 };
+                for wanted in [0, 1, 0x8000, 0x8181, 0x0FF0, u16::MAX] {
+                    let is_wanted = |place: &usize| wanted >> (nibbles >> (4 * place) & 15) & 1 != 0;
+                    let expected =
+                        (0..count).filter(is_wanted).fold(0, |found, place| found | 8 << (4 * place));
+                    assert_eq!(sequence.find(wanted), expected, "{count} {nibbles:x} {wanted:x}");
+                }
+            }
+        }
     }
 
     #[test]

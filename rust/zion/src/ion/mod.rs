@@ -77,28 +77,56 @@ impl Header {
 /// Reads the header of the value at `at`; the whole value is guaranteed to lie inside `data`.
 #[inline]
 pub fn header(data: &[u8], at: usize) -> Result<Header> {
-    let Some(&first) = data.get(at) else {
-        return Err(Error::corrupt("ion", at, "a value was expected, the data ends"));
-    };
+    look(data, at).ok_or_else(|| bad_header(data, at))
+}
+
+/// As [`header`], for loops over values: none when that would give an error. Where a header shares its place
+/// with an error it goes through memory.
+#[inline]
+pub(crate) fn look(data: &[u8], at: usize) -> Option<Header> {
+    let &first = data.get(at)?;
     let (kind, low) = (first >> 4, first & 0x0F);
-    let (body, length) = match low {
-        _ if first == TRUE => (at + 1, 0),
-        15 => (at + 1, 0),
-        14 => {
-            let (length, next) = varuint::read(data, at + 1)?;
-            (next, length)
-        }
-        low => (at + 1, u64::from(low)),
+    let (body, end) = match low {
+        _ if first == TRUE => (at + 1, at + 1),
+        15 => (at + 1, at + 1),
+        14 => long_extent(data, at + 1),
+        low => (at + 1, at + 1 + usize::from(low)),
     };
-    let available = (data.len() - body.min(data.len())) as u64;
-    if length > available {
-        return Err(Error::corrupt(
-            "ion",
-            at,
-            format!("a value of {length} bytes overruns its container, {available} are left"),
-        ));
+    (end <= data.len()).then_some(Header { kind, low, body, end })
+}
+
+/// Where the content of a value starts, and where it ends, from its length at `at`: beyond all data if the
+/// length cannot be read. Two plain numbers stay in registers.
+#[inline]
+fn long_extent(data: &[u8], at: usize) -> (usize, usize) {
+    match data.get(at) {
+        Some(&byte) if byte & 0x80 != 0 => (at + 1, at + 1 + usize::from(byte & 0x7F)),
+        _ => longer_extent(data, at),
     }
-    Ok(Header { kind, low, body, end: body + length as usize })
+}
+
+#[inline(never)]
+fn longer_extent(data: &[u8], at: usize) -> (usize, usize) {
+    match varuint::read(data, at) {
+        Ok((length, body)) => (body, body.saturating_add(usize::try_from(length).unwrap_or(usize::MAX))),
+        Err(_) => (at, usize::MAX),
+    }
+}
+
+/// What is wrong with the header at `at`.
+#[cold]
+fn bad_header(data: &[u8], at: usize) -> Error {
+    let Some(&first) = data.get(at) else {
+        return Error::corrupt("ion", at, "a value was expected, the data ends");
+    };
+    let (body, length) = match varuint::read(data, at + 1) {
+        _ if first & 0x0F < 14 => (at + 1, u64::from(first & 0x0F)),
+        Ok((length, body)) => (body, length),
+        Err(error) => return error,
+    };
+    let available = data.len() - body;
+    let message = format!("a value of {length} bytes overruns its container, {available} are left");
+    Error::corrupt("ion", at, message)
 }
 
 /// Appends a type byte and a minimal length to `out`.

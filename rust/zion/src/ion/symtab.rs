@@ -71,10 +71,6 @@ fn string_size(name: &[u8]) -> usize {
     header_size(name.len()) + name.len()
 }
 
-fn list_size(names: &[Box<[u8]>]) -> usize {
-    names.iter().map(|name| string_size(name)).sum()
-}
-
 fn table_size(list: usize, imports: usize) -> usize {
     let body = imports + 1 + header_size(list) + list;
     let annotated = 2 + header_size(body) + body;
@@ -95,13 +91,49 @@ type NameMap = HashMap<Box<[u8]>, u32, BuildHasherDefault<NameHasher>>;
 /// The symbols in force: ids 0 to 9 are fixed, the others numbered as they were listed.
 #[derive(Debug, Clone)]
 pub struct SymbolTable {
-    names: Vec<Box<[u8]>>,
-    ids: NameMap,
+    names: Names,
+    /// The lowest id of each name. Not there in a table that was read, until names are added to it:
+    /// who reads rows looks up few names, and few times.
+    ids: Option<NameMap>,
     text_bytes: usize,
     /// Size of the user symbols as string values.
     list_bytes: usize,
     /// By length and first and last byte, whether there can be a symbol: most strings are none.
     filter: Box<[u64; 64]>,
+}
+
+/// Texts one behind the other.
+#[derive(Debug, Clone, Default)]
+struct Names {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    fn push(&mut self, name: &[u8]) {
+        self.text.extend_from_slice(name);
+        self.ends.push(self.text.len());
+    }
+
+    #[inline]
+    fn get(&self, id: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(id)?;
+        let start = if id == 0 { 0 } else { self.ends[id - 1] };
+        Some(&self.text[start..end])
+    }
+
+    fn range(&self, from: u32, to: u32) -> impl Iterator<Item = &[u8]> {
+        (from as usize..to as usize).map_while(|id| self.get(id))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        (0..).zip(self.range(0, u32::MAX))
+    }
+
+    fn truncate(&mut self, count: usize) {
+        self.ends.truncate(count);
+        self.text.truncate(self.ends.last().copied().unwrap_or(0));
+    }
 }
 
 impl Default for SymbolTable {
@@ -113,20 +145,41 @@ impl Default for SymbolTable {
 impl SymbolTable {
     /// The table without user symbols.
     pub fn new() -> Self {
-        let names: Vec<Box<[u8]>> = SYSTEM.iter().map(|name| name.as_bytes().into()).collect();
-        let ids = names.iter().cloned().zip(0..).collect();
+        let mut table = Self::unindexed();
+        table.ids = Some(table.map());
+        table
+    }
+
+    /// The same without a way to find names fast, which costs more than it saves where rows are only read.
+    pub fn unindexed() -> Self {
+        let mut names = Names::default();
         let mut filter = Box::new([0; 64]);
-        for name in &names {
-            let (row, bit) = filter_bit(name);
+        for name in SYSTEM {
+            names.push(name.as_bytes());
+            let (row, bit) = filter_bit(name.as_bytes());
             filter[row] |= bit;
         }
-        Self { names, ids, text_bytes: 0, list_bytes: 0, filter }
+        Self { names, ids: None, text_bytes: 0, list_bytes: 0, filter }
+    }
+
+    /// The same table for somebody who looks up many names.
+    #[must_use]
+    pub fn indexed(&self) -> Self {
+        Self { ids: Some(self.map()), ..self.clone() }
+    }
+
+    fn map(&self) -> NameMap {
+        let mut map = NameMap::default();
+        for (id, name) in self.names.iter() {
+            map.entry(name.into()).or_insert(id);
+        }
+        map
     }
 
     /// One more than the highest id: 10 + number of user symbols.
     #[inline]
     pub fn max_id(&self) -> u32 {
-        self.names.len() as u32
+        self.names.ends.len() as u32
     }
 
     /// Sum of the lengths of the user symbols.
@@ -137,24 +190,37 @@ impl SymbolTable {
     /// The text of a symbol, if the id is known.
     #[inline]
     pub fn name(&self, id: u32) -> Option<&[u8]> {
-        self.names.get(id as usize).map(|name| &**name)
+        self.names.get(id as usize)
     }
 
     /// The lowest id of a text, if it is a symbol.
     #[inline]
     pub fn id(&self, name: &[u8]) -> Option<u32> {
         let (row, bit) = filter_bit(name);
-        if self.filter[row] & bit == 0 { None } else { self.ids.get(name).copied() }
+        if self.filter[row] & bit == 0 {
+            return None;
+        }
+        match &self.ids {
+            Some(ids) => ids.get(name).copied(),
+            None => self.names.iter().find(|&(_, known)| known == name).map(|(id, _)| id),
+        }
     }
 
     /// All ids of a text: a table may list the same string twice.
     pub fn ids(&self, name: &[u8]) -> Vec<u32> {
-        (0..).zip(&self.names).filter(|(_, known)| &***known == name).map(|(id, _)| id).collect()
+        let (row, bit) = filter_bit(name);
+        if self.filter[row] & bit == 0 {
+            return Vec::new();
+        }
+        self.names.iter().filter(|&(_, known)| known == name).map(|(id, _)| id).collect()
     }
 
     /// The id of a text, which is added when it is new.
     #[inline]
     pub fn intern(&mut self, name: &[u8]) -> u32 {
+        if self.ids.is_none() {
+            self.ids = Some(self.map());
+        }
         match self.id(name) {
             Some(id) => id,
             None => self.push(name),
@@ -164,10 +230,12 @@ impl SymbolTable {
     /// Lists a text, known or not, and gives its new id.
     pub fn push(&mut self, name: &[u8]) -> u32 {
         let id = self.max_id();
-        self.names.push(name.into());
+        self.names.push(name);
         let (row, bit) = filter_bit(name);
         self.filter[row] |= bit;
-        self.ids.entry(name.into()).or_insert(id);
+        if let Some(ids) = &mut self.ids {
+            ids.entry(name.into()).or_insert(id);
+        }
         self.text_bytes += name.len();
         self.list_bytes += string_size(name);
         id
@@ -182,13 +250,17 @@ impl SymbolTable {
 
     /// Forgets the symbols from `max_id` on.
     pub fn truncate(&mut self, max_id: u32) {
-        for name in self.names.drain((max_id.max(FIRST_USER) as usize).min(self.names.len())..) {
+        let kept = max_id.clamp(FIRST_USER, self.max_id());
+        for name in self.names.range(kept, u32::MAX) {
             self.text_bytes -= name.len();
-            self.list_bytes -= string_size(&name);
-            if self.ids.get(&name).is_some_and(|&id| id >= max_id) {
-                self.ids.remove(&name);
+            self.list_bytes -= string_size(name);
+            if let Some(ids) = &mut self.ids
+                && ids.get(name).is_some_and(|&id| id >= kept)
+            {
+                ids.remove(name);
             }
         }
+        self.names.truncate(kept as usize);
     }
 
     /// Appends a full table, with its version marker, of the symbols below `to`.
@@ -209,17 +281,15 @@ impl SymbolTable {
 
     /// Size of a table that adds the symbols from `from` on.
     pub fn appending_size(&self, from: u32) -> usize {
-        table_size(list_size(self.slice(from, self.max_id())), IMPORTS.len())
+        table_size(self.list_size(from, self.max_id()), IMPORTS.len())
     }
 
-    fn slice(&self, from: u32, to: u32) -> &[Box<[u8]>] {
-        let to = (to as usize).min(self.names.len());
-        &self.names[(from as usize).min(to)..to]
+    fn list_size(&self, from: u32, to: u32) -> usize {
+        self.names.range(from, to).map(string_size).sum()
     }
 
     fn put_table(&self, out: &mut Vec<u8>, imports: &[u8], from: u32, to: u32) {
-        let names = self.slice(from, to);
-        let list = list_size(names);
+        let list = self.list_size(from, to);
         let body = imports.len() + 1 + header_size(list) + list;
         put_header(out, kind::ANNOTATION, 2 + header_size(body) + body);
         out.extend_from_slice(&[0x81, 0x83]);
@@ -227,7 +297,7 @@ impl SymbolTable {
         out.extend_from_slice(imports);
         out.push(0x87);
         put_header(out, kind::LIST, list);
-        for name in names {
+        for name in self.names.range(from, to) {
             super::put_string(out, name);
         }
     }
@@ -322,13 +392,22 @@ mod tests {
         let mut read = SymbolTable::new();
         read.push(b"forgotten");
         assert_eq!(read.apply(&out)?, out.len());
-        assert_eq!(read.names, table.names);
+        let listed =
+            |table: &SymbolTable| table.names.iter().map(|(_, name)| name.to_vec()).collect::<Vec<_>>();
+        assert_eq!(listed(&read), listed(&table));
         table.push(b"foo");
         out.clear();
         table.put_appending(&mut out, 13, 14);
         assert_eq!(out.len(), table.appending_size(13));
         assert_eq!(read.apply(&out)?, out.len());
         assert_eq!(read.ids(b"foo"), [10, 13]);
+        let mut unindexed = SymbolTable::unindexed();
+        unindexed.apply(&out)?;
+        assert_eq!((unindexed.id(b"foo"), unindexed.indexed().id(b"foo")), (Some(10), Some(10)));
+        assert_eq!(
+            (unindexed.intern(b"foo"), unindexed.intern(b"bar"), unindexed.id(b"bar")),
+            (10, 11, Some(11))
+        );
         read.truncate(10);
         assert_eq!((read.id(b"foo"), read.text_bytes()), (None, 0));
         Ok(())

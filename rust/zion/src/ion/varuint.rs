@@ -11,6 +11,20 @@ pub fn read(data: &[u8], at: usize) -> Result<(u64, usize)> {
     }
 }
 
+/// As [`read`], for loops: none when that would give an error.
+#[inline]
+pub(crate) fn look(data: &[u8], at: usize) -> Option<(u64, usize)> {
+    let first = *data.get(at)?;
+    if first & 0x80 != 0 {
+        return Some((u64::from(first & 0x7F), at + 1));
+    }
+    let second = *data.get(at + 1)?;
+    if second & 0x80 != 0 {
+        return Some((u64::from(first) << 7 | u64::from(second & 0x7F), at + 2));
+    }
+    read_long(data, at).ok()
+}
+
 fn read_long(data: &[u8], at: usize) -> Result<(u64, usize)> {
     let mut value = 0u64;
     for (index, &byte) in data.iter().enumerate().skip(at) {

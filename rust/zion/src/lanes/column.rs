@@ -91,7 +91,7 @@ impl Column {
 
     /// Adds what the lane shows of a value, or of none.
     #[inline]
-    pub(super) fn put(&mut self, scene: &mut Scene<'_>, value: Option<Value>) -> Result<()> {
+    pub(super) fn put(&mut self, scene: &mut Scene<'_>, value: Option<&Value>) -> Result<()> {
         let shown = match (value, &mut self.data) {
             (value, Data::Type(values)) => {
                 values.push(value.map_or(Ok(0), |value| value.type_bit())?);
@@ -189,7 +189,7 @@ impl Data {
 
     /// Adds a value, if it is of the type of the lane.
     #[inline]
-    fn put(&mut self, scene: &mut Scene<'_>, value: Value) -> Result<bool> {
+    fn put(&mut self, scene: &mut Scene<'_>, value: &Value) -> Result<bool> {
         match self {
             Self::Number(values) => {
                 let number = value.number(scene.data)?;
@@ -219,15 +219,15 @@ impl Data {
                 }
                 Ok(flag.is_some())
             }
-            Self::Key(texts) => put_key(scene, texts, value).map(|()| true),
-            Self::Json(texts) => put_json(scene, texts, value).map(|()| true),
+            Self::Key(texts) => put_key(scene, texts, *value).map(|()| true),
+            Self::Json(texts) => put_json(scene, texts, *value).map(|()| true),
             Self::Size(values) => {
-                let size = size(scene.data, value)?;
+                let size = size(scene.data, *value)?;
                 values.extend(size);
                 Ok(size.is_some())
             }
-            Self::Numbers(ends, values) => put_numbers(scene, ends, values, value),
-            Self::Keys(ends, texts) => put_keys(scene, ends, texts, value),
+            Self::Numbers(ends, values) => put_numbers(scene, ends, values, *value),
+            Self::Keys(ends, texts) => put_keys(scene, ends, texts, *value),
             Self::Type(_) | Self::Name(_) | Self::Row(_) => Ok(false),
         }
     }

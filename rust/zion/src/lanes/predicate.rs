@@ -94,7 +94,7 @@ impl Predicate<usize> {
             Self::Not(one) => return Ok(one.test(row)?.map(|truth| !truth)),
             Self::Compare(at, ..) | Self::In(at, _) | Self::Is(at, _) | Self::Like(at, _) => *at,
         };
-        let found = row.slots.get(at).copied().flatten();
+        let found = row.slots.get(at).and_then(Option::as_ref);
         if let Self::Is(_, mask) = self {
             let bit = found.map_or(Ok(bits::MISSING), |value| value.type_bit())?;
             return Ok(Some(mask & bit != 0));
@@ -129,7 +129,7 @@ fn connect(all: &[Predicate<usize>], row: &Row<'_>, deciding: bool) -> Result<Op
     Ok(known.then_some(!deciding))
 }
 
-fn compare(row: &Row<'_>, value: Value, op: Op, constant: &Constant) -> Result<Option<bool>> {
+fn compare(row: &Row<'_>, value: &Value, op: Op, constant: &Constant) -> Result<Option<bool>> {
     let ordering = match constant {
         Constant::Null => value.header.is_null().then_some(Ordering::Equal),
         Constant::Bool(constant) => value.boolean().map(|value| value.cmp(constant)),

@@ -214,27 +214,45 @@ pub(super) struct Fields<'a> {
     at: usize,
 }
 
+impl Fields<'_> {
+    /// The next field: its symbol, and its value. None behind the last one, and where [`Fields::check`] has an
+    /// error to tell.
+    #[inline]
+    pub(super) fn step(&mut self) -> Option<(u64, Value)> {
+        while self.at < self.data.len() {
+            let (label, at) = varuint::look(self.data, self.at)?;
+            let header = ion::look(self.data, at)?;
+            self.at = header.end;
+            if !header.is_pad() {
+                return Some((label, Value { at, header }));
+            }
+        }
+        None
+    }
+
+    /// The error that the fields ended with, if they did.
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        if self.at < self.data.len() { self.fail() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn fail(&self) -> Result<()> {
+        let (_, at) = varuint::read(self.data, self.at)?;
+        ion::header(self.data, at).map(drop)
+    }
+}
+
 impl Iterator for Fields<'_> {
     type Item = Result<(u64, Value)>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        while self.at < self.data.len() {
-            let field = varuint::read(self.data, self.at)
-                .and_then(|(label, at)| Ok((label, Value { at, header: ion::header(self.data, at)? })));
-            match field {
-                Ok((label, value)) => {
-                    self.at = value.header.end;
-                    if !value.header.is_pad() {
-                        return Some(Ok((label, value)));
-                    }
-                }
-                Err(error) => {
-                    self.at = self.data.len();
-                    return Some(Err(error));
-                }
-            }
+        if let Some(field) = self.step() {
+            return Some(Ok(field));
         }
-        None
+        let error = self.check().err()?;
+        self.at = self.data.len();
+        Some(Err(error))
     }
 }

@@ -9,7 +9,7 @@ use super::column::{Column, Scene, Tools};
 use super::groups::Groups;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
-use super::value::{Value, bits};
+use super::value::{Fields, Items, Value, bits};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 
@@ -79,7 +79,7 @@ impl Walker {
     }
 
     /// Starts a row whose fields come one by one, see [`Walker::field`].
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, plan: &Plan) {
         let rows = plan.levels.first().map_or(0, |level| level.nodes.end);
         if let Some(slots) = self.slots.get_mut(..rows) {
@@ -88,7 +88,7 @@ impl Walker {
     }
 
     /// Takes a top-level field of the row at hand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn field(&mut self, plan: &Plan, data: &[u8], id: u32, value: Value) -> Result<()> {
         let Some(&child) = self.tops.get(id as usize) else { return Ok(()) };
         if child == NOWHERE || self.slots[child].is_some() {
@@ -110,6 +110,7 @@ impl Walker {
     }
 
     /// Adds the rows that the one at hand gives, but no more than `limit`; gives their number.
+    #[inline(always)]
     pub(super) fn emit(
         &mut self,
         plan: &Plan,
@@ -170,24 +171,34 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
+    #[inline]
     fn find(&mut self, node: usize, value: Value) -> Result<()> {
         self.slots[node] = Some(value);
+        if self.targets[node].is_empty() && self.plan.nodes[node].items.is_empty() {
+            return Ok(());
+        }
+        self.inside(node)
+    }
+
+    /// Finds what is wanted inside the value of a node.
+    fn inside(&mut self, node: usize) -> Result<()> {
+        let Some(value) = &self.slots[node] else { return Ok(()) };
+        let (fields, items) = (value.fields(self.data), value.items(self.data));
         let (plan, targets) = (self.plan, self.targets);
         let wanted = &plan.nodes[node];
         if !targets[node].is_empty() {
-            self.fields(&targets[node], wanted.fields.len(), value)?;
+            self.fields(&targets[node], wanted.fields.len(), fields)?;
         }
         if !wanted.items.is_empty() {
-            self.items(&wanted.items, value)?;
+            self.items(&wanted.items, items)?;
         }
         Ok(())
     }
 
     /// Goes over the fields of a struct until all that are wanted are found; the first of a name counts.
-    fn fields(&mut self, targets: &[(u64, usize)], mut missing: usize, value: Value) -> Result<()> {
+    fn fields(&mut self, targets: &[(u64, usize)], mut missing: usize, mut fields: Fields<'_>) -> Result<()> {
         let mut next = 0;
-        for field in value.fields(self.data) {
-            let (label, value) = field?;
+        while let Some((label, value)) = fields.step() {
             // Fields are nearly always in ascending order.
             while targets.get(next).is_some_and(|&(id, _)| id < label) {
                 next += 1;
@@ -206,16 +217,16 @@ impl Finder<'_> {
             self.find(child, value)?;
             missing -= 1;
             if missing == 0 {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        fields.check()
     }
 
     /// Goes over the elements of a list up to the last one that is wanted.
-    fn items(&mut self, wanted: &[(usize, usize)], value: Value) -> Result<()> {
+    fn items(&mut self, wanted: &[(usize, usize)], items: Items<'_>) -> Result<()> {
         let mut wanted = wanted.iter().peekable();
-        for (number, item) in value.items(self.data).enumerate() {
+        for (number, item) in items.enumerate() {
             let item = item?;
             let Some(&&(index, child)) = wanted.peek() else { break };
             if index == number {
@@ -239,11 +250,16 @@ struct Emit<'a> {
 
 impl Emit<'_> {
     /// Goes over all elements of a level, for each over those of the next; adds a row behind the last level.
+    #[inline]
     fn level(&mut self, level: usize) -> Result<()> {
         let plan = self.plan;
-        let Some((node, inside)) = plan.levels.get(level).and_then(|level| level.from) else {
-            return self.put();
-        };
+        match plan.levels.get(level).and_then(|level| level.from) {
+            Some((node, inside)) => self.unnest(level, node, inside),
+            None => self.put(),
+        }
+    }
+
+    fn unnest(&mut self, level: usize, node: usize, inside: Inside) -> Result<()> {
         let Some(value) = self.walker.slots[node] else { return Ok(()) };
         let data = self.data;
         match inside {
@@ -279,7 +295,8 @@ impl Emit<'_> {
         }
         let mut scene = Scene { data: self.data, table: self.table, tools };
         for (column, wanted) in columns.iter_mut().zip(&self.plan.columns) {
-            let value = slots[wanted.node];
+            // By reference: copying what was just stored in parts would have to wait for it.
+            let value = slots[wanted.node].as_ref();
             match wanted.letter {
                 Letter::Row => column.put_row(self.number),
                 Letter::Type if wanted.node == 0 => column.put_type(bits::STRUCT),

@@ -14,7 +14,7 @@ use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::ion::{Header, SymbolTable};
 use crate::rows::Rows;
-use crate::runs::{Form, Job};
+use crate::runs::Job;
 
 /// One thread's decompressors, and the columns that it makes.
 pub(super) struct Worker {
@@ -23,6 +23,8 @@ pub(super) struct Worker {
     pub(super) walker: Walker,
     /// For each row of the chunk at hand whether it is known to pass the predicate.
     passes: Vec<bool>,
+    /// The symbols that the walker knows.
+    synced: Option<Arc<SymbolTable>>,
 }
 
 /// Rows of a chunk: how they are numbered, and how many may still come out.
@@ -42,7 +44,7 @@ struct Seen {
 impl Worker {
     pub(super) fn new(request: Request, groups: Option<Groups>) -> Self {
         let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows, groups);
-        Self { request, codecs: None, walker, passes: Vec::new() }
+        Self { request, codecs: None, walker, passes: Vec::new(), synced: None }
     }
 
     /// Adds the rows of a run; gives how many came out.
@@ -52,17 +54,14 @@ impl Worker {
             None => Codecs::new()?,
         };
         let plan = Arc::clone(&self.request.plan);
-        let Form { algorithm, align } = job.form;
-        let mut reader =
-            BlockReader::resume((*job.block).as_ref(), algorithm, align, job.position.clone(), codecs)
-                .project(plan.fields.as_deref());
+        let mut reader = job.reader(codecs)?.project(plan.fields.as_deref());
         let mut all = Seen::default();
         for number in 0..job.chunks {
             if all.out >= job.limit {
                 break;
             }
             let limit = job.limit - all.out;
-            let seen = match algorithm {
+            let seen = match job.form.algorithm {
                 Algorithm::Zstd => self.plain(&plan, &mut reader, job, limit, number == 0)?,
                 _ if shapes_only => count(&mut reader, limit)?,
                 _ => self.zion(&plan, &mut reader, job, limit, number == 0)?,
@@ -103,8 +102,10 @@ impl Worker {
         is_first: bool,
     ) -> Result<Option<Seen>> {
         let Some(chunk) = reader.open_chunk()? else { return Ok(None) };
-        let Some(table) = reader.table().cloned() else { return Ok(None) };
-        self.walker.sync(&table, is_first || chunk.resets());
+        if !self.synced.as_ref().is_some_and(|synced| Arc::ptr_eq(synced, &chunk.table)) {
+            self.walker.sync(&chunk.table, is_first || chunk.resets());
+            self.synced = Some(Arc::clone(&chunk.table));
+        }
         let ask = Ask { first: row_number(job, chunk.number)?, limit };
         let tested =
             plan.tested.as_deref().filter(|_| plan.predicate.is_some() && plan.fields != plan.tested);
@@ -112,17 +113,20 @@ impl Worker {
         if let Some(tested) = tested {
             let Self { walker, passes, .. } = &mut *self;
             walker.begin(plan);
-            let mut probe = Probe { walker, plan, table: &table, passes };
+            let mut probe = Probe { walker, plan, table: &chunk.table, passes };
             reader.visit(&chunk, tested, &mut probe)?;
             if !self.passes.contains(&true) {
+                reader.close(chunk);
                 return Ok(Some(Seen { rows: self.passes.len() as u64, out: 0 }));
             }
         }
         let is_tested = tested.is_some();
         if let Some(fields) = &plan.fields {
-            return self.direct(plan, reader, &chunk, fields, &table, ask, is_tested).map(Some);
+            let seen = self.direct(plan, reader, &chunk, fields, ask, is_tested)?;
+            reader.close(chunk);
+            return Ok(Some(seen));
         }
-        let Some(chunk) = reader.assemble(&chunk)? else { return Ok(None) };
+        let chunk = reader.assemble(chunk)?;
         let seen = self.rows(plan, &chunk, ask, is_tested).map_err(|error| chunk.error(&error))?;
         Ok(Some(seen))
     }
@@ -150,18 +154,17 @@ impl Worker {
     }
 
     /// Adds rows whose fields stay in their buckets.
-    #[allow(clippy::too_many_arguments)] // They are what the rows of a chunk are about.
     fn direct(
         &mut self,
         plan: &Plan,
         reader: &mut BlockReader<'_>,
-        chunk: &OpenChunk<'_>,
+        chunk: &OpenChunk,
         fields: &[Box<[u8]>],
-        table: &SymbolTable,
         ask: Ask,
         is_tested: bool,
     ) -> Result<Seen> {
         self.walker.begin(plan);
+        let table = &*chunk.table;
         let passes = is_tested.then_some(&self.passes[..]);
         let mut direct = Direct { walker: &mut self.walker, plan, table, passes, ask, seen: Seen::default() };
         reader.visit(chunk, fields, &mut direct)?;
@@ -193,12 +196,12 @@ struct Probe<'a> {
 }
 
 impl Visit for Probe<'_> {
-    #[inline]
+    #[inline(always)]
     fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
         if header.is_pad() { Ok(()) } else { self.walker.field(self.plan, data, id, Value { at, header }) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn row(&mut self, data: &[u8]) -> Result<bool> {
         self.passes.push(self.walker.admits(self.plan, data, self.table)?);
         self.walker.begin(self.plan);
@@ -230,7 +233,7 @@ impl Direct<'_> {
 }
 
 impl Visit for Direct<'_> {
-    #[inline]
+    #[inline(always)]
     fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
         if header.is_pad() || self.is_known_to_fail() {
             return Ok(());
@@ -238,7 +241,7 @@ impl Visit for Direct<'_> {
         self.walker.field(self.plan, data, id, Value { at, header })
     }
 
-    #[inline]
+    #[inline(always)]
     fn row(&mut self, data: &[u8]) -> Result<bool> {
         let number = self.seen.rows;
         if !self.is_known_to_fail() && (self.passes.is_some() || self.admits(data)?) {

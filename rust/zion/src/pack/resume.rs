@@ -56,7 +56,7 @@ impl Seed {
         let sent = reader.position().table.as_ref().map_or(0, |table| table.max_id());
         let Some(last) = reader.next_chunk()? else { return Err(wrong(kept)) };
         let (bytes, rows_at, resets) = (last.offset, last.rows_at, last.resets);
-        let (data, symbols) = (last.data.to_vec(), SymbolTable::clone(last.table));
+        let (data, symbols) = (last.data.to_vec(), last.table.indexed());
         let rows = count(&data, rows_at, &symbols).map_err(|error| last.error(&error))?;
         if reader.position().offset != block.len() {
             return Err(wrong(chunks + 1));

@@ -14,7 +14,7 @@ pub use build::Builder;
 pub use schema::{ENCODING, JSON, Layout, Type};
 pub use seen::{MAX_DEPTH, MAX_FIELDS, MAX_NODES, Observer, Seen};
 
-use crate::block::{BlockReader, Chunk, Codecs};
+use crate::block::{Chunk, Codecs};
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable};
 use crate::rows::{Rows, TimeFilter};
@@ -127,14 +127,7 @@ impl<V: Visit> Worker<V> {
             None => Codecs::new()?,
         };
         let decoded = self.decoded.take();
-        let mut reader = BlockReader::resume(
-            (*job.block).as_ref(),
-            job.form.algorithm,
-            job.form.align,
-            job.position.clone(),
-            codecs,
-        )
-        .project(decoded.as_deref());
+        let mut reader = job.reader(codecs)?.project(decoded.as_deref());
         let mut rows = 0;
         for number in 0..job.chunks {
             let Some(chunk) = reader.next_chunk()? else { break };

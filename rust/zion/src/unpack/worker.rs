@@ -115,11 +115,7 @@ impl Worker {
             Some(codecs) => codecs,
             None => Codecs::new()?,
         };
-        let block = (*job.block).as_ref();
-        let position = job.position.clone();
-        let Form { algorithm, align } = request.form;
-        let mut reader = BlockReader::resume(block, algorithm, align, position, codecs)
-            .project(request.decoded.as_deref());
+        let mut reader = job.reader(codecs)?.project(request.decoded.as_deref());
         let output = if request.is_verbatim() && job.limit == u64::MAX {
             self.verbatim(&mut reader, job.chunks)
         } else {
