@@ -219,7 +219,13 @@ impl Descent<'_, '_> {
     /// The field whose name starts at `quote`, if it is the one that was here the last time, and the place of
     /// its colon: one comparison instead of a look at the string.
     #[inline]
-    fn expected(&mut self, row: &mut Row, names: &mut Cursor, quote: usize, place: Place) -> Option<(Field, usize)> {
+    fn expected(
+        &mut self,
+        row: &mut Row,
+        names: &mut Cursor,
+        quote: usize,
+        place: Place,
+    ) -> Option<(Field, usize)> {
         let ahead = self.text.get(quote..)?.first_chunk::<{ AHEAD + 1 }>()?;
         let (_, colon) = self.next_two()?;
         let [b'"', ahead @ ..] = ahead else { return None };
@@ -334,7 +340,8 @@ impl Descent<'_, '_> {
             return Err(Error::too_large(
                 self.record_start,
                 format!("a row of more than {} bytes", row.limit),
-            ).into());
+            )
+            .into());
         }
         Ok(())
     }

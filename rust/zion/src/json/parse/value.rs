@@ -141,7 +141,8 @@ impl Descent<'_, '_> {
             return Err(Error::too_large(
                 self.record_start,
                 format!("a row with a string of {} bytes, the limit is {}", value.len(), row.limit),
-            ).into());
+            )
+            .into());
         }
         let flags = if place.hint.is_none() { Flags::NONE } else { self.flags(place) };
         if !flags.is_none() && put_hinted(row, value, place.node, flags) {
