@@ -33,11 +33,14 @@ impl Settings {
         const SHORT: usize = 16 << 10;
         const LONG: usize = 256 << 10;
         let plain = Self { level, min_match: 0, table_bits: 0 };
-        match length {
-            _ if level != DEFAULT_LEVEL => plain,
-            ..=SHORT => Self { level: 4, ..plain },
-            ..=LONG => Self { min_match: 6, ..plain },
-            _ => Self { table_bits: 17, ..plain },
+        if level != DEFAULT_LEVEL {
+            plain
+        } else if length <= SHORT {
+            Self { level: 4, ..plain }
+        } else if length <= LONG {
+            Self { min_match: 6, ..plain }
+        } else {
+            Self { table_bits: 17, ..plain }
         }
     }
 }

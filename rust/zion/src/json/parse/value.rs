@@ -185,12 +185,11 @@ fn put_plain(row: &mut Row, text: &[u8], start: usize, end: usize, node: NodeId)
         return put_time(row, us, node, Flags::NONE);
     }
     row.paths.saw(node, kind::STRING);
-    match row.symbols.id(value) {
-        Some(id) => ion::put_symbol(row.out, id),
-        None => {
-            ion::put_header(row.out, kind::STRING, value.len());
-            ion::copy_short(row.out, text, start, end);
-        }
+    if let Some(id) = row.symbols.id(value) {
+        ion::put_symbol(row.out, id);
+    } else {
+        ion::put_header(row.out, kind::STRING, value.len());
+        ion::copy_short(row.out, text, start, end);
     }
 }
 

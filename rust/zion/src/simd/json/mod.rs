@@ -127,10 +127,10 @@ pub fn index(text: &[u8], base: usize, carry: &mut Carry, out: &mut Vec<u32>, sp
             // SAFETY: the features that the function is compiled for were just detected.
             return unsafe { x86::index_avx2(text, base, carry, out, special) };
         }
-        index_with::<x86::Sse2>(text, base, carry, out, special)
+        index_with::<x86::Sse2>(text, base, carry, out, special);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    index_with::<Portable>(text, base, carry, out, special)
+    index_with::<Portable>(text, base, carry, out, special);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -324,7 +324,7 @@ mod tests {
                 if has_avx2() {
                     // SAFETY: the features were just detected.
                     kernels.push(|text, base, carry, out, special| unsafe {
-                        super::x86::index_avx2(text, base, carry, out, special)
+                        super::x86::index_avx2(text, base, carry, out, special);
                     });
                 }
             }
