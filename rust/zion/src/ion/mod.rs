@@ -11,8 +11,6 @@ pub mod varuint;
 
 pub use symtab::SymbolTable;
 
-use std::ops::Range;
-
 use crate::error::{Error, Result};
 
 /// The high nibble of a type byte.
@@ -134,6 +132,8 @@ fn bad_header(data: &[u8], at: usize) -> Error {
 pub fn put_header(out: &mut Vec<u8>, kind: u8, length: usize) {
     if length < 14 {
         out.push(kind << 4 | length as u8);
+    } else if length < 0x80 {
+        out.extend_from_slice(&[kind << 4 | 14, length as u8 | 0x80]);
     } else {
         out.push(kind << 4 | 14);
         varuint::put(out, length as u64);
@@ -184,18 +184,20 @@ pub fn put_string(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
-/// Appends `from[range]`. Short ones are copied with a fixed size, which needs no call.
+/// Appends `from[start..end]`. Short ones are copied with a fixed size, which needs no call.
 #[inline]
-pub(crate) fn copy_short(out: &mut Vec<u8>, from: &[u8], range: Range<usize>) {
+pub(crate) fn copy_short(out: &mut Vec<u8>, from: &[u8], start: usize, end: usize) {
     const STRIDE: usize = 32;
-    match from.get(range.start..).and_then(<[u8]>::first_chunk::<STRIDE>) {
-        Some(piece) if range.len() <= STRIDE => {
-            let end = out.len() + range.len();
-            out.extend_from_slice(piece);
-            out.truncate(end);
-        }
-        _ => out.extend_from_slice(&from[range]),
+    let length = end - start;
+    if length <= STRIDE
+        && let Some(piece) = from.get(start..).and_then(<[u8]>::first_chunk::<STRIDE>)
+    {
+        let size = out.len() + length;
+        out.extend_from_slice(piece);
+        out.truncate(size);
+        return;
     }
+    out.extend_from_slice(&from[start..end]);
 }
 
 /// Appends a symbol value.

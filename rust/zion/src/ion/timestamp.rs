@@ -142,20 +142,20 @@ fn read_foreign(body: &[u8], at: usize) -> Result<i64> {
     civil.to_micros().checked_add(micros).ok_or_else(|| Error::corrupt("ion", at, "a fraction out of range"))
 }
 
+/// A quick look at a string value, which nearly all that are no timestamps fail.
+#[inline]
+pub fn may_be(text: &[u8]) -> bool {
+    text.len() >= 19 && text.first().is_some_and(|&byte| byte.is_ascii_digit() || is_space(byte))
+}
+
 /// The instant that a string value stands for, if as a whole it is a timestamp (floored to µs).
 ///
 /// `ws* YYYY-MM-DD (T| )hh:mm:ss[.f{1,9}] [Z | ws?(+|-)hh:mm] ws*`
-#[inline]
 pub fn recognise(text: &[u8]) -> Option<i64> {
-    // A quick look first: nearly all strings fail it.
-    if text.len() < 19 {
+    if !may_be(text) {
         return None;
     }
-    let text = match text[0] {
-        b'0'..=b'9' => text,
-        byte if is_space(byte) => text.trim_ascii_start_vt(),
-        _ => return None,
-    };
+    let text = if is_space(text[0]) { text.trim_ascii_start_vt() } else { text };
     let (&head, rest) = text.split_first_chunk::<19>()?;
     if head[4] != b'-' || head[7] != b'-' || head[13] != b':' || head[16] != b':' {
         return None;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Descent, JsonParser};
-use crate::error::{Error, Result};
+use super::{Descent, JsonParser, Parsed, Place};
+use crate::error::Error;
 use crate::ion::timestamp;
 use crate::json::text;
 use crate::simd::json::{Carry, END, index};
@@ -71,14 +71,14 @@ impl<'p, 't> Descent<'p, 't> {
 
     /// Checks that there is nothing but white space between two places.
     #[inline]
-    pub(super) fn gap(&self, from: usize, to: usize) -> Result<()> {
+    pub(super) fn gap(&self, from: usize, to: usize) -> Parsed<()> {
         if from == to { Ok(()) } else { self.long_gap(from, to) }
     }
 
-    fn long_gap(&self, from: usize, to: usize) -> Result<()> {
+    fn long_gap(&self, from: usize, to: usize) -> Parsed<()> {
         let between = self.text.get(from..to).unwrap_or_default();
         match between.iter().position(|&byte| !timestamp::is_space(byte)) {
-            Some(at) => Err(self.unexpected(from + at, "a comma, a colon or a closing bracket")),
+            Some(at) => Err(self.unexpected(from + at, "a comma, a colon or a closing bracket").into()),
             None => Ok(()),
         }
     }
@@ -102,15 +102,33 @@ impl<'p, 't> Descent<'p, 't> {
         }
     }
 
+    /// The next two positions of the index, if they lie in the window: behind its end there is anything.
+    #[inline]
+    pub(super) fn next_two(&self) -> Option<(usize, usize)> {
+        let &[first, second] = self.parser.index.get(self.cursor..)?.first_chunk::<2>()?;
+        (first != END && second != END).then_some((first as usize, second as usize))
+    }
+
+    /// The end of the string value that comes next, if it lies in the window, is its bytes, and has no hints.
+    #[inline]
+    pub(super) fn plain_string(&mut self, place: Place) -> Option<usize> {
+        let (_, end) = self.next_two()?;
+        if end >= self.plain_to || place.hint.is_some() {
+            return None;
+        }
+        self.cursor += 2;
+        Some(end)
+    }
+
     /// The string whose first quote is at `quote`, the last position that was taken from the index.
     #[inline]
-    pub(super) fn string(&mut self, quote: usize, wanted: &str) -> Result<Text> {
+    pub(super) fn string(&mut self, quote: usize, wanted: &str) -> Parsed<Text> {
         if self.byte(quote) != b'"' {
-            return Err(self.unexpected(quote, wanted));
+            return Err(self.unexpected(quote, wanted).into());
         }
         let end = self.next();
         if end == self.text.len() {
-            return Err(Error::syntax(quote, "a string without an end"));
+            return Err(Error::syntax(quote, "a string without an end").into());
         }
         let raw = quote + 1..end;
         let escaped = raw.end >= self.plain_to && self.look(&raw)?;
@@ -118,7 +136,7 @@ impl<'p, 't> Descent<'p, 't> {
     }
 
     /// Checks a string that may be more than its bytes; tells whether it is resolved to others.
-    fn look(&mut self, raw: &Range<usize>) -> Result<bool> {
+    fn look(&mut self, raw: &Range<usize>) -> Parsed<bool> {
         // What lies in windows before this one is not known any more.
         let whole = raw.start > self.indexed.start;
         self.plain_to = self.next_special(raw.start.max(self.indexed.start));
@@ -139,10 +157,11 @@ impl<'p, 't> Descent<'p, 't> {
     }
 
     /// Checks the encoding of a string, and resolves its escapes if it has any.
-    fn look_closer(&mut self, raw: &Range<usize>) -> Result<bool> {
+    fn look_closer(&mut self, raw: &Range<usize>) -> Parsed<bool> {
         let text = &self.text[raw.clone()];
         if let Err(error) = simdutf8::compat::from_utf8(text) {
-            return Err(Error::syntax(raw.start + error.valid_up_to(), "a string that is not UTF-8"));
+            let at = raw.start + error.valid_up_to();
+            return Err(Error::syntax(at, "a string that is not UTF-8").into());
         }
         if memchr::memchr(b'\\', text).is_none() {
             return Ok(false);

@@ -22,6 +22,9 @@ use crate::pack::{Constants, PartContext, PartParser, Rejected};
 use crate::paths::{AHEAD, Cursor, Field, NodeId};
 use crate::simd::json::Carry;
 
+/// What parsing a piece gives. Errors are large; in a box they leave the result to registers.
+type Parsed<T> = std::result::Result<T, Box<Error>>;
+
 /// Nesting of records and lists in a row; the row itself is level 1.
 const MAX_DEPTH: u32 = 63;
 
@@ -42,7 +45,7 @@ pub struct JsonParser {
     index: Vec<u32>,
     special: Vec<u64>,
     fields: Vec<(u32, u32)>,
-    spans: Vec<(u64, u32)>,
+    keys: Vec<u64>,
     scratch: Vec<u8>,
     name: Vec<u8>,
 }
@@ -57,7 +60,7 @@ impl JsonParser {
             index: vec![],
             special: vec![],
             fields: vec![],
-            spans: vec![],
+            keys: vec![],
             scratch: vec![],
             name: vec![],
         }
@@ -144,7 +147,7 @@ impl Descent<'_, '_> {
         let mut end = 0;
         let result = stream.add_row(|row| {
             let hint = self.parser.hints.as_ref().and_then(|hints| hints.root());
-            end = self.record(row, open, Place { node: NodeId::ROOT, hint }, 1)?;
+            end = self.record(row, open, Place { node: NodeId::ROOT, hint }, 1).map_err(|error| *error)?;
             Ok(())
         });
         match result {
@@ -154,7 +157,7 @@ impl Descent<'_, '_> {
     }
 
     /// The record whose bracket is at `open`; gives the place after it.
-    fn record(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Result<usize> {
+    fn record(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Parsed<usize> {
         self.check_size(row, open, depth)?;
         let container = Container::open(row, place.node);
         let first_field = self.parser.fields.len();
@@ -208,7 +211,7 @@ impl Descent<'_, '_> {
                     self.close(row, container, first_field, order);
                     return Ok(separator + 1);
                 }
-                _ => return Err(self.unexpected(separator, "a comma or '}'")),
+                _ => return Err(self.unexpected(separator, "a comma or '}'").into()),
             }
         }
     }
@@ -224,14 +227,14 @@ impl Descent<'_, '_> {
         place: Place,
     ) -> Option<(Field, usize)> {
         let ahead = self.text.get(quote..)?.first_chunk::<{ AHEAD + 1 }>()?;
-        let &colon = self.parser.index.get(self.cursor + 1)?;
+        let (_, colon) = self.next_two()?;
         let [b'"', ahead @ ..] = ahead else { return None };
         if place.hint.is_some() {
             return None;
         }
-        let field = row.paths.expected(names, ahead, (colon as usize).wrapping_sub(quote))?;
+        let field = row.paths.expected(names, ahead, colon - quote)?;
         self.cursor += 2;
-        Some((field, colon as usize))
+        Some((field, colon))
     }
 
     /// The field whose name starts at `quote`, or none if it is to be dropped, with the place of its colon and
@@ -242,12 +245,12 @@ impl Descent<'_, '_> {
         names: &mut Cursor,
         quote: usize,
         place: Place,
-    ) -> Result<(Option<Field>, usize, Option<HintId>)> {
+    ) -> Parsed<(Option<Field>, usize, Option<HintId>)> {
         let name = self.string(quote, "a field name in quotes")?;
         let colon = self.next();
         self.gap(name.after, colon)?;
         if self.byte(colon) != b':' {
-            return Err(self.unexpected(colon, "a colon"));
+            return Err(self.unexpected(colon, "a colon").into());
         }
         let text = self.resolved(&name);
         let (hint, ignored) = self.hint_of(place.hint, Step::Name(text));
@@ -264,29 +267,38 @@ impl Descent<'_, '_> {
         container.close(row, kind::STRUCT);
     }
 
-    /// Sorts the fields from `first_field` on, which fill the end of the row. Those at the front that are where
-    /// they belong stay there.
+    /// Sorts the fields from `first_field` on, which fill the end of the row. Most of them follow each other in
+    /// both orders, so that they move in a few runs.
     fn sort(&mut self, row: &mut Row, first_field: usize) {
-        let JsonParser { fields, spans, scratch, .. } = &mut *self.parser;
+        let JsonParser { fields, keys, scratch, .. } = &mut *self.parser;
         let fields = &fields[first_field..];
-        let ends = fields.iter().skip(1).map(|field| field.1).chain([row.out.len() as u32]);
-        spans.clear();
-        // Symbol and start as one number: in that order, and quick to compare.
-        let key = |&(symbol, start): &(u32, u32)| u64::from(symbol) << 32 | u64::from(start);
-        spans.extend(fields.iter().map(key).zip(ends));
-        spans.sort_unstable_by_key(|span| span.0);
-        spans.dedup_by_key(|span| span.0 >> 32);
-        let stay = spans.iter().zip(fields).take_while(|(span, field)| span.0 as u32 == field.1).count();
-        let Some(&(_, from)) = fields.get(stay) else { return };
+        keys.clear();
+        keys.extend(fields.iter().zip(0..).map(|(field, at)| u64::from(field.0) << 32 | at));
+        keys.sort_unstable();
+        let stay = keys.iter().zip(0..).take_while(|&(&key, at)| key as u32 == at).count();
+        let Some(&(_, base)) = fields.get(stay) else { return };
+        let base = base as usize;
         scratch.clear();
-        scratch.extend_from_slice(&row.out[from as usize..]);
-        row.out.truncate(from as usize);
-        for &(key, end) in &spans[stay..] {
-            copy_short(row.out, scratch, (key as u32 - from) as usize..(end - from) as usize);
+        scratch.extend_from_slice(&row.out[base..]);
+        row.out.truncate(base);
+        let mut run = 0..0;
+        let mut last = stay.checked_sub(1).map_or(u32::MAX, |at| fields[at].0);
+        for key in &keys[stay..] {
+            let (symbol, at) = ((key >> 32) as u32, *key as u32 as usize);
+            if std::mem::replace(&mut last, symbol) == symbol {
+                continue;
+            }
+            let start = fields[at].1 as usize - base;
+            if start != run.end {
+                copy_short(row.out, scratch, run.start, run.end);
+                run.start = start;
+            }
+            run.end = fields.get(at + 1).map_or(scratch.len(), |next| next.1 as usize - base);
         }
+        copy_short(row.out, scratch, run.start, run.end);
     }
 
-    fn list(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Result<usize> {
+    fn list(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Parsed<usize> {
         self.check_size(row, open, depth)?;
         let node = row.paths.element(place.node);
         let (hint, ignored) = self.hint_of(place.hint, Step::Element);
@@ -315,20 +327,21 @@ impl Descent<'_, '_> {
                     container.close(row, kind::LIST);
                     return Ok(separator + 1);
                 }
-                _ => return Err(self.unexpected(separator, "a comma or ']'")),
+                _ => return Err(self.unexpected(separator, "a comma or ']'").into()),
             }
         }
     }
 
-    fn check_size(&self, row: &Row, at: usize, depth: u32) -> Result<()> {
+    fn check_size(&self, row: &Row, at: usize, depth: u32) -> Parsed<()> {
         if depth > MAX_DEPTH {
-            return Err(Error::too_large(at, format!("nesting of more than {MAX_DEPTH} levels")));
+            return Err(Error::too_large(at, format!("nesting of more than {MAX_DEPTH} levels")).into());
         }
         if row.out.len() - row.start > row.limit {
             return Err(Error::too_large(
                 self.record_start,
                 format!("a row of more than {} bytes", row.limit),
-            ));
+            )
+            .into());
         }
         Ok(())
     }

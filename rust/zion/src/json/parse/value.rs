@@ -1,11 +1,9 @@
 //! Values inside a record, and what hints make of them.
 
-use std::ops::Range;
-
 use super::cursor::Text;
-use super::{Descent, Place};
+use super::{Descent, Parsed, Place};
 use crate::chunker::Row;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::ion::{self, kind, timestamp};
 use crate::json::hints::{Flags, HintId, Step};
 use crate::json::{literal, number};
@@ -19,14 +17,18 @@ const MAX_GAP: usize = 4 << 20;
 impl Descent<'_, '_> {
     /// The value that begins at or after `at`; gives the place after it.
     #[inline]
-    pub(super) fn value(&mut self, row: &mut Row, at: usize, place: Place, depth: u32) -> Result<usize> {
+    pub(super) fn value(&mut self, row: &mut Row, at: usize, place: Place, depth: u32) -> Parsed<usize> {
         let node = place.node;
         let first = if self.byte(at) > b' ' { at } else { self.skip_space(at) };
         if first - at >= MAX_GAP {
-            return Err(Error::too_large(at, "4 MiB of white space before a value"));
+            return Err(Error::too_large(at, "4 MiB of white space before a value").into());
         }
         match self.byte(first) {
             b'"' => {
+                if let Some(end) = self.plain_string(place) {
+                    put_plain(row, self.text, first + 1, end, node);
+                    return Ok(end + 1);
+                }
                 let quote = self.next();
                 let string = self.string(quote, "a string")?;
                 self.put_string(row, &string, place)?;
@@ -53,7 +55,7 @@ impl Descent<'_, '_> {
             b't' => self.literal(row, first, b"true", ion::TRUE, place),
             b'f' => self.literal(row, first, b"false", ion::FALSE, place),
             b'n' => self.literal(row, first, b"null", ion::NULL, place),
-            _ => Err(self.unexpected(first, "a value")),
+            _ => Err(self.unexpected(first, "a value").into()),
         }
     }
 
@@ -77,7 +79,7 @@ impl Descent<'_, '_> {
         at: usize,
         hint: Option<HintId>,
         depth: u32,
-    ) -> Result<usize> {
+    ) -> Parsed<usize> {
         let (size, symbols) = (row.out.len(), row.symbols.max_id());
         let after = self.value(row, at, Place { node: NodeId::NONE, hint }, depth)?;
         row.out.truncate(size);
@@ -90,7 +92,7 @@ impl Descent<'_, '_> {
     }
 
     #[cold]
-    fn hinted_number(&mut self, row: &mut Row, at: usize, place: Place) -> Result<usize> {
+    fn hinted_number(&mut self, row: &mut Row, at: usize, place: Place) -> Parsed<usize> {
         let parsed = number::parse(&self.text[at..]);
         let (value, used, plain) = parsed.map_err(|error| error.shifted(at as u64))?;
         let flags = self.flags(place);
@@ -109,9 +111,9 @@ impl Descent<'_, '_> {
     }
 
     #[inline]
-    fn literal(&mut self, row: &mut Row, at: usize, word: &[u8], ion: u8, place: Place) -> Result<usize> {
+    fn literal(&mut self, row: &mut Row, at: usize, word: &[u8], ion: u8, place: Place) -> Parsed<usize> {
         if !self.text[at..].starts_with(word) {
-            return Err(self.unexpected(at, "a value"));
+            return Err(self.unexpected(at, "a value").into());
         }
         let after = at + word.len();
         if place.hint.is_some() && ion != ion::NULL {
@@ -133,22 +135,16 @@ impl Descent<'_, '_> {
 
     /// A string value: a timestamp, a known symbol or text.
     #[inline]
-    fn put_string(&mut self, row: &mut Row, string: &Text, place: Place) -> Result<()> {
+    fn put_string(&mut self, row: &mut Row, string: &Text, place: Place) -> Parsed<()> {
         let value = self.resolved(string);
         if value.len() > row.limit {
             return Err(Error::too_large(
                 self.record_start,
                 format!("a row with a string of {} bytes, the limit is {}", value.len(), row.limit),
-            ));
+            )
+            .into());
         }
-        if place.hint.is_none() && !string.escaped {
-            match timestamp::recognise(value) {
-                Some(us) => put_time(row, us, place.node, Flags::NONE),
-                None => put_text_in(row, self.text, string.raw.clone(), place.node),
-            }
-            return Ok(());
-        }
-        let flags = self.flags(place);
+        let flags = if place.hint.is_none() { Flags::NONE } else { self.flags(place) };
         if !flags.is_none() && put_hinted(row, value, place.node, flags) {
             return Ok(());
         }
@@ -179,21 +175,30 @@ fn put_hinted(row: &mut Row, value: &[u8], node: NodeId, flags: Flags) -> bool {
     true
 }
 
-/// Text, as a symbol where it is one.
-fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
-    put_text_in(row, value, 0..value.len(), node);
+/// The string value `text[start..end]`, which is its bytes and has no hints.
+#[inline]
+fn put_plain(row: &mut Row, text: &[u8], start: usize, end: usize, node: NodeId) {
+    let value = &text[start..end];
+    if timestamp::may_be(value)
+        && let Some(us) = timestamp::recognise(value)
+    {
+        return put_time(row, us, node, Flags::NONE);
+    }
+    row.paths.saw(node, kind::STRING);
+    if let Some(id) = row.symbols.id(value) {
+        ion::put_symbol(row.out, id);
+    } else {
+        ion::put_header(row.out, kind::STRING, value.len());
+        ion::copy_short(row.out, text, start, end);
+    }
 }
 
-/// As [`put_text`], for a piece of a text.
-#[inline]
-fn put_text_in(row: &mut Row, text: &[u8], range: Range<usize>, node: NodeId) {
+/// Text, as a symbol where it is one.
+fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
     row.paths.saw(node, kind::STRING);
-    match row.symbols.id(&text[range.clone()]) {
+    match row.symbols.id(value) {
         Some(id) => ion::put_symbol(row.out, id),
-        None => {
-            ion::put_header(row.out, kind::STRING, range.len());
-            ion::copy_short(row.out, text, range);
-        }
+        None => ion::put_string(row.out, value),
     }
 }
 

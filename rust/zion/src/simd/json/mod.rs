@@ -114,15 +114,9 @@ pub const END: u32 = u32::MAX;
 
 /// Finds the quotes of `text` and the brackets and separators outside of strings. Their positions, with
 /// `base` added, are put to the front of `out` in order, then [`END`]. `special` gets a bit for each byte that
-/// makes a string more than its bytes between quotes: a backslash, or one from 80 on; tells whether there
-/// is any. `text` is a multiple of 64 bytes long, unless it is the last window.
-pub fn index(
-    text: &[u8],
-    base: usize,
-    carry: &mut Carry,
-    out: &mut Vec<u32>,
-    special: &mut Vec<u64>,
-) -> bool {
+/// makes a string more than its bytes between quotes: a backslash, or one from 80 on. `text` is a multiple of
+/// 64 bytes long, unless it is the last window.
+pub fn index(text: &[u8], base: usize, carry: &mut Carry, out: &mut Vec<u32>, special: &mut Vec<u64>) {
     #[cfg(target_arch = "x86_64")]
     {
         if has_avx512() {
@@ -133,10 +127,10 @@ pub fn index(
             // SAFETY: the features that the function is compiled for were just detected.
             return unsafe { x86::index_avx2(text, base, carry, out, special) };
         }
-        index_with::<x86::Sse2>(text, base, carry, out, special)
+        index_with::<x86::Sse2>(text, base, carry, out, special);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    index_with::<Portable>(text, base, carry, out, special)
+    index_with::<Portable>(text, base, carry, out, special);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -163,14 +157,14 @@ fn index_with<C: Classify>(
     carry: &mut Carry,
     out: &mut Vec<u32>,
     special: &mut Vec<u64>,
-) -> bool {
+) {
     special.clear();
     // At most one position a byte; groups of eight may write up to seven beyond the last. The memory keeps
     // its length from window to window: clearing it would cost more than the index itself.
     if out.len() < text.len() + 64 {
         out.resize(text.len() + 64, 0);
     }
-    let mut indexer = Indexer::<C> { kernel: PhantomData, carry: *carry, base, count: 0, special: 0 };
+    let mut indexer = Indexer::<C> { kernel: PhantomData, carry: *carry, base, count: 0 };
     let (blocks, rest) = text.as_chunks::<64>();
     for block in blocks {
         indexer.group(block, out, special);
@@ -182,7 +176,6 @@ fn index_with<C: Classify>(
     }
     *carry = indexer.carry;
     out[indexer.count] = END;
-    indexer.special != 0
 }
 
 /// The state of [`index`] within a window.
@@ -191,7 +184,6 @@ struct Indexer<C> {
     carry: Carry,
     base: usize,
     count: usize,
-    special: u64,
 }
 
 impl<C: Classify> Indexer<C> {
@@ -200,9 +192,7 @@ impl<C: Classify> Indexer<C> {
         let masks = C::classify(block);
         let (quote, inside) = self.carry.strings(masks);
         let bits = ((masks.open | masks.close | masks.separator) & !inside) | quote;
-        let marks = masks.backslash | masks.high;
-        self.special |= marks;
-        special.push(marks);
+        special.push(masks.backslash | masks.high);
         C::spread(bits, self.base as u32, out, &mut self.count);
         self.base += 64;
     }
@@ -320,7 +310,7 @@ mod tests {
         (out, inside)
     }
 
-    type Kernel = fn(&[u8], usize, &mut Carry, &mut Vec<u32>, &mut Vec<u64>) -> bool;
+    type Kernel = fn(&[u8], usize, &mut Carry, &mut Vec<u32>, &mut Vec<u64>);
 
     proptest! {
         #[test]
@@ -334,7 +324,7 @@ mod tests {
                 if has_avx2() {
                     // SAFETY: the features were just detected.
                     kernels.push(|text, base, carry, out, special| unsafe {
-                        super::x86::index_avx2(text, base, carry, out, special)
+                        super::x86::index_avx2(text, base, carry, out, special);
                     });
                 }
             }
@@ -343,13 +333,12 @@ mod tests {
                 let (mut carry, mut out, mut special) = (Carry::default(), vec![], vec![]);
                 let mut all: Vec<u32> = vec![];
                 for (number, window) in text.chunks(128).enumerate() {
-                    let any = kernel(window, number * 128, &mut carry, &mut out, &mut special);
+                    kernel(window, number * 128, &mut carry, &mut out, &mut special);
                     let marked = |at: usize| special[at / 64] >> (at % 64) & 1 != 0;
                     let found: Vec<bool> = (0..window.len()).map(marked).collect();
                     let marks: Vec<bool> =
                         window.iter().map(|&byte| byte == b'\\' || byte >= 0x80).collect();
                     prop_assert_eq!(&found, &marks);
-                    prop_assert_eq!(any, marks.contains(&true));
                     all.extend(out.iter().copied().take_while(|&position| position != END));
                 }
                 prop_assert_eq!(&all, &expected.0);

@@ -136,8 +136,8 @@ pub fn index_avx2(
     carry: &mut super::Carry,
     out: &mut Vec<u32>,
     special: &mut Vec<u64>,
-) -> bool {
-    super::index_with::<Avx2>(text, base, carry, out, special)
+) {
+    super::index_with::<Avx2>(text, base, carry, out, special);
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -152,8 +152,8 @@ pub fn index_avx512(
     carry: &mut super::Carry,
     out: &mut Vec<u32>,
     special: &mut Vec<u64>,
-) -> bool {
-    super::index_with::<Avx512>(text, base, carry, out, special)
+) {
+    super::index_with::<Avx512>(text, base, carry, out, special);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
