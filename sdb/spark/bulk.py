@@ -89,7 +89,7 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     options : Options, optional
         How to pack.
     spark : pyspark.sql.SparkSession, optional
-        The session to use; without it one is started and stopped again.
+        The session to use; without it the one that runs, or else one that is stopped in the end.
     master, conf
         See :func:`sdb.spark.session.start`.
     tasks, target_bytes
@@ -130,6 +130,7 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     _try(options, files[0].path)
     manifest.prepare(place, mode)
     work = Work(place, uuid.uuid4().hex, options)
+    spark = spark or session.running()
     own = session.start(master, name="sdb pack", conf=conf) if spark is None else None
     context = (spark or own).sparkContext  # type: ignore[union-attr]
     replaced: tuple[str, ...] = ()
@@ -157,9 +158,9 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
 
 def _try(options: Options, path: str) -> None:
     """See whether the options make sense, before anything is started."""
-    recognise(path, options.format, hints=options.hints)
-    empty = Input("nothing", "json", source=_nothing)
-    packed([empty], io.BytesIO(), options)
+    found = recognise(path, options.format, hints=options.hints)
+    name = "json" if found.hints is None else found.format
+    packed([Input("nothing", name, hints=found.hints, source=_nothing)], io.BytesIO(), options)
 
 
 def _nothing() -> Generator[bytes]:

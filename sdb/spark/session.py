@@ -106,6 +106,14 @@ def is_local(master: str | None) -> bool:
     return master is not None and master.startswith("local")
 
 
+def running() -> SparkSession | None:
+    """Give the session that runs in this process, if one does."""
+    check_pyspark()
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
 def start(
     master: str | None = None, *, name: str = "sdb", conf: Mapping[str, str] | None = None
 ) -> SparkSession:
