@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2]
 GITHUB = gzip.decompress((ROOT / "testdata/gh2015_1k.json.gz").read_bytes())
-CLOUDTRAIL = (ROOT / "testdata/cloudtrail_sneller.json.gz").read_bytes()
+EVENTS = gzip.decompress((ROOT / "testdata/cloudtrail_sneller.json.gz").read_bytes())
 
 
 def rows(packfiles: list[str]) -> Counter[str]:
@@ -63,6 +63,10 @@ def table(separator: str) -> bytes:
     return "\n".join([separator.join(["number", "text", "share", "even"]), *lines, ""]).encode()
 
 
+def records() -> bytes:
+    return b'{"Records": ' + array(EVENTS) + b"}"
+
+
 def array(text: bytes) -> bytes:
     return b"[" + b",\n".join(text.splitlines()) + b"]"
 
@@ -87,7 +91,7 @@ KINDS: dict[str, Callable[[Path], dict[str, bytes]]] = {
     "zstd": lambda _: {"a.json.zst": zstandard.compress(GITHUB)},
     "csv": lambda _: {"a.csv": table(","), "b.csv": table(";")},
     "tsv": lambda _: {"a.tsv": table("\t")},
-    "cloudtrail": lambda _: {"a.json.gz": CLOUDTRAIL, "b.json": gzip.decompress(CLOUDTRAIL)},
+    "cloudtrail": lambda _: {"a.json.gz": gzip.compress(records()), "b.json": records()},
     "ion": lambda folder: {"a.ion": ion(folder)},
     "parquet": lambda _: {"a.parquet": columns()},
     "arrays": lambda _: {"a.json": array(GITHUB), "b.json": b'[{"a": 1}]\n{"a": 2}\n[{"a": 3}]'},
