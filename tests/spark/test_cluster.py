@@ -83,7 +83,7 @@ def test_submitted_from_the_archive_in_a_clean_folder(archive: Path, tmp_path: P
     assert shlex.split(line)[0] == "spark-submit"
     facts = json.loads(run(command, clean, environment(home, SPARK_HOME=str(spark))))
     assert rows(listed(clean / "out")) == packed_alone(tmp_path, inputs)
-    assert (facts["rows"], len(facts["tasks"])) == (2000, 3)
+    assert (facts["rows"], len(facts["tasks"])) == (2000, 4)
     check_clean(clean / "out")
 
 
