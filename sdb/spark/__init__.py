@@ -1,0 +1,1 @@
+"""Spark: packing in bulk, and packfiles as a data source. Only this package knows pyspark."""
