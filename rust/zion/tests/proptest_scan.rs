@@ -252,7 +252,7 @@ fn types_are_as_narrow_as_the_values_allow() -> Result<()> {
     assert_eq!(type_of(&[])?, Type::Null);
     assert_eq!(type_of(&[Any::Null, Any::Int(1), low.clone(), Any::Int((1 << 63) - 1)])?, Type::Int);
     assert_eq!(type_of(&[big.clone(), Any::Int(1)])?, Type::Uint);
-    assert_eq!(type_of(&[big.clone(), low.clone()])?, Type::Decimal);
+    assert_eq!(type_of(&[big.clone(), low.clone()])?, Type::Decimal(20, 0));
     assert_eq!(type_of(&[big, low, Any::Float(0.5)])?, Type::Float);
     assert_eq!(type_of(&[Any::Symbol(1), Any::Text(String::new())])?, Type::Text);
     assert_eq!(type_of(&[Any::Time(0), Any::Text(String::new())])?, Type::Json);
