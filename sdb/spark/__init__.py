@@ -1,0 +1,1 @@
+"""Packfiles and Spark: packing in bulk, and the data source ``zion``."""

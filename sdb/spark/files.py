@@ -1,0 +1,107 @@
+"""Packfiles of a data source: which they are, and which version of each."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from sdb.errors import NotFoundError
+from sdb.packfile.reader import open_packfile
+from sdb.store import url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sdb.packfile.reader import Packfile
+    from sdb.store.url import Reader
+
+_OPENERS = 16
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def listed(paths: Iterable[str]) -> list[str]:
+    """Give the packfiles that paths, folders and patterns stand for.
+
+    Parameters
+    ----------
+    paths : iterable of str
+        Paths and URLs: of packfiles, patterns, and folders, which end in ``/`` on S3.
+
+    Returns
+    -------
+    list of str
+        Paths and URLs of packfiles, each one once.
+
+    Raises
+    ------
+    NotFoundError
+        A pattern or folder without any packfile.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        found.update(dict.fromkeys(_listed(path)))
+    return list(found)
+
+
+def _listed(path: str) -> Sequence[str]:
+    if is_folder(path):
+        path = path.rstrip("/") + "/*.zion"
+    if not url.is_local(path):
+        return [os.fspath(found) for found in url.expand([path])]
+    if _PATTERN.search(path) is None or os.path.isfile(path):  # noqa: PTH113
+        return [path]
+    matching = glob.iglob(path, recursive=True)  # noqa: PTH207 - patterns of a path, not in a folder
+    names = sorted(name for name in matching if os.path.isfile(name))  # noqa: PTH113
+    if not names:
+        raise NotFoundError(f"no packfile matches {path}", path=path)
+    return names
+
+
+def is_folder(path: str) -> bool:
+    """Tell whether a path stands for all packfiles in a folder."""
+    return path.endswith("/") or (url.is_local(path) and os.path.isdir(path))  # noqa: PTH112
+
+
+def version_of(reader: Reader) -> str:
+    """Give what tells one version of an object from another: its ETag, if it has one.
+
+    Local files have none: their size, place and time of writing take its part.
+    """
+    if reader.etag:
+        return reader.etag
+    status = os.stat(reader.path)  # noqa: PTH116
+    return f"{status.st_size}-{status.st_ino}-{status.st_mtime_ns}"
+
+
+def open_all(paths: Sequence[str], stack: ExitStack) -> list[Packfile]:
+    """Open packfiles, several at a time.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Paths and URLs.
+    stack : ExitStack
+        Closes them in the end.
+
+    Returns
+    -------
+    list of Packfile
+        The open files.
+
+    Raises
+    ------
+    NotFoundError, AccessError, CorruptError
+        The first that cannot be opened.
+    """
+    if len(paths) == 1:
+        return [stack.enter_context(open_packfile(paths[0]))]
+    with ThreadPoolExecutor(_OPENERS) as pool:
+        futures = [pool.submit(open_packfile, path) for path in paths]
+    packs = [future.result() for future in futures if future.exception() is None]
+    for pack in packs:
+        stack.enter_context(pack)
+    return packs if len(packs) == len(futures) else [future.result() for future in futures]
