@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -11,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from sdb.errors import ConflictError, CorruptError, UnsupportedError, UsageError
 from sdb.spark.cache import BlockCache
 from sdb.spark.files import version_of
+from sdb.spark.partitions import BlockRef, FilePart
 from sdb.spark.placement import block_etag
 from sdb.store import url
 
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from sdb._core import ArrowTypes
+    from sdb._core import ArrowBatch, ArrowTypes
+    from sdb.packfile.reader import Packfile
     from sdb.spark.options import ReadOptions
-    from sdb.spark.partitions import FilePart
+    from sdb.spark.rowranges import RowRange
     from sdb.store.url import Reader
 
 _log = logging.getLogger("sdb.spark")
@@ -104,6 +107,62 @@ def batches(
         )
 
 
+def rows(wanted: RowRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Read rows of a packfile that may have grown since.
+
+    Parameters
+    ----------
+    wanted : RowRange
+        Which rows.
+    schema : StructType
+        The columns.
+    options : ReadOptions
+        What becomes of values that do not fit.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        The rows, exactly of this schema.
+
+    Raises
+    ------
+    ConflictError
+        The file was replaced by another one.
+    CorruptError
+        A block that cannot be decoded, or that has another number of rows than the file says.
+    UnsupportedError
+        A value that does not fit its column.
+    """
+    import pyarrow as pa
+
+    types = columns(schema, options)
+    left = wanted.stop - wanted.start
+    with wanted.open() as pack:
+        part, before = part_of(pack, wanted)
+        for made in _Blocks(part, pack.reader, None).stream(types, schema.names):
+            batch = pa.record_batch(made).slice(before, left)
+            before = max(0, before - len(made))
+            left -= batch.num_rows
+            if batch.num_rows:
+                yield batch
+            if not left:
+                return
+    path = wanted.path
+    raise CorruptError(f"{path}: {left:,} rows less than it should have", path=path)
+
+
+def part_of(pack: Packfile, wanted: RowRange) -> tuple[FilePart, int]:
+    """Give the blocks that hold rows, and how many rows of the first one come before."""
+    trailer = pack.trailer
+    numbers, before = wanted.blocks(pack)
+    blocks = tuple(
+        BlockRef(number, *trailer.block_range(number), trailer.blocks[number].chunks)
+        for number in numbers
+    )
+    file = FilePart(pack.path, "", trailer.algorithm, trailer.align_bytes)
+    return replace(file, blocks=blocks), before
+
+
 def _opened(part: FilePart) -> Reader:
     first = part.blocks[0]
     reader = url.open_read(part.path, head_bytes=0 if first.start else first.stop)
@@ -149,7 +208,7 @@ class _Blocks:
             return CorruptError(message, path=path, offset=offset, hint=hint)
         return error
 
-    def stream(self, types: ArrowTypes, fields: list[str]) -> Iterator[object]:
+    def stream(self, types: ArrowTypes, fields: list[str]) -> Iterator[ArrowBatch]:
         from sdb import _core
 
         times = self._part.time_filter

@@ -11,6 +11,7 @@ from sdb.spark.files import listed, open_all
 from sdb.spark.options import read_options
 from sdb.spark.reader import PushedReader, ZionReader
 from sdb.spark.schema import schema_of
+from sdb.spark.stream import ZionStreamReader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +40,10 @@ class ZionSource(DataSource):
         """Give the reader of a query."""
         options = read_options(self.options)
         return (PushedReader if options.pushdown else ZionReader)(schema, options)
+
+    def streamReader(self, schema: StructType) -> ZionStreamReader:  # noqa: N802 - Spark's name
+        """Give the reader of a stream."""
+        return ZionStreamReader(schema, read_options(self.options))
 
 
 def register(spark: SparkSession, *, pushdown: bool = False) -> None:
