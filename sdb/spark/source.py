@@ -12,6 +12,7 @@ from sdb.spark.options import read_options
 from sdb.spark.reader import PushedReader, ZionReader
 from sdb.spark.schema import schema_of
 from sdb.spark.stream import ZionStreamReader
+from sdb.spark.writer import ZionWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,10 @@ class ZionSource(DataSource):
         """Give the reader of a query."""
         options = read_options(self.options)
         return (PushedReader if options.pushdown else ZionReader)(schema, options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> ZionWriter:  # noqa: FBT001 - Spark's
+        """Give the writer of a job."""
+        return ZionWriter(schema, self.options, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> ZionStreamReader:  # noqa: N802 - Spark's name
         """Give the reader of a stream."""

@@ -86,18 +86,17 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Count the rows that there are, at most so many more than at the start."""
         known = _decoded(start)
-        left = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        if self._last is not None:
-            return _encoded(_advanced(known, self._last, left))
         latest: dict[str, Progress] = {}
         for path, pack in self._packs():
-            before = known.get(path)
-            if before is not None:
-                before.check(pack)
-            total = row_count(pack)
-            if total > (before.rows if before else 0):
-                latest[path] = Progress.of(pack, total)
-        return _encoded(_advanced(known, latest, left))
+            if path in known:
+                known[path].check(pack)
+            if self._last is None:
+                before = known[path].rows if path in known else 0
+                if (total := row_count(pack)) > before:
+                    latest[path] = Progress.of(pack, total)
+            elif path in self._last:
+                latest[path] = self._last[path]
+        return _encoded(_advanced(known, latest, limit))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Find the rows between two offsets."""
@@ -131,10 +130,11 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _advanced(
-    known: dict[str, Progress], latest: dict[str, Progress], most: int | None
+    known: dict[str, Progress], latest: dict[str, Progress], limit: ReadLimit
 ) -> dict[str, Progress]:
     """Go on from an offset towards another, by so many rows at most."""
     offset = dict(known)
+    most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
     for path, progress in latest.items():
         before = known[path].rows if path in known else 0
         new = progress.rows - before
