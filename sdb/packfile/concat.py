@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sdb.errors import UsageError, text_of
 from sdb.packfile.continuation import VERSION, check_version
+from sdb.packfile.counted import expand
 from sdb.packfile.merge import typed
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.packfile.sparseindex import SparseIndex, Summary, join_types
@@ -16,7 +17,7 @@ from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Block, Trailer
 from sdb.progress import silent
 from sdb.store.reading import pieces
-from sdb.store.url import expand, grow
+from sdb.store.url import grow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

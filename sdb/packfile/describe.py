@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sdb import errors, instants, ion, sizes
+from sdb.packfile.counted import expand
 from sdb.packfile.trailer import Trailer, read_trailer
 from sdb.store import url
 
@@ -206,7 +207,7 @@ def describe(paths: Iterable[Location], *, root: str | None = None) -> Descripti
     total compressed:   0
     total decompressed: 0 (NaNx)
     """
-    return Description(tuple(_describe(path, root) for path in url.expand(paths, root)))
+    return Description(tuple(_describe(path, root) for path in expand(paths, root)))
 
 
 def _describe(location: Location, root: str | None) -> FileDescription:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, cast
 
 from sdb.errors import CorruptError, InputError, SdbError, UsageError
+from sdb.packfile.counted import expand
 from sdb.packfile.pieces import (
     is_stream,
     open_stream,
@@ -23,7 +25,7 @@ from sdb.packfile.pieces import (
     unpacked,
     whole,
 )
-from sdb.store.url import expand, is_local, local_path, open_read, reopen
+from sdb.store.url import is_local, local_path, open_read, reopen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -186,8 +188,9 @@ def recognise_all(
         Nothing matches a pattern; others as :func:`recognise`.
     """
     found: list[Location | Input] = []
-    for source in sources:
-        found += [source] if isinstance(source, Input) else expand([source])
+    for is_ready, run in groupby(sources, lambda source: isinstance(source, Input)):
+        some = list(run)
+        found += some if is_ready else expand(cast("list[Location]", some))
     return [recognise(source, format, hints=hints) for source in found]
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
+from sdb.packfile.counted import expand
 from sdb.packfile.reader import Packfile, open_packfile
-from sdb.store.url import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError, UsageError
+from sdb.packfile.counted import expand, visible
 from sdb.store import url
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def candidates(table: TableName, root: str) -> list[str]:
 def _files(path: str, root: str) -> list[str]:
     place = _under(path, root)
     if _PATTERN.search(path) is None or (url.is_local(place) and _exists(place)):
-        return [place]
+        return _counted(place)
     return _matching(path, root)
 
 
@@ -65,7 +66,7 @@ def _table(parts: tuple[str, ...], root: str) -> list[str]:
         names.append(".".join(parts))
     for name in names:
         if _exists(_under(name, root)):
-            return [_under(name, root)]
+            return _counted(_under(name, root))
     return _files(names[1] if len(parts) == 1 else names[0], root)
 
 
@@ -87,15 +88,21 @@ def _stem(path: str) -> str:
 def _matching(pattern: str, root: str) -> list[str]:
     place = _under(pattern, glob.escape(root))
     if not url.is_local(place):
-        return [os.fspath(found) for found in url.expand([place])]
+        return _counted(place)
     found = [
         path
         for path in glob.glob(url.local_path(place), recursive=True)  # noqa: PTH207 - and not Path
         if os.path.isfile(path)  # noqa: PTH113
     ]
+    found = visible(sorted(found), url.matcher(place))
     if not found:
         raise NotFoundError(f"no file matches {_under(pattern, root)}", path=pattern)
     return sorted(found)
+
+
+def _counted(place: str) -> list[str]:
+    """Give what a path or URL stands for, without what no job has published."""
+    return [os.fspath(path) for path in expand([place])]
 
 
 def _under(path: str, root: str) -> str:

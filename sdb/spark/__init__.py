@@ -1,1 +1,1 @@
-"""Packfiles and Spark: packing in bulk, and the data source ``zion``."""
+"""Spark: packing in bulk, and packfiles as a data source. Only this package knows pyspark."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError
+from sdb.packfile import manifest
 from sdb.packfile.reader import open_packfile
 from sdb.store import url
 
@@ -49,16 +49,13 @@ def listed(paths: Iterable[str]) -> list[str]:
 
 def _listed(path: str) -> Sequence[str]:
     if is_folder(path):
-        path = path.rstrip("/") + "/*.zion"
-    if not url.is_local(path):
-        return [os.fspath(found) for found in url.expand([path])]
-    if _PATTERN.search(path) is None or os.path.isfile(path):  # noqa: PTH113
+        names = manifest.listed(path)
+        if not names:
+            raise NotFoundError(f"no packfiles in {path}", path=path)
+        return names
+    if _PATTERN.search(path) is None or (url.is_local(path) and os.path.isfile(path)):  # noqa: PTH113
         return [path]
-    matching = glob.iglob(path, recursive=True)  # noqa: PTH207 - patterns of a path, not in a folder
-    names = sorted(name for name in matching if os.path.isfile(name))  # noqa: PTH113
-    if not names:
-        raise NotFoundError(f"no packfile matches {path}", path=path)
-    return names
+    return [os.fspath(found) for found in manifest.expand([path])]
 
 
 def is_folder(path: str) -> bool:

@@ -10,7 +10,7 @@ from sdb.errors import UsageError
 from sdb.store import local, local_grow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
     from sdb.store.s3.doctor import Diagnosis
@@ -131,6 +131,38 @@ def expand(locations: Iterable[Location], root: str | None = None) -> list[Locat
         url = os.fspath(location)
         found += place.matching(url) if place.is_pattern(url) else [url]
     return found
+
+
+def is_pattern(location: Location) -> bool:
+    """Tell whether :func:`expand` puts something else in its place."""
+    if is_local(location):
+        return False
+    from sdb.store.s3 import place
+
+    return place.is_pattern(location)
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Give what tells whether a path or URL is one that a pattern has found the folder of.
+
+    Parameters
+    ----------
+    pattern : str
+        A pattern of S3, see :func:`expand`, or one of :mod:`glob`.
+
+    Returns
+    -------
+    callable
+        Takes a path or URL. Of local ones only the name is compared.
+    """
+    if is_local(pattern):
+        from fnmatch import fnmatchcase
+
+        last = pattern.rpartition("/")[2]
+        return lambda path: fnmatchcase(path.rpartition("/")[2], last)
+    from sdb.store.s3 import place
+
+    return place.matcher(pattern)
 
 
 def open_read(location: Location, *, head_bytes: int = 0) -> Reader:

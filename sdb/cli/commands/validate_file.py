@@ -23,8 +23,8 @@ def command(
 
     Every row is checked, and the time index against the rows. Exit code 1 when anything was found.
     """
+    from sdb.packfile.counted import expand
     from sdb.packfile.validate import validate
-    from sdb.store.url import expand
 
     paths = [str(path) for path in expand(packfiles, context.obj)]
     reports = []

@@ -13,6 +13,7 @@
 ``orphans``    uploads that nobody will complete
 ``writer``     new objects
 ``grow``       objects whose beginning the store copies
+``folder``     names below a prefix, removal, and replacing what was read
 ``probe``      whether conditions count
 ``doctor``     what the endpoint really does
 =============  ==================================================================

@@ -12,7 +12,7 @@ from sdb.store.s3.client import connect
 from sdb.store.s3.errors import translated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SCHEME = "s3://"
 HIDDEN = ".sdb-"
@@ -130,11 +130,19 @@ def matching(pattern: str) -> list[str]:
         The bucket may not be listed.
     """
     bucket, key = split(pattern)
-    expression = re.compile(_expression(key), re.DOTALL)
-    found = [name for name in _names(bucket, key, pattern) if expression.fullmatch(name)]
+    fits = matcher(pattern)
+    names = sorted(_names(bucket, key, pattern), key=str.encode)
+    found = [url for name in names if fits(url := f"{SCHEME}{bucket}/{name}")]
     if not found:
         raise NotFoundError(f"no object matches {pattern}", path=pattern)
-    return [f"{SCHEME}{bucket}/{name}" for name in sorted(found, key=str.encode)]
+    return found
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Give what tells whether a pattern matches a URL; see :func:`matching`."""
+    bucket, key = split(pattern)
+    expression = re.compile(re.escape(f"{SCHEME}{bucket}/") + _expression(key), re.DOTALL)
+    return lambda url: expression.fullmatch(url) is not None
 
 
 def _expression(pattern: str) -> str:

@@ -1,0 +1,382 @@
+"""Folders that jobs with many writers fill: which of their packfiles count.
+
+Each attempt of a task writes a packfile with a name of its own, and nobody sees it yet. In the end
+the job lists those that count in the folder's manifest, in one step, and removes the others. So
+readers see all rows of a job or none, and none twice (section "Folders of jobs" of docs/format.md).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sdb.errors import (
+    ConflictError,
+    CorruptError,
+    ExistsError,
+    NotFoundError,
+    UncertainError,
+    UnsupportedError,
+    UsageError,
+    text_of,
+)
+from sdb.store import folder, url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sdb.store.url import Location, Reader
+
+NAME = "_manifest.json"
+MODES = ("append", "overwrite", "fail")
+ATTEMPTS = 20
+_VERSION = 1
+_REMEMBERED_JOBS = 100
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 5.0
+_SUFFIX = ".zion"
+_JOB = re.compile(r"[0-9a-f]{32}")
+_ATTEMPT = re.compile(r"part-\d{5,}-([0-9a-f]{32})-[0-9a-f]{8,}\.zion")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A packfile that counts.
+
+    Attributes
+    ----------
+    name : str
+        Its name, without the folder.
+    size_bytes : int
+        Its size.
+    rows : int
+        Number of its rows.
+    job : str
+        The job that wrote it; empty before it is published.
+    etag : str
+        Which version of the object it is, on S3; may be empty.
+    """
+
+    name: str
+    size_bytes: int
+    rows: int
+    job: str = ""
+    etag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a folder's manifest says.
+
+    Attributes
+    ----------
+    files : tuple of File
+        The packfiles that count, in the order in which they were published.
+    jobs : tuple of str
+        The last jobs that were published, the newest at the end.
+    """
+
+    files: tuple[File, ...] = ()
+    jobs: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the packfiles that count."""
+        return frozenset(file.name for file in self.files)
+
+    def encode(self) -> bytes:
+        """Give the manifest as it is stored: JSON."""
+        import json
+
+        files = [
+            {name: value for name, value in asdict(file).items() if value != "" or name == "job"}
+            for file in self.files
+        ]
+        content = {"version": _VERSION, "jobs": list(self.jobs), "files": files}
+        return json.dumps(content, indent=1).encode() + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What publishing came to.
+
+    Attributes
+    ----------
+    manifest : Manifest
+        The manifest now.
+    is_new : bool
+        Whether anything was done: a job is published once.
+    replaced : tuple of str
+        Names of the packfiles that count no more; :func:`sweep` takes them.
+    attempts : int
+        How often it took, because others published meanwhile.
+    """
+
+    manifest: Manifest
+    is_new: bool = True
+    replaced: tuple[str, ...] = ()
+    attempts: int = 1
+
+
+def attempt_name(task: int, job: str) -> str:
+    """Give the name of the packfile that an attempt of a task writes; no two are the same.
+
+    Parameters
+    ----------
+    task : int
+        Number of the task.
+    job : str
+        The job: 32 hexadecimal digits.
+
+    Examples
+    --------
+    >>> attempt_name(7, "0" * 32)[:44]
+    'part-00007-00000000000000000000000000000000-'
+    """
+    if not _JOB.fullmatch(job):
+        raise UsageError(f"{job!r} is no number of a job", expected="32 hexadecimal digits")
+    return f"part-{task:05}-{job}-{os.urandom(8).hex()}{_SUFFIX}"
+
+
+def job_of(name: str) -> str | None:
+    """Give the job of a packfile by its name, which may have a folder; None: of no job."""
+    found = _ATTEMPT.fullmatch(name.rpartition("/")[2])
+    return found[1] if found else None
+
+
+def read(prefix: Location) -> Manifest | None:
+    """Read the manifest of a folder.
+
+    Parameters
+    ----------
+    prefix : path or str
+        The folder, or the beginning of a URL of S3.
+
+    Returns
+    -------
+    Manifest or None
+        None when there is no manifest.
+
+    Raises
+    ------
+    CorruptError
+        It is damaged.
+    UnsupportedError
+        A later version wrote it.
+    AccessError
+        It may not be read.
+    """
+    try:
+        reader = url.open_read(folder.child(prefix, NAME))
+    except NotFoundError:
+        return None
+    with closing(reader):
+        return _decode(reader)
+
+
+def _decode(reader: Reader) -> Manifest:
+    import json
+
+    path = reader.path
+    text = reader.read(0, reader.size_bytes)
+    try:
+        content: dict[str, Any] = json.loads(text)
+        version = content["version"]
+        files = tuple(_file(entry) for entry in content["files"])
+        manifest = Manifest(files, tuple(str(job) for job in content.get("jobs", ())))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptError(f"{path}: this is no manifest of packfiles", path=path) from error
+    if version != _VERSION:
+        raise UnsupportedError(
+            f"{path}: a manifest of version {version}, this build knows {_VERSION}", path=path
+        )
+    return manifest
+
+
+def _file(entry: dict[str, Any]) -> File:
+    name, etag = str(entry["name"]), str(entry.get("etag", ""))
+    if job_of(name) is None or "/" in name:
+        raise ValueError(name)
+    return File(name, int(entry["size_bytes"]), int(entry["rows"]), str(entry["job"]), etag)
+
+
+def prepare(prefix: Location, mode: str = "append") -> None:
+    """Make the folder that a job is going to fill, and see whether it may.
+
+    Parameters
+    ----------
+    prefix : path or str
+        The folder.
+    mode : {"append", "overwrite", "fail"}
+        See :func:`publish`.
+
+    Raises
+    ------
+    ExistsError
+        There are packfiles, and the mode is ``fail``.
+    UsageError
+        An unknown mode, or one to overwrite where there are packfiles of no job.
+    """
+    folder.make(prefix)
+    _check(prefix, read(prefix) or Manifest(), mode)
+
+
+def _check(prefix: Location, manifest: Manifest, mode: str) -> None:
+    if mode not in MODES:
+        raise UsageError(f"unknown mode {mode!r}", expected=", ".join(MODES))
+    if mode == "append":
+        return
+    path = text_of(prefix)
+    if mode == "fail" and manifest.files:
+        raise ExistsError(
+            f"{path} has packfiles already", path=path, hint="--force replaces them, --append adds"
+        )
+    if other := [name for name in folder.names(prefix) if _is_plain(name)]:
+        if mode == "fail":
+            raise ExistsError(f"{path} has packfiles already: {other[0]}", path=path)
+        raise UsageError(
+            f"{path} has packfiles that no job wrote, such as {other[0]}",
+            path=path,
+            hint="remove them, or choose another folder: only what jobs wrote is replaced",
+        )
+
+
+def _is_plain(name: str) -> bool:
+    return name.endswith(_SUFFIX) and not name.startswith(".") and job_of(name) is None
+
+
+def publish(
+    prefix: Location, files: Sequence[File], *, mode: str = "append", job: str
+) -> Published:
+    """Let the packfiles of a job count, all of them in one step.
+
+    Parameters
+    ----------
+    prefix : path or str
+        The folder that they are in.
+    files : sequence of File
+        The packfiles, with names from :func:`attempt_name`.
+    mode : {"append", "overwrite", "fail"}
+        Whether they are added to those that count, take their place, or must be the first.
+    job : str
+        The job: 32 hexadecimal digits. A job that was published is not published again.
+
+    Returns
+    -------
+    Published
+        The manifest now, and the packfiles that count no more.
+
+    Raises
+    ------
+    ExistsError
+        There are packfiles, and the mode is ``fail``.
+    ConflictError
+        Others published at each attempt. Nothing was changed.
+    UncertainError
+        It is not known whether the packfiles count; publishing again is safe.
+    UsageError
+        A name that is none of this job, an unknown mode, or one to overwrite where there are
+        packfiles of no job.
+    """
+    for file in files:
+        if job_of(file.name) != job:
+            raise UsageError(f"{file.name} is no packfile of job {job}")
+    added = tuple(replace(file, job=job) for file in files)
+    place = folder.child(prefix, NAME)
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return replace(_attempt(prefix, place, added, mode, job), attempts=attempt)
+        except (ConflictError, UncertainError):
+            # Whatever became of it, the next attempt finds this job among those published, or not.
+            if attempt >= ATTEMPTS:
+                raise
+        longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
+        time.sleep(random.uniform(0, longest))  # noqa: S311 - nothing to guess
+
+
+def _attempt(
+    prefix: Location, place: str, added: tuple[File, ...], mode: str, job: str
+) -> Published:
+    with ExitStack() as stack:
+        is_locked = True
+        try:
+            stack.enter_context(url.locked(place))
+        except NotFoundError:
+            is_locked = False
+        old, reader = Manifest(), None
+        try:
+            reader = stack.enter_context(closing(url.open_read(place)))
+        except NotFoundError:
+            pass
+        else:
+            if not is_locked:
+                raise ConflictError(f"{place} appeared meanwhile", path=place)
+            old = _decode(reader)
+        if job in old.jobs:
+            return Published(old, is_new=False)
+        _check(prefix, old, mode)
+        kept = () if mode == "overwrite" else old.files
+        new = Manifest((*kept, *added), (*old.jobs, job)[-_REMEMBERED_JOBS:])
+        folder.exchange(reader, new.encode(), place)
+    return Published(new, replaced=tuple(sorted(old.names - new.names)))
+
+
+def sweep(prefix: Location, job: str, replaced: Iterable[str] = ()) -> list[str]:
+    """Remove what a job has left behind: packfiles that do not count, and what was only begun.
+
+    Parameters
+    ----------
+    prefix : path or str
+        The folder.
+    job : str
+        The job. Packfiles of other jobs are left alone.
+    replaced : iterable of str
+        Names of packfiles that it has replaced, see :class:`Published`.
+
+    Returns
+    -------
+    list of str
+        The names that were removed.
+    """
+    manifest = read(prefix) or Manifest()
+    left = [name for name in folder.names(prefix) if job_of(name) == job]
+    gone = [name for name in [*left, *replaced] if name not in manifest.names]
+    for name in gone:
+        folder.remove(folder.child(prefix, name))
+    begun = re.compile(rf"part-\d{{5,}}-{job}")
+    folder.abandon(prefix, lambda name: begun.match(name) is not None)
+    return gone
+
+
+def listed(prefix: Location) -> list[str]:
+    """Give the packfiles of a folder that count.
+
+    Parameters
+    ----------
+    prefix : path or str
+        The folder, or the beginning of a URL of S3.
+
+    Returns
+    -------
+    list of str
+        Paths or URLs: what the manifest lists, in its order, and then, sorted, packfiles with names
+        that are not those of attempts.
+
+    Raises
+    ------
+    CorruptError, AccessError, UnsupportedError
+        See :func:`read`.
+    """
+    names = folder.names(prefix)
+    jobs = [job_of(name) for name in names]
+    manifest = read(prefix) if any(jobs) else None
+    counted = [file.name for file in manifest.files] if manifest else []
+    plain = [name for name in names if _is_plain(name)]
+    return [folder.child(prefix, name) for name in [*counted, *plain]]

@@ -1,0 +1,157 @@
+"""Sessions of Spark: with Java, with this Python in the workers, closed to the network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from sdb.errors import NotFoundError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+_JAVA_HINT = (
+    f"install Java {OLDEST_JAVA} (Debian: apt-get install openjdk-17-jre-headless) or let JAVA_HOME"
+    " say where it is"
+)
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_JAVA_SECONDS = 30
+_CONF = {
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+_LOOPBACK = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+
+
+def find_java() -> tuple[str, int]:
+    """Find the Java that Spark will run.
+
+    Returns
+    -------
+    tuple of str and int
+        The program, and its version, such as 17.
+
+    Raises
+    ------
+    NotFoundError
+        There is none.
+    UnsupportedError
+        It is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    program = os.path.join(home, "bin", "java") if home else shutil.which("java")  # noqa: PTH118
+    if not program or not os.access(program, os.X_OK):
+        where = f"there is no {program} (JAVA_HOME)" if program else "there is no java on the PATH"
+        raise NotFoundError(f"Spark needs Java, and {where}", hint=_JAVA_HINT, path=program)
+    try:
+        told = subprocess.run(  # noqa: S603 - the user's own Java
+            [program, "-version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_JAVA_SECONDS,
+            check=False,
+        ).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnsupportedError(f"{program} does not run: {error}", hint=_JAVA_HINT) from error
+    found = _VERSION.search(told)
+    version = int(found[1]) if found else 0
+    if version < OLDEST_JAVA:
+        text = told.strip().partition("\n")[0] or "it does not tell its version"
+        raise UnsupportedError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, {program} is another: {text}",
+            path=program,
+            hint=_JAVA_HINT,
+        )
+    return program, version
+
+
+def check_pyspark() -> None:
+    """Insist on pyspark being there.
+
+    Raises
+    ------
+    NotFoundError
+        It is not installed.
+    """
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        hint = "pip install 'sdb[spark]'"
+        raise NotFoundError("pyspark is not installed", hint=hint) from error
+
+
+def is_local(master: str | None) -> bool:
+    """Tell whether driver and executors are on this machine.
+
+    Examples
+    --------
+    >>> is_local("local[2]"), is_local("local-cluster[2,1,1024]"), is_local("yarn")
+    (True, True, False)
+    """
+    return master is not None and master.startswith("local")
+
+
+def start(
+    master: str | None = None, *, name: str = "sdb", conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Start a session, or give the one that runs already.
+
+    Parameters
+    ----------
+    master : str, optional
+        Where Spark runs, such as ``local[2]`` or ``yarn``. Without it what `spark-submit` or
+        ``spark-defaults.conf`` says, and else this machine.
+    name : str
+        What Spark calls the application.
+    conf : mapping, optional
+        Settings of Spark, which come before those that this function makes: filters are pushed to
+        sources in Python, logs are quiet, and a local session listens on the loopback interface
+        only.
+
+    Returns
+    -------
+    pyspark.sql.SparkSession
+        The session; whoever started it stops it.
+
+    Raises
+    ------
+    NotFoundError, UnsupportedError
+        No pyspark, no Java, or one that is too old.
+
+    Examples
+    --------
+    >>> with start("local[2]") as spark:                                # doctest: +SKIP
+    ...     spark.read.format("zion").load("events.zion").count()
+    """
+    check_pyspark()
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not submitted:
+        find_java()
+    from pyspark.sql import SparkSession
+
+    at_home = is_local(master) or (master is None and not submitted)
+    settings = {**_CONF, **(_LOOPBACK if at_home else {}), **(conf or {})}
+    if "spark.pyspark.python" not in settings and not submitted:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if at_home and "spark.driver.host" not in (conf or {}):
+        # The name of this machine is looked up even by who listens on the loopback only.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName(name)
+    if master is not None:
+        builder = builder.master(master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdb.errors import SdbError
+from sdb.spark import session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+ROOT = __file__.rpartition("/tests/")[0]
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """Insist on what Spark needs, or skip and say so."""
+    try:
+        session.check_pyspark()
+        session.find_java()
+    except SdbError as error:
+        pytest.skip(f"no Spark: {error.message}; {error.hint}")
+
+
+@pytest.fixture(scope="session")
+def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Run Spark on this machine, with two workers that get four chances for a task."""
+    del java
+    folder = tmp_path_factory.mktemp("spark")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")]))
+        patch.setenv("SPARK_LOCAL_DIRS", str(folder))
+        found = session.start("local[2,4]", conf=conf(folder))
+        yield found
+        found.stop()
+
+
+def conf(folder: Path) -> dict[str, str]:
+    """Keep what a session writes in a folder, and its shuffles small."""
+    return {
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1",
+    }

@@ -1,0 +1,99 @@
+"""Sessions: Java, the Python of the workers, and who may connect."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdb import errors
+from sdb.spark import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def script(folder: Path, text: str) -> Path:
+    program = folder / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("told", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('openjdk version "21" 2023-09-19', 21),
+        ('java version "25.0.1" 2026-01-20 LTS', 25),
+    ],
+)
+def test_java_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, version: int
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(script(tmp_path, f"echo '{told}' >&2")))
+    assert session.find_java() == (str(tmp_path / "bin/java"), version)
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    assert session.find_java()[1] == version
+
+
+@pytest.mark.parametrize("told", ['java version "1.8.0_402"', 'openjdk version "11.0.2"', "huh?"])
+def test_another_java_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(script(tmp_path, f"echo '{told}' >&2")))
+    with pytest.raises(errors.UnsupportedError, match="Java 17") as caught:
+        session.find_java()
+    assert "install Java 17" in str(caught.value.hint)
+
+
+def test_no_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(errors.NotFoundError, match="JAVA_HOME"):
+        session.find_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(errors.NotFoundError, match="no java on the PATH"):
+        session.find_java()
+
+
+@pytest.mark.spark
+def test_a_local_session_is_closed_to_the_network(spark: SparkSession) -> None:
+    conf = spark.sparkContext.getConf()
+    assert conf.get("spark.driver.host") == "127.0.0.1"
+    assert spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
+    gateway = spark.sparkContext._jvm
+    assert gateway is not None
+    pid = gateway.java.lang.ProcessHandle.current().pid()
+    assert set(addresses(pid)) <= {"127.0.0.1", "::1"}
+
+
+@pytest.mark.spark
+def test_workers_run_this_python(spark: SparkSession) -> None:
+    found = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
+    assert found == [os.environ.get("PYSPARK_PYTHON", sys.executable)]
+
+
+def addresses(pid: int) -> list[str]:
+    """Give the addresses that a process listens at."""
+    inodes = {
+        link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()
+    }
+    found = []
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
+                found.append(_address(fields[1].partition(":")[0]))
+    return found
+
+
+def _address(text: str) -> str:
+    if text in {"0100007F", "0000000000000000FFFF00000100007F"}:
+        return "127.0.0.1"
+    return "::1" if text == "00000000000000000000000001000000" else text

@@ -1,0 +1,189 @@
+"""Folders that jobs fill: what counts, and what becomes of the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb import errors
+from sdb.packfile import counted, manifest
+from sdb.packfile.manifest import NAME, File, attempt_name, listed, publish, sweep
+from sdb.query.locations import candidates
+from sdb.query.plan import TableName
+from sdb.store import folder
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Place
+
+A, B = "a" * 32, "b" * 32
+
+
+def wrote(place: Place, job: str, *rows: str) -> list[File]:
+    """Write packfiles as tasks of a job do; each row tells its own."""
+    folder.make(place.root)
+    files = []
+    for task, row in enumerate(rows):
+        name = attempt_name(task, job)
+        source = Path(os.environ["SDB_TEST_FOLDER"]) / "row.json"
+        source.write_text(json.dumps({"row": row}))
+        result = sdb.pack([source], place.at(name))
+        files.append(File(name, result.output_bytes, result.rows))
+    return files
+
+
+@pytest.fixture(autouse=True)
+def _scratch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SDB_TEST_FOLDER", str(tmp_path_factory.mktemp("rows")))
+
+
+def rows(place: Place, pattern: str = "*.zion") -> list[str]:
+    """Give the rows that a query on a pattern sees."""
+    try:
+        result = sdb.sql(f"SELECT * FROM '{place.at(pattern)}'")
+    except errors.NotFoundError:
+        return []
+    return sorted(row["row"] for row in result)
+
+
+def test_a_job_counts_when_it_is_published_and_not_before(place: Place) -> None:
+    files = wrote(place, A, "1", "2")
+    losers = wrote(place, A, "1")
+    assert (rows(place), listed(place.root)) == ([], [])
+    published = publish(place.root, files, job=A)
+    assert (published.is_new, published.attempts, published.replaced) == (True, 1, ())
+    assert rows(place) == ["1", "2"]
+    assert listed(place.root) == [place.at(file.name) for file in files]
+    assert sweep(place.root, A) == [losers[0].name]
+    assert place.names() == sorted([NAME, *(file.name for file in files)])
+
+
+def test_a_job_is_published_once(place: Place) -> None:
+    files = wrote(place, A, "1")
+    publish(place.root, files, job=A)
+    publish(place.root, wrote(place, B, "2"), job=B, mode="overwrite")
+    again = publish(place.root, files, job=A, mode="overwrite")
+    assert not again.is_new
+    assert rows(place) == ["2"]
+
+
+def test_modes(place: Place) -> None:
+    old = wrote(place, A, "1")
+    publish(place.root, old, job=A, mode="fail")
+    new = wrote(place, B, "2")
+    with pytest.raises(errors.ExistsError):
+        publish(place.root, new, job=B, mode="fail")
+    with pytest.raises(errors.ExistsError):
+        manifest.prepare(place.root, "fail")
+    with pytest.raises(errors.UsageError):
+        publish(place.root, new, job=B, mode="upsert")
+    published = publish(place.root, new, job=B, mode="overwrite")
+    assert published.replaced == (old[0].name,)
+    assert rows(place) == ["2"]
+    assert sweep(place.root, B, published.replaced) == [old[0].name]
+    assert place.names() == sorted([NAME, new[0].name])
+
+
+def test_packfiles_of_no_job_are_always_seen_and_never_replaced(place: Place) -> None:
+    files = wrote(place, A, "1")
+    (source := Path(os.environ["SDB_TEST_FOLDER"]) / "row.json").write_text('{"row": "mine"}')
+    sdb.pack([source], place.at("mine.zion"))
+    assert rows(place) == ["mine"]
+    publish(place.root, files, job=A)
+    assert rows(place) == ["1", "mine"]
+    assert rows(place, "part-*.zion") == ["1"]
+    with pytest.raises(errors.UsageError, match=r"mine\.zion"):
+        publish(place.root, wrote(place, B, "2"), job=B, mode="overwrite")
+    with pytest.raises(errors.ExistsError):
+        manifest.prepare(place.root, "fail")
+    sweep(place.root, B)
+    assert rows(place) == ["1", "mine"]
+
+
+def test_what_is_named_by_itself_must_count_too(place: Place) -> None:
+    good, bad = wrote(place, A, "1", "2")
+    publish(place.root, [good], job=A)
+    both = [place.at(bad.name), place.at(good.name)]
+    assert [file.path for file in sdb.describe(both).files] == [place.at(good.name)]
+    with pytest.raises(errors.NotFoundError, match="no job has published"):
+        sdb.describe([place.at(bad.name)])
+    packed = sdb.pack(both, place.at("all.zion"))
+    assert packed.rows == 1
+    name = TableName("file", (place.at(bad.name),), (0, 1))
+    with pytest.raises(errors.NotFoundError):
+        candidates(name, "")
+
+
+def test_a_pattern_takes_all_of_a_job_that_was_published_while_it_was_matched(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first file was there when the names were listed, the second was not."""
+    files = wrote(place, A, "1", "2")
+    (place_of_second := place.at(files[1].name),)
+    seen = [place.at(files[0].name)]
+    publish(place.root, files, job=A)
+    assert sorted(counted.visible(seen, lambda _: True)) == sorted([*seen, place_of_second])
+    monkeypatch.setattr(counted.url, "expand", lambda _: seen)
+    if not counted.url.is_local(place.root):
+        assert len(counted.expand([place.at("*.zion")])) == 2
+
+
+def test_many_jobs_at_once_lose_nothing(place: Place) -> None:
+    jobs = {f"{number:032x}": str(number) for number in range(6)}
+    files = {job: wrote(place, job, row) for job, row in jobs.items()}
+    failures: list[Exception] = []
+
+    def run(job: str) -> None:
+        try:
+            publish(place.root, files[job], job=job)
+        except Exception as error:  # noqa: BLE001 - told below
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=[job]) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert rows(place) == sorted(jobs.values())
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"version": 1, "files": [{"name": "x"}]}'])
+def test_a_damaged_manifest_is_an_error(place: Place, text: bytes) -> None:
+    wrote(place, A, "1")
+    place.put(NAME, text)
+    with pytest.raises(errors.CorruptError):
+        sdb.sql(f"SELECT * FROM '{place.at('*.zion')}'")
+    with pytest.raises(errors.CorruptError):
+        publish(place.root, [], job=A)
+
+
+def test_a_manifest_of_tomorrow_is_not_understood(place: Place) -> None:
+    wrote(place, A, "1")
+    place.put(NAME, b'{"version": 2, "files": []}')
+    with pytest.raises(errors.UnsupportedError):
+        listed(place.root)
+
+
+def test_names_of_others_are_refused(place: Place) -> None:
+    files = wrote(place, A, "1")
+    with pytest.raises(errors.UsageError):
+        publish(place.root, files, job=B)
+    with pytest.raises(errors.UsageError):
+        attempt_name(0, "x")
+
+
+def test_nothing_is_read_where_no_job_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Path(os.environ["SDB_TEST_FOLDER"]) / "row.json"
+    source.write_text('{"row": "mine"}')
+    folder.make(place.root)
+    sdb.pack([source], place.at("mine.zion"))
+    monkeypatch.setattr(manifest, "read", None)
+    monkeypatch.setattr(counted, "read", None)
+    assert rows(place) == ["mine"]
+    assert listed(place.root) == [place.at("mine.zion")]
