@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -55,7 +56,14 @@ def _listed(path: str) -> Sequence[str]:
         return names
     if _PATTERN.search(path) is None or (url.is_local(path) and os.path.isfile(path)):  # noqa: PTH113
         return [path]
-    return [os.fspath(found) for found in manifest.expand([path])]
+    if not url.is_local(path):
+        return [os.fspath(found) for found in manifest.expand([path])]
+    matching = glob.iglob(path, recursive=True)  # noqa: PTH207 - a pattern of paths, not in a folder
+    files = [name for name in matching if os.path.isfile(name)]  # noqa: PTH113
+    names = sorted(manifest.visible(files, url.matcher(path)))
+    if not names:
+        raise NotFoundError(f"no packfile matches {path}", path=path)
+    return names
 
 
 def is_folder(path: str) -> bool:
