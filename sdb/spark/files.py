@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError
-from sdb.packfile import manifest
+from sdb.packfile import counted, manifest
 from sdb.packfile.reader import open_packfile
 from sdb.store import url
 
@@ -57,10 +57,10 @@ def _listed(path: str) -> Sequence[str]:
     if _PATTERN.search(path) is None or (url.is_local(path) and os.path.isfile(path)):  # noqa: PTH113
         return [path]
     if not url.is_local(path):
-        return [os.fspath(found) for found in manifest.expand([path])]
+        return [os.fspath(found) for found in counted.expand([path])]
     matching = glob.iglob(path, recursive=True)  # noqa: PTH207 - a pattern of paths, not in a folder
     files = [name for name in matching if os.path.isfile(name)]  # noqa: PTH113
-    names = sorted(manifest.visible(files, url.matcher(path)))
+    names = sorted(counted.visible(files, url.matcher(path)))
     if not names:
         raise NotFoundError(f"no packfile matches {path}", path=path)
     return names

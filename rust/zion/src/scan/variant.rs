@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::names::name_of;
+use super::names::text_of;
 use crate::error::{Error, Result};
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use crate::json::print::float;
@@ -133,7 +133,7 @@ impl Encoder {
                 out.extend_from_slice(&timestamp::read(body, at)?.to_le_bytes());
             }
             kind::STRING => text(out, &String::from_utf8_lossy(body)),
-            kind::SYMBOL => text(out, &name_of(view.table, ion::magnitude(body, at)?)),
+            kind::SYMBOL => text(out, &text_of(view.table, ion::magnitude(body, at)?)),
             kind::BLOB | kind::CLOB => sized(out, primitive::BINARY, body),
             other => {
                 let message = format!("a value of type {other}, which rows do not have");
@@ -174,7 +174,7 @@ impl Encoder {
             if value.is_pad() {
                 continue;
             }
-            let name = name_of(view.table, label);
+            let name = text_of(view.table, label);
             entries.push((name.as_ref().into(), self.id(&name), values.len()));
             self.put(view, value, value_at, &mut values, depth + 1)?;
         }
