@@ -237,12 +237,12 @@ def test_partitions_are_of_the_size_that_is_asked_for(load: Callable[..., DataFr
     from sdb.spark.planned import plan
 
     (one,) = plan(load(fields="id"))
-    (many,) = plan(load(fields="id", partitionBytes="128KiB"))
-    (placed,) = plan(load(fields="id", partitionBytes="128KiB", workers="3"))
+    (many,) = plan(load(fields="id", partitionBytes="64KiB"))
+    (placed,) = plan(load(fields="id", partitionBytes="64KiB", workers="3"))
     assert one.partitions == 1
     assert many.partitions > 5
     assert one.blocks == many.blocks == placed.blocks == one.blocks_total
-    assert load(fields="id", partitionBytes="128KiB", workers="3").distinct().count() == COUNT
+    assert load(fields="id", partitionBytes="64KiB", workers="3").distinct().count() == COUNT
 
 
 def test_a_value_that_does_not_fit_is_named(
