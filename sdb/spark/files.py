@@ -6,7 +6,6 @@ import glob
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError
@@ -16,6 +15,7 @@ from sdb.store import url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from contextlib import ExitStack
 
     from sdb.packfile.reader import Packfile
     from sdb.store.url import Reader

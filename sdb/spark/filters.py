@@ -37,6 +37,14 @@ if TYPE_CHECKING:
 _EXACT = 1 << 53
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_OPERATORS: dict[type[api.Filter], str] = {
+    api.EqualTo: "=",
+    api.EqualNullSafe: "=",
+    api.LessThan: "<",
+    api.LessThanOrEqual: "<=",
+    api.GreaterThan: ">",
+    api.GreaterThanOrEqual: ">=",
+}
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
 
@@ -59,21 +67,11 @@ def test_of(filters: Iterable[api.Filter], schema: StructType) -> Test:
 
 
 def _test(item: api.Filter, schema: StructType) -> Test:
-    match item:
-        case api.EqualTo(path, value) | api.EqualNullSafe(path, value):
-            return _compare(path, "=", value, schema)
-        case api.LessThan(path, value):
-            return _compare(path, "<", value, schema)
-        case api.LessThanOrEqual(path, value):
-            return _compare(path, "<=", value, schema)
-        case api.GreaterThan(path, value):
-            return _compare(path, ">", value, schema)
-        case api.GreaterThanOrEqual(path, value):
-            return _compare(path, ">=", value, schema)
-        case api.In(path, values):
-            return Either(tuple(_compare(path, "=", value, schema) for value in values))
-        case _:
-            return Anywhere()
+    if isinstance(item, api.In):
+        path = item.attribute
+        return Either(tuple(_compare(path, "=", value, schema) for value in item.value))
+    op = _OPERATORS.get(type(item))
+    return _compare(item.attribute, op, item.value, schema) if op else Anywhere()  # type: ignore[attr-defined]
 
 
 def _compare(path: tuple[str, ...], op: str, value: object, schema: StructType) -> Test:
@@ -91,7 +89,7 @@ def _column(path: tuple[str, ...], schema: StructType) -> DataType | None:
     return kind
 
 
-def _constant(value: Any, kind: DataType) -> ast.Constant:  # noqa: ANN401 - any literal of Spark
+def _constant(value: Any, kind: DataType) -> ast.Constant:  # noqa: ANN401, PLR0911 - a table
     """Give the constant to compare with; None when the index has nothing to say of it."""
     match value:
         case bool():

@@ -1,13 +1,13 @@
 """Options of the data source, from the texts that Spark passes on.
 
-=====================  ============================================================================
+=====================  ===========================================================================
 option                 meaning, and what holds without it
-=====================  ============================================================================
+=====================  ===========================================================================
 ``path``, ``paths``    what `load` and `save` were given
 ``fields``             which fields become columns, as in ``type,actor.login``; all
 ``partitionBytes``     decompressed bytes of a partition; ``128MiB``
-``mode``               ``FAILFAST``: a value that its column cannot hold is an error; ``PERMISSIVE``:
-                       it is null; ``FAILFAST``
+``mode``               ``FAILFAST``: a value that its column cannot hold is an error;
+                       ``PERMISSIVE``: it is null; ``FAILFAST``
 ``inference``          ``summary``: types from the trailers alone; ``rows``: from all rows;
                        ``summary``
 ``since``, ``until``   only rows with a time from the one on and before the other; all
@@ -17,7 +17,7 @@ option                 meaning, and what holds without it
 ``cache``              folder on each executor that keeps blocks of S3; none is kept
 ``cacheBytes``         most that the folder may hold; ``10GiB``
 ``maxRowsPerTrigger``  most rows of a micro-batch of a stream; no limit
-=====================  ============================================================================
+=====================  ===========================================================================
 """
 
 from __future__ import annotations

@@ -61,15 +61,16 @@ def plan(df: DataFrame) -> list[Planned]:
 
     Examples
     --------
-    >>> df = spark.read.format("zion").option("since", "2026-01-31").load("events")  # doctest: +SKIP
-    >>> plan(df)[0].blocks, plan(df)[0].blocks_total                         # doctest: +SKIP
+    >>> reader = spark.read.format("zion").option("since", "2026-01-31")   # doctest: +SKIP
+    >>> (read,) = plan(reader.load("events/"))                             # doctest: +SKIP
+    >>> read.blocks, read.blocks_total                                     # doctest: +SKIP
     (2, 240)
     """
     return [_planned(partitions) for partitions in _scans(df)]
 
 
 def _scans(df: DataFrame) -> Iterator[list[BlockPartition]]:
-    from pyspark.worker_util import pickleSer
+    from pyspark import cloudpickle
 
     executed: Any = df._jdf.queryExecution().executedPlan()  # noqa: SLF001 - there is no other way
     if executed.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
@@ -80,7 +81,7 @@ def _scans(df: DataFrame) -> Iterator[list[BlockPartition]]:
             continue
         inputs = leaf.inputPartitions()
         pickled = [inputs.apply(at).pickedPartition() for at in range(inputs.size())]
-        found = [pickleSer.loads(bytes(data)) for data in pickled]
+        found = [cloudpickle.loads(bytes(data)) for data in pickled]
         yield [partition for partition in found if isinstance(partition, BlockPartition)]
 
 

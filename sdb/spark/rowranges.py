@@ -1,9 +1,9 @@
 """Rows of packfiles that grow: which have been read, and where the others are.
 
-Rows are counted, not blocks: `sdb append` takes the last block apart to fill it up, so blocks at the
-end of a file come and go, but its first n rows stay its first n rows for ever. What also stays is
-every block before the last one. From these a mark is made that tells a file that has grown from
-another one that took its place; as long as there is no such block, from the first row.
+Rows are counted, not blocks: `sdb append` fills up the last block, so blocks at the end of a file
+come and go, but its first n rows stay its first n rows for ever. What also stays is every block
+before the last one. From these a mark is made that tells a file that has grown from another one
+that took its place; as long as there is no such block, from the first row.
 """
 
 from __future__ import annotations

@@ -110,8 +110,13 @@ def _type(
         inner = children.get(path, ())
         if 0 < len(inner) <= MOST_FIELDS:
             return StructType([_field(child, types, children) for child in inner])
-    kinds = ((_INTEGERS, LongType()), (_NUMBERS, DoubleType()), (_TEXTS, StringType()))
-    kinds += ((_BYTES, BinaryType()), (_LISTS, ArrayType(VariantType())))
+    kinds: tuple[tuple[int, DataType], ...] = (
+        (_INTEGERS, LongType()),
+        (_NUMBERS, DoubleType()),
+        (_TEXTS, StringType()),
+        (_BYTES, BinaryType()),
+        (_LISTS, ArrayType(VariantType())),
+    )
     fitting = (kind for bits, kind in kinds if not mask & ~bits)
     return next(fitting, VariantType())
 

@@ -107,4 +107,5 @@ class ZionWriter(DataSourceArrowWriter):
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Remove what the job has written: by its name, since not every task has told."""
+        del messages
         manifest.sweep(self._prefix, self._job)

@@ -1,4 +1,4 @@
-"""Rows in the columns of a given schema, made by the core without Spark; its parser reads schemas."""
+"""Rows in the columns of a given schema, made without Spark; it only reads the schemas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sdb.spark.schema import schema_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
-LONG = {"n": {"name%03d" % at: at for at in range(300)}, "list": list(range(300)), "t": "x" * 70}
+LONG = {"n": {f"name{at:03}": at for at in range(300)}, "list": list(range(300)), "t": "x" * 70}
 VALUES: list[Any] = [
     *(1, -1, 127, 128, -129, 2**15, -(2**31) - 1, 2**63, 2**64 - 1, 0.5, -1e300),
     *(True, False, "", "é" * 63, "plain", [], {}, [None, 1, "x"], {"b": 1, "a": [None], "": 2}),
@@ -119,7 +119,9 @@ def test_columns_of_narrow_types(tmp_path: Path) -> None:
         {"d": 7, "n": {"l": [1, None, 3]}},
     ]
     path = packed(tmp_path / "n.zion", rows)
-    schema = "b TINYINT, s SMALLINT, i INT, f FLOAT, d DECIMAL(5,2), t DATE, n STRUCT<l: ARRAY<INT>>"
+    schema = (
+        "b TINYINT, s SMALLINT, i INT, f FLOAT, d DECIMAL(5,2), t DATE, n STRUCT<l: ARRAY<INT>>"
+    )
     found = columns(path, schema)
     assert [row["b"] for row in found] == [127, 1, None]
     assert [row["s"] for row in found] == [-(2**15), None, None]

@@ -38,7 +38,7 @@ SAME = [
     "SELECT repo.name AS r, COUNT(*) AS n FROM {t} GROUP BY repo.name HAVING COUNT(*) > 79",
     "SELECT COUNT(DISTINCT actor.login) AS n, COUNT(DISTINCT type) AS m FROM {t}",
     "SELECT SUM(payload.size) AS s, COUNT(payload.size) AS n FROM {t}",
-    "SELECT payload.size AS s, COUNT(*) AS n FROM {t} WHERE type = 'PushEvent' GROUP BY payload.size",
+    "SELECT payload.size AS s, COUNT(*) AS n FROM {t} WHERE public GROUP BY payload.size",
     "SELECT id, score FROM {t} WHERE score > 490.5",
     "SELECT id, score * 2 + 1 AS d FROM {t} WHERE score < 2",
     "SELECT id FROM {t} WHERE score = 12.5 OR id = 7",
@@ -47,8 +47,10 @@ SAME = [
     "SELECT UPPER(type) AS u, COUNT(*) AS n FROM {t} GROUP BY UPPER(type)",
     "SELECT public, COUNT(*) AS n, SUM(score) AS s FROM {t} GROUP BY public",
     "SELECT type, public, COUNT(*) AS n FROM {t} GROUP BY type, public",
-    "SELECT CASE WHEN id < 1000 THEN 'old' ELSE 'new' END AS age, COUNT(*) AS n FROM {t}"
-    " GROUP BY CASE WHEN id < 1000 THEN 'old' ELSE 'new' END",
+    (
+        "SELECT CASE WHEN id < 1000 THEN 'old' ELSE 'new' END AS age, COUNT(*) AS n FROM {t}"
+        " GROUP BY CASE WHEN id < 1000 THEN 'old' ELSE 'new' END"
+    ),
     "SELECT DISTINCT type FROM {t} WHERE public = FALSE",
     "SELECT id, COALESCE(score, -1) AS s FROM {t} WHERE id < 9",
     "SELECT id FROM {t} ORDER BY score DESC, id LIMIT 5",
@@ -56,19 +58,27 @@ SAME = [
 PAIRS = [
     (
         "SELECT id, type FROM {t} WHERE created_at >= `{at}` AND created_at < `{until}`",
-        "SELECT id, type FROM {t} WHERE created_at >= timestamp'{at}'"
-        " AND created_at < timestamp'{until}'",
+        (
+            "SELECT id, type FROM {t} WHERE created_at >= timestamp'{at}'"
+            " AND created_at < timestamp'{until}'"
+        ),
     ),
     (
-        "SELECT EARLIEST(created_at) AS lo, LATEST(created_at) AS hi FROM {t}"
-        " WHERE type = 'ForkEvent'",
+        (
+            "SELECT EARLIEST(created_at) AS lo, LATEST(created_at) AS hi FROM {t}"
+            " WHERE type = 'ForkEvent'"
+        ),
         "SELECT MIN(created_at) AS lo, MAX(created_at) AS hi FROM {t} WHERE type = 'ForkEvent'",
     ),
     (
-        "SELECT DATE_TRUNC(DAY, created_at) AS d, COUNT(*) AS n FROM {t}"
-        " GROUP BY DATE_TRUNC(DAY, created_at)",
-        "SELECT DATE_TRUNC('DAY', created_at) AS d, COUNT(*) AS n FROM {t}"
-        " GROUP BY DATE_TRUNC('DAY', created_at)",
+        (
+            "SELECT DATE_TRUNC(DAY, created_at) AS d, COUNT(*) AS n FROM {t}"
+            " GROUP BY DATE_TRUNC(DAY, created_at)"
+        ),
+        (
+            "SELECT DATE_TRUNC('DAY', created_at) AS d, COUNT(*) AS n FROM {t}"
+            " GROUP BY DATE_TRUNC('DAY', created_at)"
+        ),
     ),
     (
         "SELECT COUNT(*) AS n FROM {t} WHERE note LIKE 'n%'",
@@ -84,8 +94,10 @@ PAIRS = [
     ),
     (
         "SELECT c.sha AS sha, COUNT(*) AS n FROM {t} e, e.payload.commits c GROUP BY c.sha",
-        "SELECT VARIANT_GET(c, '$.sha', 'string') AS sha, COUNT(*) AS n FROM"
-        " (SELECT EXPLODE(payload.commits) AS c FROM {t}) GROUP BY 1",
+        (
+            "SELECT VARIANT_GET(c, '$.sha', 'string') AS sha, COUNT(*) AS n FROM"
+            " (SELECT EXPLODE(payload.commits) AS c FROM {t}) GROUP BY 1"
+        ),
     ),
 ]
 
