@@ -239,9 +239,7 @@ impl Column {
             (Data::Int(_), _) => fit::integer::<i64>(data, value, at)?.is_some(),
             (Data::Uint(_), _) => fit::integer::<u64>(data, value, at)?.is_some(),
             (Data::Small(_, of), _) => fit::small(of, data, value, at)?.is_some(),
-            (Data::Decimal(_, digits, scale), _) => {
-                fit::decimal(*digits, *scale, data, value, at)?.is_some()
-            }
+            (Data::Decimal(_, digits, scale), _) => fit::decimal(*digits, *scale, data, value, at)?.is_some(),
             _ => false,
         })
     }
@@ -312,7 +310,9 @@ impl Data {
                 values.push(fit::integer(context.data, value, at)?.ok_or_else(unexpected)?);
             }
             (Data::Struct(_, group), kind::STRUCT) => group.put(context, row, value)?,
-            (Data::Time(values, _), kind::TIMESTAMP) => values.push(timestamp::read(context.body(value), at)?),
+            (Data::Time(values, _), kind::TIMESTAMP) => {
+                values.push(timestamp::read(context.body(value), at)?)
+            }
             (Data::Bool(values), kind::BOOL) => values.append(value.low == 1),
             (Data::Float(values), _) => {
                 values.push(fit::float(context.data, value, at)?.ok_or_else(unexpected)?);
