@@ -28,6 +28,8 @@ _CONF = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+_HERE = "local[*,4]"  # as many chances for a task as on a cluster
+_CONFIGURED = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "MASTER"}
 _LOOPBACK = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -104,6 +106,14 @@ def is_local(master: str | None) -> bool:
     return master is not None and master.startswith("local")
 
 
+def running() -> SparkSession | None:
+    """Give the session that runs in this process, if one does."""
+    check_pyspark()
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
 def start(
     master: str | None = None, *, name: str = "sdb", conf: Mapping[str, str] | None = None
 ) -> SparkSession:
@@ -112,8 +122,8 @@ def start(
     Parameters
     ----------
     master : str, optional
-        Where Spark runs, such as ``local[2]`` or ``yarn``. Without it what `spark-submit` or
-        ``spark-defaults.conf`` says, and else this machine.
+        Where Spark runs, such as ``local[2]`` or ``yarn``. Without it where `spark-submit` or an
+        installed Spark (``SPARK_HOME``, ``SPARK_CONF_DIR``) says, and else on this machine.
     name : str
         What Spark calls the application.
     conf : mapping, optional
@@ -142,7 +152,9 @@ def start(
         find_java()
     from pyspark.sql import SparkSession
 
-    at_home = is_local(master) or (master is None and not submitted)
+    if master is None and not submitted and not _CONFIGURED & set(os.environ):
+        master = _HERE
+    at_home = is_local(master)
     settings = {**_CONF, **(_LOOPBACK if at_home else {}), **(conf or {})}
     if "spark.pyspark.python" not in settings and not submitted:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

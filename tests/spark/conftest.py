@@ -7,6 +7,7 @@ import pytest
 
 from sdb.errors import SdbError
 from sdb.spark import session
+from tests.store.conftest import bucket, endpoint  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

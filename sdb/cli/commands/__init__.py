@@ -9,6 +9,7 @@ COMMANDS = (
     "query",
     "describe-file",
     "validate-file",
+    "spark",
     "doctor",
     "version",
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from sdb import sizes
+from sdb.cli import spark as sparks
 from sdb.cli.options import (
     AsJson,
     BlockSize,
@@ -28,6 +29,7 @@ from sdb.errors import UsageError
 
 EXAMPLES = (
     "sdb pack -o events.zion events.json.gz",
+    "sdb pack --spark -o s3://bucket/packed/ 's3://logs/2026/*.json.gz'",
     "zcat events.json.gz | sdb pack -o events.zion --constant region=eu --force -",
 )
 
@@ -60,6 +62,13 @@ def command(
     time_field: TimeFields = None,
     on_error: OnError = "fail",
     force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
+    spark: sparks.OnSpark = False,
+    master: sparks.Master = None,
+    tasks: sparks.Tasks = None,
+    target_size: sparks.TargetSize = "1GiB",
+    conf: sparks.Conf = None,
+    append: sparks.Append = False,
+    print_submit: sparks.PrintSubmit = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -71,6 +80,20 @@ def command(
     """
     if as_json and target == "-":
         raise UsageError("--json and -o - both write to standard output")
+    options: dict[str, Any] = {
+        "algorithm": algorithm,
+        "block_bytes": sizes.parse(block_size),
+        "constants": constants(constant or []),
+        "hints": content(hints),
+        "format": suffix(fmt),
+        "time_fields": tuple(paths(time_field)),
+    }
+    choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
+    if spark:
+        form = sparks.Form(force, on_error, progress, as_json, quiet, verbose)
+        sparks.run(choice, inputs, target, options, threads, form)
+        return
+    choice.check_unused()
     from sdb.cli.report import Rejects, report
     from sdb.packfile.writer import pack
 
@@ -81,13 +104,8 @@ def command(
         result = pack(
             inputs,
             binary(force=force) if target == "-" else target,
-            algorithm=algorithm,
-            block_bytes=sizes.parse(block_size),
+            **options,
             threads=threads,
-            constants=constants(constant or []),
-            hints=content(hints),
-            format=suffix(fmt),
-            time_fields=paths(time_field),
             on_error=rejects.take,
             overwrite=force,
             progress=meter,

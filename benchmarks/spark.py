@@ -1,0 +1,54 @@
+"""Compares packing on Spark, on two processors of this machine, with `sdb pack -j2`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from run import Contender, generated, race, table
+
+SDB = [sys.executable, "-m", "sdb"]
+SESSION = """
+from sdb.spark import session
+with session.start("local[2]") as spark:
+    spark.sparkContext.parallelize([0], 1).collect()
+"""
+
+
+def bench(text: Path, folder: Path, rounds: int) -> None:
+    target = folder / "spark"
+    shutil.rmtree(target, ignore_errors=True)
+    pack = [*SDB, "pack", "--force", str(text), "-o"]
+    alone = [*pack, str(folder / "alone.zion"), "-j", "2"]
+    spark = [*pack, str(target), "--spark", "--master", "local[2]"]
+    ours = Contender("sdb pack --spark", spark)
+    peers = [
+        Contender("sdb pack -j2", alone),
+        Contender("a session alone", [sys.executable, "-c", SESSION]),
+    ]
+    race(rounds, ours, *peers)
+    told = subprocess.run([*spark, "--json"], check=True, capture_output=True, text=True)
+    tasks = json.loads(told.stdout)["packing_seconds"]
+    limit = 1.3 * peers[0].median + peers[1].median
+    rows = [[one.name, f"{one.median:.2f}"] for one in (ours, *peers)]
+    rows += [["1.3 times sdb pack -j2, and a session", f"{limit:.2f}"]]
+    rows += [["of --spark: all tasks (one more run)", f"{tasks:.2f}"]]
+    table(f"Packing {text.name} on Spark, {rounds} rounds", ["", "seconds"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", default="1GB")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/sdb-bench"))
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    bench(generated(options.folder, options.size), options.folder, options.rounds)
+
+
+if __name__ == "__main__":
+    main()

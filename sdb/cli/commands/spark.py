@@ -1,0 +1,38 @@
+"""`sdb spark`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from sdb import sizes
+from sdb.cli.options import AsJson, Quiet
+from sdb.cli.output import plain, say, say_json
+from sdb.cli.parameters import Argument, Option
+from sdb.errors import UsageError
+
+EXAMPLES = ("sdb spark env -o sdb.pex",)
+
+
+def command(
+    what: Annotated[str, Argument(metavar="env", help="What to do; env builds the archive.")],
+    target: Annotated[
+        str, Option("--output", "-o", metavar="FILE", help="Where the archive shall be.")
+    ] = "sdb.pex",
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build the environment archive that executors of Spark run from.
+
+    It has sdb and what it depends on, for this system and this version of Python.
+    """
+    if what != "env":
+        raise UsageError(f"sdb spark cannot {what}", expected="sdb spark env")
+    from sdb.spark.environment import build
+
+    size = build(target, overwrite=force)
+    if as_json:
+        say_json({"path": target, "size_bytes": size})
+    elif not quiet:
+        say(plain(f"built {target}, {sizes.human(size)}"), to=sys.stderr)

@@ -1,0 +1,236 @@
+"""`sdb pack --spark`: its options, and what it tells in the end."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
+
+from sdb import sizes
+from sdb.cli import output
+from sdb.cli.compat import rewrite
+from sdb.cli.parameters import Option
+from sdb.cli.progress import Meter
+from sdb.errors import UsageError
+
+if TYPE_CHECKING:
+    from sdb.cli.report import Rejects
+    from sdb.spark.attempt import Outcome
+    from sdb.spark.bulk import BulkResult
+
+OnSpark = Annotated[
+    bool, Option("--spark", help="Pack on Spark; PACKFILE is a folder, or s3://bucket/prefix/.")
+]
+Master = Annotated[
+    str | None, Option("--master", metavar="URL", help="Where Spark runs: local[2], yarn, ...")
+]
+Tasks = Annotated[int | None, Option("--tasks", metavar="N", min=1, help="How many tasks.")]
+TargetSize = Annotated[
+    str, Option("--target-size", metavar="SIZE", help="How much input a task gets.")
+]
+Conf = Annotated[
+    list[str] | None, Option("--conf", metavar="NAME=VALUE", help="A setting of Spark.")
+]
+Append = Annotated[
+    bool, Option("--append", help="Add to the packfiles that are in the folder already.")
+]
+PrintSubmit = Annotated[
+    bool, Option("--print-submit", help="Print the spark-submit command, and do nothing.")
+]
+
+_MOST_TASKS = 20
+_OWN_FLAGS = {"--print-submit": 0, "--master": 1, "--conf": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the command treats what is there and what is malformed, and how it tells of its work."""
+
+    force: bool
+    on_error: str
+    progress: str
+    as_json: bool
+    quiet: bool
+    verbose: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the options that only make sense with ``--spark`` came to."""
+
+    master: str | None
+    tasks: int | None
+    target_size: str
+    conf: list[str] | None
+    append: bool
+    print_submit: bool
+
+    def check_unused(self) -> None:
+        """Refuse them where packing is not for Spark."""
+        if self.master or self.tasks or self.conf or self.append or self.print_submit:
+            raise UsageError(
+                "--master, --tasks, --conf, --append and --print-submit are for Spark",
+                hint="add --spark, or leave them out",
+            )
+
+
+def settings(conf: list[str] | None) -> dict[str, str]:
+    """Read settings of Spark, each ``NAME=VALUE``."""
+    found = {}
+    for assignment in conf or []:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--conf {assignment!r} is not NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def run(
+    choice: Choice,
+    inputs: list[str],
+    target: str,
+    options: dict[str, Any],
+    threads: int | None,
+    form: Form,
+) -> None:
+    """Pack on Spark, and tell what it came to; see :func:`sdb.spark.bulk.pack_on_spark`."""
+    if target == "-":
+        raise UsageError("Spark cannot write to standard output", hint="-o FOLDER")
+    if threads is not None:
+        hint = "--conf spark.task.cpus=N"
+        raise UsageError("the threads of a task are its processors in Spark", hint=hint)
+    if form.force and choice.append:
+        raise UsageError("--force replaces what is there, and --append keeps it")
+    if choice.print_submit:
+        output.say(submit_command(choice.master, choice.conf))
+        return
+    from sdb.cli.report import Rejects
+    from sdb.spark.attempt import Options
+    from sdb.spark.bulk import pack_on_spark
+
+    with (
+        Meter("packing", form.progress, quiet=form.quiet) as meter,
+        Rejects(form.on_error, overwrite=form.force, verbose=form.verbose) as rejects,
+    ):
+        action = "fail" if rejects.take is None else "skip" if form.on_error == "skip" else "keep"
+        result = pack_on_spark(
+            inputs,
+            target,
+            Options(**options, on_error=action),
+            master=choice.master,
+            conf=settings(choice.conf),
+            tasks=choice.tasks,
+            target_bytes=sizes.parse(choice.target_size),
+            mode="overwrite" if form.force else "append" if choice.append else "fail",
+            progress=meter,
+        )
+        for record in chain.from_iterable(outcome.records for outcome in result.outcomes):
+            if rejects.take is not None:
+                rejects.take(record)
+    _report(result, rejects, form)
+
+
+def submit_command(master: str | None, conf: list[str] | None) -> str:
+    """Give the `spark-submit` command that does what this command line says.
+
+    Parameters
+    ----------
+    master : str, optional
+        Where Spark runs.
+    conf : list of str, optional
+        Settings of Spark.
+
+    Returns
+    -------
+    str
+        One line for a shell.
+    """
+    import shlex
+
+    from sdb.spark.environment import ARCHIVE, main_program
+
+    words = ["spark-submit", *(["--master", master] if master else []), "--files", ARCHIVE]
+    given = settings(conf)
+    python = {
+        "spark.pyspark.python": f"./{ARCHIVE}",
+        "spark.pyspark.driver.python": f"./{ARCHIVE}",
+        "spark.log.level": "ERROR",
+    }
+    for name, value in (python | given).items():
+        words += ["--conf", f"{name}={value}"]
+    return shlex.join([*words, main_program(), *_without_own(rewrite(sys.argv[1:]))])
+
+
+def _without_own(arguments: list[str]) -> list[str]:
+    """Leave out what `spark-submit` is told itself."""
+    kept: list[str] = []
+    rest = iter(arguments)
+    for word in rest:
+        if word == "--":
+            return [*kept, word, *rest]
+        flag, equals, _ = word.partition("=")
+        if flag not in _OWN_FLAGS:
+            kept.append(word)
+        elif _OWN_FLAGS[flag] and not equals:
+            next(rest, None)
+    return kept
+
+
+def _report(result: BulkResult, rejects: Rejects, form: Form) -> None:
+    skipped = rejects.summary(sum(outcome.rejected for outcome in result.outcomes))
+    if skipped and not form.quiet:
+        output.say(output.plain(f"sdb: {skipped}"), to=sys.stderr)
+    if form.as_json:
+        output.say_json(_facts(result))
+    elif not form.quiet and (form.verbose or sys.stderr.isatty()):
+        output.say(output.plain(_text(result, verbose=form.verbose)), to=sys.stderr)
+
+
+def _facts(result: BulkResult) -> dict[str, object]:
+    tasks = [
+        {
+            "task": outcome.task,
+            "name": outcome.name,
+            "inputs": outcome.inputs,
+            "input_bytes": outcome.input_bytes,
+            "rows": outcome.rows,
+            "rejected": outcome.rejected,
+            "text_bytes": outcome.text_bytes,
+            "output_bytes": outcome.output_bytes,
+            "seconds": round(outcome.seconds, 3),
+        }
+        for outcome in result.outcomes
+    ]
+    return {
+        "path": result.path,
+        "job": result.job,
+        **_totals(result.outcomes),
+        "removed": result.removed,
+        "packing_seconds": round(result.packing_seconds, 3),
+        "seconds": round(result.seconds, 3),
+        "tasks": tasks,
+    }
+
+
+def _totals(outcomes: tuple[Outcome, ...]) -> dict[str, int]:
+    names = ("rows", "rejected", "input_bytes", "text_bytes", "output_bytes")
+    return {name: sum(getattr(outcome, name) for outcome in outcomes) for name in names}
+
+
+def _text(result: BulkResult, *, verbose: bool) -> str:
+    totals = _totals(result.outcomes)
+    text, packed = totals["text_bytes"], totals["output_bytes"]
+    ratio, seconds = sizes.ratio(text, packed), max(result.packing_seconds, 1e-3)
+    lines = [
+        f"packed   {totals['rows']:,} rows in {len(result.outcomes):,} packfiles",
+        f"size     {sizes.human(packed)}, {ratio}x smaller than {sizes.human(text)}",
+        f"speed    {text / 1e6 / seconds:.0f} MB/s, {seconds:.2f} s; {result.seconds:.2f} s in all",
+    ]
+    if verbose or len(result.outcomes) <= _MOST_TASKS:
+        lines += [
+            f"task {outcome.task:<4} {outcome.rows:,} rows, {sizes.human(outcome.input_bytes)} of "
+            f"input, {outcome.seconds:.2f} s: {outcome.name}"
+            for outcome in result.outcomes
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,276 @@
+"""Packs inputs on Spark: tasks write packfiles, and the driver lets those of the winners count."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import time
+import uuid
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sdb.errors import SdbError, UncertainError
+from sdb.packfile import manifest
+from sdb.packfile.inputs import Input, recognise
+from sdb.progress import silent
+from sdb.spark import session
+from sdb.spark.attempt import Options, Outcome, Work, attempt, located, packed
+from sdb.spark.plan import TARGET_BYTES, Task, measure, plan
+from sdb.store.url import is_local, local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark import Accumulator, SparkContext
+    from pyspark.sql import SparkSession
+
+    from sdb.progress import Progress
+    from sdb.store.url import Location
+
+_POLL_SECONDS = 0.1
+_STOP_SECONDS = 10
+_CHANCES = 4
+_LOCAL_CHANCES = re.compile(r"local\[[^,\]]+,\s*(\d+)\]")
+_FAILED_TASK = re.compile(r"Task (\d+) in stage \S+ failed (\d+) times?")
+_PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """What packing on Spark came to.
+
+    Attributes
+    ----------
+    path : str
+        The folder.
+    job : str
+        Number of the job.
+    outcomes : tuple of Outcome
+        What each task came to, in their order.
+    removed : int
+        How many packfiles were removed: of attempts that lost, and what was replaced.
+    packing_seconds : float
+        How long the tasks took, all of them together.
+    seconds : float
+        How long everything took, with the start of the session.
+    """
+
+    path: str
+    job: str
+    outcomes: tuple[Outcome, ...]
+    removed: int
+    packing_seconds: float
+    seconds: float
+
+
+def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
+    inputs: Iterable[Location],
+    prefix: Location,
+    options: Options | None = None,
+    *,
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    tasks: int | None = None,
+    target_bytes: int = TARGET_BYTES,
+    mode: str = "fail",
+    progress: Progress = silent,
+) -> BulkResult:
+    """Pack inputs into packfiles of a folder, which all appear in one step, or not at all.
+
+    Parameters
+    ----------
+    inputs : iterable of path or URL
+        What to pack; the executors must see it under the same name.
+    prefix : path or URL
+        The folder, or the beginning of a URL of S3.
+    options : Options, optional
+        How to pack.
+    spark : pyspark.sql.SparkSession, optional
+        The session to use; without it the one that runs, or else one that is stopped in the end.
+    master, conf
+        See :func:`sdb.spark.session.start`.
+    tasks, target_bytes
+        See :func:`sdb.spark.plan.plan`.
+    mode : {"fail", "append", "overwrite"}
+        What if the folder has packfiles, see :func:`sdb.packfile.manifest.publish`.
+    progress : Progress, optional
+        Told how many bytes of the inputs, as they are stored, are packed.
+
+    Returns
+    -------
+    BulkResult
+        What each task came to.
+
+    Raises
+    ------
+    ExistsError, UsageError
+        See :func:`sdb.packfile.manifest.publish`; options that make no sense.
+    InputError, CorruptError
+        An input is malformed.
+    NotFoundError, AccessError
+        An input is not there or may not be read; no pyspark, or no Java.
+    ConflictError
+        An input was changed meanwhile, or others published at each attempt.
+    UncertainError
+        It is not known whether the packfiles count.
+
+    Examples
+    --------
+    >>> pack_on_spark(["s3://logs/2026/*.json.gz"], "s3://bucket/packed/")      # doctest: +SKIP
+    """
+    began = time.monotonic()
+    options = options or Options()
+    place = os.fspath(prefix)
+    if is_local(place):
+        place = os.path.abspath(local_path(place))  # noqa: PTH100 - a plain string
+    files = measure(inputs)
+    _try(options, files[0].path)
+    manifest.prepare(place, mode)
+    work = Work(place, uuid.uuid4().hex, options)
+    spark = spark or session.running()
+    own = session.start(master, name="sdb pack", conf=conf) if spark is None else None
+    context = (spark or own).sparkContext  # type: ignore[union-attr]
+    replaced: tuple[str, ...] = ()
+    started = time.monotonic()
+    try:
+        cut = plan(
+            files,
+            tasks=tasks,
+            target_bytes=target_bytes,
+            parallelism=context.defaultParallelism,
+            format=options.format,
+        )
+        outcomes = _Job(context, work, cut).run(progress)
+        packing_seconds = time.monotonic() - started
+        winners = [manifest.File(one.name, one.output_bytes, one.rows) for one in outcomes]
+        replaced = manifest.publish(place, winners, mode=mode, job=work.job).replaced
+    finally:
+        # Attempts that lost may be at work until the session is gone.
+        if own is not None:
+            own.stop()
+        removed = manifest.sweep(place, work.job, replaced)
+    seconds = time.monotonic() - began
+    return BulkResult(place, work.job, outcomes, len(removed), packing_seconds, seconds)
+
+
+def _try(options: Options, path: str) -> None:
+    """See whether the options make sense, before anything is started."""
+    found = recognise(path, options.format, hints=options.hints)
+    name = "json" if found.hints is None else found.format
+    packed([Input("nothing", name, hints=found.hints, source=_nothing)], io.BytesIO(), options)
+
+
+def _nothing() -> Generator[bytes]:
+    yield b""
+
+
+class _Job:
+    """One job of Spark, which runs in a thread, so that this one can watch it."""
+
+    def __init__(self, context: SparkContext, work: Work, tasks: Sequence[Task]) -> None:
+        from pyspark.accumulators import AddingAccumulatorParam
+
+        self._context = context
+        self._work = work
+        self._tasks = tasks
+        self._group = f"sdb-{work.job}"
+        self._done = context.accumulator(0)
+        nothing: Any = ()  # adding makes a new tuple, where a list would be changed
+        self._failures = context.accumulator(nothing, AddingAccumulatorParam(nothing))
+        self._outcomes: list[Outcome] = []
+        self._error: Exception | None = None
+
+    def run(self, progress: Progress) -> tuple[Outcome, ...]:
+        """Run the tasks; gives what each came to.
+
+        Raises
+        ------
+        SdbError
+            A task failed for good; the others were cancelled.
+        """
+        from pyspark import InheritableThread
+
+        total = sum(task.size_bytes for task in self._tasks)
+        thread = InheritableThread(target=self._collect, name="sdb-job", daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive() and not self._failures.value:
+                thread.join(_POLL_SECONDS)
+                progress(self._done.value, total)
+        finally:
+            if thread.is_alive():
+                self._context.cancelJobGroup(self._group)
+                thread.join(_STOP_SECONDS)
+        if self._failures.value:
+            raise self._failures.value[0]
+        if self._error is not None:
+            raise self._explained(self._error)
+        return tuple(sorted(self._outcomes, key=lambda outcome: outcome.task))
+
+    def _collect(self) -> None:
+        context, count = self._context, len(self._tasks)
+        context.setJobGroup(self._group, f"sdb pack: {count} tasks", interruptOnCancel=True)
+        run = partial(_run, self._work, _chances(context), self._done, self._failures)
+        try:
+            found = context.parallelize(self._tasks, count).mapPartitions(run).collect()
+            self._outcomes.extend(found)
+        except Exception as error:  # noqa: BLE001 - raised by the thread that waits
+            self._error = error
+
+    def _explained(self, error: Exception) -> SdbError:
+        """Say which inputs a task had that failed, and why."""
+        java = getattr(error, "java_exception", None)
+        text = str(java.getMessage() if java is not None else error)
+        reasons = _PYTHON_ERROR.findall(text)
+        reason = reasons[-1] if reasons else text.partition("\n")[0]
+        found = _FAILED_TASK.search(text)
+        if found is None:
+            return SdbError(f"packing on Spark: {reason}", hint="SDB_DEBUG=1 shows more")
+        paths = [piece.file.path for piece in self._tasks[int(found[1])].pieces]
+        more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+        return SdbError(
+            f"packing {paths[0]}{more}: the task failed {found[2]} times: {reason}",
+            path=paths[0],
+            hint="SDB_DEBUG=1 shows more",
+        )
+
+
+def _chances(context: SparkContext) -> int:
+    """Tell how often Spark tries a task."""
+    master = str(context.master)
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        found = _LOCAL_CHANCES.fullmatch(master)
+        return int(found[1]) if found else 1
+    return int(context.getConf().get("spark.task.maxFailures", str(_CHANCES)) or _CHANCES)
+
+
+def _run(
+    work: Work,
+    chances: int,
+    done: Accumulator[int],
+    failures: Accumulator[tuple[SdbError, ...]],
+    tasks: Iterator[Task],
+) -> Iterator[Outcome]:
+    """Run the task of a partition, on an executor.
+
+    What another attempt would meet too is no reason for one: it is told to the driver, and the task
+    has come to its end.
+    """
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None  # noqa: S101 - Spark sets it
+    for task in tasks:
+        try:
+            outcome = attempt(work, task, context.cpus())
+        except SdbError as error:
+            is_passing = type(error) is SdbError or isinstance(error, UncertainError)
+            if is_passing and context.attemptNumber() + 1 < chances:
+                raise
+            failures.add((located(error, task),))
+            return
+        done.add(outcome.input_bytes)
+        yield outcome

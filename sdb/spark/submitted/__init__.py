@@ -1,0 +1,1 @@
+"""The program that `spark-submit` gets."""
