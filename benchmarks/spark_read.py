@@ -83,6 +83,7 @@ def main() -> None:
                 wall = time.perf_counter() - start
                 found.setdefault(name, []).append((wall, processor_seconds() - before))
                 answers.add(tuple(answer))
+                print(f"{name:8} {wall:8.2f} s wall", file=sys.stderr)
         spark.stop()
     assert len(answers) == 1, answers
     print(f"{rows:,} rows, {text.stat().st_size:,} bytes of JSON, {rounds} rounds")

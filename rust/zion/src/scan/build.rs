@@ -311,7 +311,7 @@ impl Data {
             }
             (Data::Struct(_, group), kind::STRUCT) => group.put(context, row, value)?,
             (Data::Time(values, _), kind::TIMESTAMP) => {
-                values.push(timestamp::read(context.body(value), at)?)
+                values.push(timestamp::read(context.body(value), at)?);
             }
             (Data::Bool(values), kind::BOOL) => values.append(value.low == 1),
             (Data::Float(values), _) => {

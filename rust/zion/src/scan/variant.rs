@@ -158,7 +158,9 @@ impl Encoder {
         let large = count > 0xFF;
         out.push(basic::ARRAY | (u8::from(large) << 2 | (width as u8 - 1)) << 2);
         put_width(out, count, if large { 4 } else { 1 });
-        ends.iter().for_each(|&end| put_width(out, end, width));
+        for end in ends {
+            put_width(out, end, width);
+        }
         out.extend_from_slice(&items);
         Ok(())
     }
@@ -186,8 +188,12 @@ impl Encoder {
         let info = u8::from(large) << 4 | (ids as u8 - 1) << 2 | (width as u8 - 1);
         out.push(basic::OBJECT | info << 2);
         put_width(out, entries.len(), if large { 4 } else { 1 });
-        entries.iter().for_each(|&(_, id, _)| put_width(out, id as usize, ids));
-        entries.iter().for_each(|&(_, _, start)| put_width(out, start, width));
+        for &(_, id, _) in &entries {
+            put_width(out, id as usize, ids);
+        }
+        for &(_, _, start) in &entries {
+            put_width(out, start, width);
+        }
         put_width(out, values.len(), width);
         out.extend_from_slice(&values);
         Ok(())
