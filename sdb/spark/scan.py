@@ -93,8 +93,9 @@ def batches(
     types = columns(schema, options)
     cache = BlockCache(options.cache, options.cache_bytes) if options.cache else None
     for part in parts:
-        with closing(_opened(part)) as reader:
-            blocks = _Blocks(part, reader, None if url.is_local(part.path) else cache)
+        kept = None if url.is_local(part.path) else cache
+        with closing(_opened(part, ahead=kept is None)) as reader:
+            blocks = _Blocks(part, reader, kept)
             for batch in blocks.stream(types, schema.names):
                 yield pa.record_batch(batch)
         hits = cache.hits if cache else 0
@@ -163,9 +164,11 @@ def part_of(pack: Packfile, wanted: RowRange) -> tuple[FilePart, int]:
     return replace(file, blocks=blocks), before
 
 
-def _opened(part: FilePart) -> Reader:
+def _opened(part: FilePart, *, ahead: bool) -> Reader:
+    """Open the file; the first block may come with the same request."""
     first = part.blocks[0]
-    reader = url.open_read(part.path, head_bytes=0 if first.start else first.stop)
+    head_bytes = first.stop if ahead and first.start == 0 else 1
+    reader = url.open_read(part.path, head_bytes=head_bytes)
     if version_of(reader) != part.version:
         reader.close()
         raise ConflictError(
