@@ -38,7 +38,10 @@ SAME = [
     "SELECT repo.name AS r, COUNT(*) AS n FROM {t} GROUP BY repo.name HAVING COUNT(*) > 79",
     "SELECT COUNT(DISTINCT actor.login) AS n, COUNT(DISTINCT type) AS m FROM {t}",
     "SELECT SUM(payload.size) AS s, COUNT(payload.size) AS n FROM {t}",
-    "SELECT payload.size AS s, COUNT(*) AS n FROM {t} WHERE public GROUP BY payload.size",
+    (
+        "SELECT payload.size AS s, COUNT(*) AS n FROM {t} WHERE type = 'PushEvent'"
+        " GROUP BY payload.size"
+    ),
     "SELECT id, score FROM {t} WHERE score > 490.5",
     "SELECT id, score * 2 + 1 AS d FROM {t} WHERE score < 2",
     "SELECT id FROM {t} WHERE score = 12.5 OR id = 7",
