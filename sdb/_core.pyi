@@ -1,7 +1,7 @@
 # What the Rust module offers: bytes in, bytes out. Alphabetical.
 # ruff: noqa: A002
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeAlias, final
 
 __version__: str
@@ -133,6 +133,17 @@ class LaneScan:
         limit: int | None = None,
         batch_rows: int = 16384,
     ) -> Self: ...
+    def aggregate(
+        self,
+        keys: Sequence[tuple[int, tuple[str, int, int] | None]],
+        calls: Sequence[tuple[str, int | None, tuple[Any, ...] | None]],
+        lanes: Sequence[tuple[int, str]],
+        *,
+        sort: Sequence[tuple[int, bool, bool]] = (),
+        limit: int | None = None,
+        offset: int = 0,
+        most_bytes: int = ...,
+    ) -> Table | None: ...
     def count(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -183,6 +194,11 @@ class Packer:
 class RowIterator:
     def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...
+
+@final
+class Table:
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Unpacker:

@@ -131,10 +131,8 @@ def report(
         output.say(output.plain(_text(result, seconds)), to=sys.stderr)
 
 
-def report_append(
-    result: AppendResult, rejects: Rejects, *, as_json: bool, quiet: bool, verbose: bool
-) -> None:
-    """Tell what appending came to.
+def report_append(result: AppendResult, rejects: Rejects, *, as_json: bool, quiet: bool) -> None:
+    """Tell what appending came to, and what it saved.
 
     Parameters
     ----------
@@ -144,13 +142,13 @@ def report_append(
         What became of malformed records.
     as_json : bool
         Whether to print the facts as JSON on standard output.
-    quiet, verbose : bool
-        Whether to print no summary, or to print it even when nobody is watching.
+    quiet : bool
+        Whether to print no summary.
     """
     _tell_skipped(rejects, result.rejected, quiet=quiet)
     if as_json:
         output.say_json(_append_facts(result))
-    elif not quiet and (verbose or sys.stderr.isatty()):
+    elif not quiet:
         output.say(output.plain(_append_text(result)), to=sys.stderr)
 
 

@@ -34,7 +34,7 @@ ALIGN_BYTES = 1 << 20
 BLOCK_BYTES = 50 << 20
 DEFAULT_ALGORITHM = "zion+zstd"
 ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd")
-DEFAULT_LEVEL = 4
+DEFAULT_LEVEL = 3
 
 
 @dataclass(frozen=True, slots=True)

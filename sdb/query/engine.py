@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query import natives
+from sdb.query.native import run as answered
 from sdb.query.plan import Column, Result
 from sdb.query.steps import steps
 from sdb.query.translate.statement import translate
@@ -27,6 +28,7 @@ def run(
     memory_bytes: int | None = None,
     now_us: int | None = None,
     typed: bool = True,
+    native: bool = True,
 ) -> Result:
     """Run a statement.
 
@@ -44,6 +46,8 @@ def run(
         Instant of UTCNOW(), in microseconds since 1970; the present by default.
     typed : bool
         Whether values of unknown type are wanted as typed lanes; as JSON text otherwise.
+    native : bool
+        Whether scans answer on their own what they can.
 
     Returns
     -------
@@ -64,9 +68,17 @@ def run(
         raise error.inside(statement.text) from None
     if statement.explain is not None:
         return _explained(statement, plan)
-    if plan.counts is not None:
+
+    def engine() -> Result:
+        return _executed(plan, threads, memory_bytes)
+
+    if native and plan.counts is not None:
         return _counted(plan)
-    return _executed(plan, threads, memory_bytes)
+    if native and plan.native is not None:
+        return answered(
+            plan.native, plan.columns, engine, threads=threads, memory_bytes=memory_bytes
+        )
+    return engine()
 
 
 def _holds(dataset: Dataset, path: Path) -> bool:

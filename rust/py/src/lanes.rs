@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use zion::codec::Algorithm;
 use zion::lanes::{
-    Constant, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate, Request, Step,
-    Unnest,
+    Constant, Groups, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate, Request,
+    Step, Summary, Unnest,
 };
 use zion::runs::Form;
 use zion::{Error, Result};
@@ -16,6 +16,7 @@ use zion::{Error, Result};
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Meter, Source};
+use crate::groups::{self, AnyCall, AnyKey, AnySort, Ask, Table};
 
 /// One step of a path.
 #[derive(FromPyObject)]
@@ -59,7 +60,7 @@ fn wrong(what: &str) -> PyErr {
 }
 
 /// `("and", [...])`, `("cmp", path, op, value)` and so on.
-fn predicate(tree: &Bound<'_, PyAny>, depth: usize) -> PyResult<Predicate<Path>> {
+pub fn predicate(tree: &Bound<'_, PyAny>, depth: usize) -> PyResult<Predicate<Path>> {
     if depth > MAX_STEPS {
         return Err(wrong("too many levels"));
     }
@@ -193,6 +194,30 @@ impl LaneScan {
             rows += more;
         }
         Ok(rows)
+    }
+
+    /// Sums up the rows in groups that have lanes `keys` in common, in the order in which they are met or that
+    /// of `sort`. `lanes` have places among keys and calls. None when the groups take too much memory.
+    #[allow(clippy::too_many_arguments)] // They are keywords in Python.
+    #[pyo3(signature = (keys, calls, lanes, *, sort=Vec::new(), limit=None, offset=0, most_bytes=usize::MAX))]
+    fn aggregate(
+        &self,
+        py: Python<'_>,
+        keys: Vec<AnyKey>,
+        calls: Vec<AnyCall<'_>>,
+        lanes: Vec<(usize, String)>,
+        sort: Vec<AnySort>,
+        limit: Option<usize>,
+        offset: usize,
+        most_bytes: usize,
+    ) -> PyResult<Option<Table>> {
+        let keys = keys.into_iter().map(groups::key).collect::<Result<_>>().map_err(to_py)?;
+        let calls = calls.into_iter().map(groups::call).collect::<PyResult<_>>()?;
+        let ask = Ask { summary: Summary { keys, calls, most_bytes }, lanes, sort, limit, offset };
+        let start = Groups::new(&self.request.plan, &ask.summary).map_err(to_py)?;
+        let runs = py.detach(|| self.request.groups(start.clone())).map_err(to_py)?;
+        let feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
+        ask.collect(py, start, feed)
     }
 
     /// The exception that ended a stream: consumers see its text only.

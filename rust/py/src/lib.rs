@@ -9,6 +9,7 @@ mod errors;
 mod feed;
 #[allow(unsafe_code)]
 mod foreign;
+mod groups;
 mod iguana;
 mod ion;
 mod lanes;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<natives::ArrowColumn>()?;
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<arrow::ArrowTypes>()?;
+    module.add_class::<groups::Table>()?;
     module.add_class::<lanes::LaneScan>()?;
     module.add_class::<render::JsonLines>()?;
     module.add_class::<pack::Packer>()?;

@@ -29,6 +29,8 @@ impl NodeId {
 
 /// How many nodes a tree holds; fields that come later are stored like all others, but not followed.
 pub const MAX_NODES: usize = 16_384;
+/// Names that are compared in one step are shorter than this by two bytes.
+pub const AHEAD: usize = 32;
 /// How deep fields are followed.
 const MAX_DEPTH: u8 = 32;
 
@@ -44,9 +46,54 @@ pub struct Range {
     pub count: u64,
 }
 
+/// A name with the quote and the colon that follow it in JSON text.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    text: [u128; 2],
+    /// 0 for a name that is too long, or does not stand for itself in JSON text.
+    length: u8,
+}
+
+impl Key {
+    fn new(name: &[u8]) -> Self {
+        let mut text = [0; AHEAD];
+        let length = name.len() + 2;
+        let plain = name.iter().all(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20));
+        if !plain || length > AHEAD {
+            return Self { text: [0; 2], length: 0 };
+        }
+        text[..name.len()].copy_from_slice(name);
+        text[name.len()..length].copy_from_slice(b"\":");
+        Self { text: halves(&text), length: length as u8 }
+    }
+
+    /// Whether the text goes on with the key, whose length the caller found to be `length`.
+    #[inline]
+    fn is_next(&self, text: &[u8; AHEAD], length: usize) -> bool {
+        if usize::from(self.length) != length {
+            return false;
+        }
+        let [low, high] = halves(text);
+        if length <= 16 {
+            (low ^ self.text[0]) << (8 * (16 - length)) == 0
+        } else {
+            (low ^ self.text[0]) | (high ^ self.text[1]) << (8 * (32 - length)) == 0
+        }
+    }
+}
+
+fn halves(text: &[u8; AHEAD]) -> [u128; 2] {
+    let mut halves = [0; 2];
+    for (half, bytes) in halves.iter_mut().zip(text.as_chunks::<16>().0) {
+        *half = u128::from_le_bytes(*bytes);
+    }
+    halves
+}
+
 #[derive(Debug, Clone)]
 struct Node {
     name: Box<[u8]>,
+    key: Key,
     parent: NodeId,
     depth: u8,
     in_list: bool,
@@ -76,6 +123,7 @@ impl Node {
     fn new(name: &[u8], parent: NodeId, depth: u8, in_list: bool) -> Self {
         Self {
             name: name.into(),
+            key: Key::new(name),
             parent,
             depth,
             in_list,
@@ -180,6 +228,24 @@ impl Paths {
         let repeated = child.seen == cursor.number;
         child.seen = cursor.number;
         Field { node, symbol: child.symbol, repeated }
+    }
+
+    /// The next field of a struct, if it is the one that came next the last time: `text` is what follows its
+    /// first quote, and goes on with `length - 2` bytes of name, a quote and a colon.
+    #[inline]
+    pub fn expected(&mut self, cursor: &mut Cursor, text: &[u8; AHEAD], length: usize) -> Option<Field> {
+        let node = match self.nodes.get(cursor.previous.index()) {
+            Some(previous) => previous.next,
+            None => self.nodes.get(cursor.parent.index())?.first,
+        };
+        let child = self.nodes.get_mut(node.index())?;
+        if !child.key.is_next(text, length) || child.epoch != self.epoch {
+            return None;
+        }
+        cursor.previous = node;
+        let repeated = child.seen == cursor.number;
+        child.seen = cursor.number;
+        Some(Field { node, symbol: child.symbol, repeated })
     }
 
     /// Finds or makes a child by its name, and remembers that it follows the previous one.

@@ -95,4 +95,4 @@ def command(
             unsafe_single_writer=unsafe_single_writer,
             progress=meter,
         )
-    report_append(result, rejects, as_json=as_json, quiet=quiet, verbose=verbose)
+    report_append(result, rejects, as_json=as_json, quiet=quiet)

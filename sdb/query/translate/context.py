@@ -18,6 +18,39 @@ if TYPE_CHECKING:
     from sdb.query.translate.scope import Scope
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A SELECT that makes of one scan, which decides all of WHERE, rows or groups of rows.
+
+    There is no HAVING, no DISTINCT and no window in it.
+
+    Attributes
+    ----------
+    scan : Scan
+        What it reads.
+    scope : Scope
+        The names of the rows.
+    groups : tuple of Expr, or None
+        The keys of its groups, none for a single group; ``None`` when rows are not grouped.
+    items : tuple of Expr
+        The columns of the output, when rows are grouped.
+    order : tuple of Sort
+        What it sorts by.
+    limit : int or None
+        Number of rows that are wanted.
+    offset : int
+        Number of rows before these.
+    """
+
+    scan: Scan
+    scope: Scope
+    groups: tuple[ast.Expr, ...] | None
+    items: tuple[ast.Expr, ...]
+    order: tuple[ast.Sort, ...]
+    limit: int | None
+    offset: int
+
+
 @dataclass(slots=True)
 class Query:
     """A translated SELECT.
@@ -34,6 +67,8 @@ class Query:
         Whether it returns at least one row.
     correlated : bool
         Whether it uses names of the queries around it; then it stands where it is used.
+    outline : Outline or None
+        What it does, when that is simple.
     """
 
     level: Level
@@ -41,6 +76,7 @@ class Query:
     single: bool
     certain: bool
     correlated: bool
+    outline: Outline | None = None
 
     def through(self, relation: Relation, *, optional: bool) -> list[tuple[str, Value]]:
         """Columns as they look from outside."""

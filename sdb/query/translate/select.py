@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sdb.query import ast
 from sdb.query.plan import MISSING
 from sdb.query.translate import aggregates
-from sdb.query.translate.context import Query
+from sdb.query.translate.context import Outline, Query
 from sdb.query.translate.expressions import condition, translate
 from sdb.query.translate.lanes import Constant, Keyed, Nothing, Null, Typed, Value, passed
 from sdb.query.translate.levels import Level, Reference
@@ -40,6 +40,7 @@ class _Select:
         self.rows = Scope(parent)
         self.source = From(node, self.rows, context)
         self.level = Level(context.name("q"), tuple(self.source.parts))
+        self.exprs: dict[str, ast.Expr] = {}
         self._name_items()
         exprs = [item.expr for item in self.items]
         exprs += [sort.expr for sort in self.order] + self.keys
@@ -82,6 +83,7 @@ class _Select:
     def query(self) -> Query:
         """Translate it."""
         filtered = self._filter()
+        plain = filtered and not self.level.conditions
         scope = self._group() if self.grouped else self.rows
         if self.windows:
             self._enable_windows(scope)
@@ -99,7 +101,26 @@ class _Select:
             self.context.levels.append(self.level)
         single = self._is_single()
         certain = self._is_certain()
-        return Query(self.level, columns, single, certain, correlated)
+        outline = self._outline(columns) if plain and not correlated else None
+        return Query(self.level, columns, single, certain, correlated, outline)
+
+    def _outline(self, columns: list[tuple[str, Value]]) -> Outline | None:
+        node, source = self.node, self.source
+        one = len(source.scans) == 1 and source.parts == [source.scans[0].name]
+        items = [self.exprs[name] for name, _ in columns if name in self.exprs]
+        if not one or node.distinct or self.windows or self.having is not None:
+            return None
+        if self.grouped and len(items) != len(columns):
+            return None
+        return Outline(
+            source.scans[0],
+            self.rows,
+            tuple(self.groups) if self.grouped else None,
+            tuple(items),
+            tuple(self.order),
+            node.limit,
+            node.offset or 0,
+        )
 
     def _filter(self) -> bool:
         """Apply WHERE; whether the scans do all of it."""
@@ -175,6 +196,7 @@ class _Select:
                     name = f"{name}_{number + 1}"
             taken.add(name)
             columns.append((name, value))
+            self.exprs[name] = item.expr
         return columns
 
     def _sort(self, keys: Iterable[tuple[Value, ast.Sort]]) -> None:

@@ -12,6 +12,7 @@ from sdb.query.plan import MISSING, NULL, NUMBER, Column
 from sdb.query.translate.context import Context, Query
 from sdb.query.translate.lanes import HOLDS, LETTERS, Typed, Value
 from sdb.query.translate.levels import Level
+from sdb.query.translate.native import native
 from sdb.query.translate.rewrite import everything
 from sdb.query.translate.scope import rejected
 from sdb.query.translate.select import select
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sdb.query.plan import Dataset, OpenDataset, Path
+    from sdb.query.translate.native import Native
     from sdb.query.translate.scans import Scan
     from sdb.query.translate.scope import Scope
 
@@ -54,6 +56,8 @@ class Translation:
         What the columns of the result mean.
     counts : int or None
         When the answer is nothing but the number of rows of the one scan: how many columns of it.
+    native : Rows, Groups or None
+        What to ask of the one scan when it can answer the statement.
     """
 
     sql: str
@@ -61,6 +65,7 @@ class Translation:
     natives: frozenset[str]
     columns: tuple[Column, ...]
     counts: int | None
+    native: Native | None
 
 
 def translate(
@@ -113,6 +118,7 @@ def translate(
         frozenset(_NATIVE.findall(sql)),
         columns,
         _counts(statement, query, context),
+        None if statement.unions else native(query, columns, context),
     )
 
 

@@ -11,6 +11,8 @@ pub mod varuint;
 
 pub use symtab::SymbolTable;
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 
 /// The high nibble of a type byte.
@@ -152,6 +154,20 @@ pub fn put_float(out: &mut Vec<u8>, value: f64) {
 pub fn put_string(out: &mut Vec<u8>, text: &[u8]) {
     put_header(out, kind::STRING, text.len());
     out.extend_from_slice(text);
+}
+
+/// Appends `from[range]`. Short ones are copied with a fixed size, which needs no call.
+#[inline]
+pub(crate) fn copy_short(out: &mut Vec<u8>, from: &[u8], range: Range<usize>) {
+    const STRIDE: usize = 32;
+    match from.get(range.start..).and_then(<[u8]>::first_chunk::<STRIDE>) {
+        Some(piece) if range.len() <= STRIDE => {
+            let end = out.len() + range.len();
+            out.extend_from_slice(piece);
+            out.truncate(end);
+        }
+        _ => out.extend_from_slice(&from[range]),
+    }
 }
 
 /// Appends a symbol value.

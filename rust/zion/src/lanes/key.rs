@@ -57,8 +57,7 @@ impl Keys<'_> {
         } else if let Some(flag) = value.boolean() {
             out.extend([b'b', b'0' + u8::from(flag)]);
         } else if let Some(us) = value.time(self.data)? {
-            out.push(b't');
-            put_decimal(us, out);
+            put_time(us, out);
         } else {
             return Err(value.unknown());
         }
@@ -114,6 +113,12 @@ pub fn put_number(number: Number, out: &mut Vec<u8>) {
             drop(write!(out, "f{:016x}", value.to_bits()));
         }
     }
+}
+
+/// Appends the key of a timestamp.
+pub(super) fn put_time(us: i64, out: &mut Vec<u8>) {
+    out.push(b't');
+    put_decimal(us, out);
 }
 
 /// Puts the length of what was written from `start` on, and a colon, in front of it.

@@ -3,11 +3,16 @@
 //! A lane shows one side of a value: the bit of its type, the number, the string, a key that is equal for
 //! equal values, the JSON text. Where the value is of another type, or is not there, the lane is null.
 
+mod answer;
 mod column;
+mod grain;
+mod groups;
 pub mod key;
 mod plan;
 mod predicate;
+mod recent;
 mod render;
+mod totals;
 mod value;
 mod walk;
 mod worker;
@@ -17,9 +22,13 @@ use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
 
+pub use answer::{Answer, Sort};
+pub use grain::Grain;
+pub use groups::{Call, Groups, Key, Summary};
 pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
+pub use totals::Function;
 pub use value::{Number, bits};
 use walk::Walker;
 use worker::Worker;
@@ -50,22 +59,27 @@ pub struct Request {
 impl Request {
     /// Record batches of the lanes.
     pub fn batches(&self) -> Result<Runs<Vec<RecordBatch>>> {
-        self.run(false, |walker, _| walker.take())
+        self.run(None, false, |walker, _| walker.take())
     }
 
     /// Numbers of rows that come out.
     pub fn count(&self) -> Result<Runs<u64>> {
-        self.run(self.plan.counts_all(), |walker, rows| walker.take().map(|_| rows))
+        self.run(None, self.plan.counts_all(), |walker, rows| walker.take().map(|_| rows))
     }
 
-    fn run<R, T>(&self, shapes_only: bool, take: T) -> Result<Runs<R>>
+    /// Groups of the rows, starting from groups without any; they are to be joined.
+    pub fn groups(&self, start: Groups) -> Result<Runs<Option<Groups>>> {
+        self.run(Some(start), false, |walker, _| Ok(walker.take_groups()))
+    }
+
+    fn run<R, T>(&self, groups: Option<Groups>, shapes_only: bool, take: T) -> Result<Runs<R>>
     where
         R: Send + 'static,
         T: Fn(&mut Walker, u64) -> Result<R> + Send + Sync + 'static,
     {
         let cut = Cut { run_bytes: RUN_BYTES, verbatim: shapes_only };
         let request = self.clone();
-        let make = move || Worker::new(request.clone());
+        let make = move || Worker::new(request.clone(), groups.clone());
         let work = move |worker: &mut Worker, job: &Job| {
             let rows = worker.work(job, shapes_only)?;
             Ok((take(&mut worker.walker, rows)?, rows))

@@ -77,7 +77,7 @@ impl Letter {
         })
     }
 
-    fn data_type(self) -> DataType {
+    pub(super) fn data_type(self) -> DataType {
         let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
         match self {
             Self::Type => DataType::UInt8,
@@ -201,6 +201,17 @@ impl Plan {
             fields: needed(shown.chain(opened).chain(tested.iter().copied())),
             tested: needed(tested.iter().copied()),
             schema: schema(lanes),
+        })
+    }
+
+    /// The node of a path from the row, if something is there that is asked for.
+    pub(super) fn node(&self, path: &[Step]) -> Option<usize> {
+        path.iter().try_fold(0, |node, step| {
+            let Node { fields, items } = self.nodes.get(node)?;
+            match step {
+                Step::Field(name) => fields.iter().find(|(known, _)| known == name).map(|(_, child)| *child),
+                Step::Index(index) => items.iter().find(|(known, _)| known == index).map(|(_, child)| *child),
+            }
         })
     }
 

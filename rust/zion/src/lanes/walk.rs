@@ -6,6 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::ArrowError;
 
 use super::column::{Column, Scene, Tools};
+use super::groups::Groups;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
 use super::value::{Value, bits};
@@ -31,6 +32,8 @@ pub(super) struct Walker {
     /// For each level the name of the field that it stands at.
     labels: Vec<u64>,
     columns: Vec<Column>,
+    /// Where rows go in the place of columns.
+    groups: Option<Groups>,
     tools: Tools,
     /// Rows of the batch at hand.
     rows: usize,
@@ -38,7 +41,7 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    pub(super) fn new(plan: Arc<Plan>, batch_rows: usize) -> Self {
+    pub(super) fn new(plan: Arc<Plan>, batch_rows: usize, groups: Option<Groups>) -> Self {
         Self {
             batch_rows: batch_rows.max(1),
             targets: plan.nodes.iter().map(|_| Vec::new()).collect(),
@@ -46,6 +49,7 @@ impl Walker {
             slots: vec![None; plan.nodes.len()],
             labels: vec![0; plan.levels.len()],
             columns: plan.columns.iter().map(|column| Column::new(column.letter)).collect(),
+            groups,
             tools: Tools::default(),
             rows: 0,
             full: Vec::new(),
@@ -133,6 +137,11 @@ impl Walker {
     pub(super) fn take(&mut self) -> Result<Vec<RecordBatch>> {
         self.flush()?;
         Ok(std::mem::take(&mut self.full))
+    }
+
+    /// The groups of the rows that were added since the last time.
+    pub(super) fn take_groups(&mut self) -> Option<Groups> {
+        self.groups.as_mut().map(Groups::take)
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -263,7 +272,11 @@ impl Emit<'_> {
     }
 
     fn put(&mut self) -> Result<()> {
-        let Walker { slots, labels, columns, tools, .. } = &mut *self.walker;
+        let Walker { slots, labels, columns, groups, tools, .. } = &mut *self.walker;
+        if let Some(groups) = groups {
+            self.left -= 1;
+            return groups.add(self.data, self.table, slots);
+        }
         let mut scene = Scene { data: self.data, table: self.table, tools };
         for (column, wanted) in columns.iter_mut().zip(&self.plan.columns) {
             let value = slots[wanted.node];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::groups::Groups;
 use super::plan::Plan;
 use super::value::Value;
 use super::walk::Walker;
@@ -39,8 +40,8 @@ struct Seen {
 }
 
 impl Worker {
-    pub(super) fn new(request: Request) -> Self {
-        let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows);
+    pub(super) fn new(request: Request, groups: Option<Groups>) -> Self {
+        let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows, groups);
         Self { request, codecs: None, walker, passes: Vec::new() }
     }
 

@@ -53,6 +53,14 @@ impl Sum {
         self.total = total;
     }
 
+    /// Adds the numbers of another sum.
+    pub fn join(&mut self, other: Self) {
+        self.add(other.total);
+        if other.total.is_finite() {
+            self.add(other.lost);
+        }
+    }
+
     /// The sum of all numbers. Infinities and NaN win over any compensation.
     pub fn value(self) -> f64 {
         if self.total.is_finite() { self.total + self.lost } else { self.total }

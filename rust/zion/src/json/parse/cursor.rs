@@ -27,7 +27,7 @@ impl<'p, 't> Descent<'p, 't> {
             parser,
             text,
             carry: Carry::default(),
-            special: false,
+            plain_to: from,
             indexed: from..from,
             cursor: 0,
             record_start: from,
@@ -52,13 +52,9 @@ impl<'p, 't> Descent<'p, 't> {
             let start = self.indexed.end;
             let end = (start + WINDOW).min(self.text.len());
             self.indexed = start..end;
-            self.special = index(
-                &self.text[start..end],
-                start,
-                &mut self.carry,
-                &mut self.parser.index,
-                &mut self.parser.special,
-            );
+            self.plain_to = start;
+            let JsonParser { index: positions, special, .. } = &mut *self.parser;
+            index(&self.text[start..end], start, &mut self.carry, positions, special);
             self.cursor = 0;
             if let Some(&first) = self.parser.index.first().filter(|&&first| first != END) {
                 self.cursor = 1;
@@ -117,28 +113,29 @@ impl<'p, 't> Descent<'p, 't> {
             return Err(Error::syntax(quote, "a string without an end"));
         }
         let raw = quote + 1..end;
-        let whole = quote >= self.indexed.start;
-        let escaped = (!whole || (self.special && self.has_special(&raw))) && self.look_closer(&raw)?;
+        let escaped = raw.end >= self.plain_to && self.look(&raw)?;
         Ok(Text { raw, escaped, after: end + 1 })
     }
 
-    /// Whether a string in the window has a backslash, or a byte that is not ASCII.
-    #[inline]
-    fn has_special(&self, raw: &Range<usize>) -> bool {
-        if raw.is_empty() {
-            return false;
+    /// Checks a string that may be more than its bytes; tells whether it is resolved to others.
+    fn look(&mut self, raw: &Range<usize>) -> Result<bool> {
+        // What lies in windows before this one is not known any more.
+        let whole = raw.start > self.indexed.start;
+        self.plain_to = self.next_special(raw.start.max(self.indexed.start));
+        if whole && raw.end <= self.plain_to { Ok(false) } else { self.look_closer(raw) }
+    }
+
+    /// The first backslash or byte that is not ASCII at or after `from` in the window; its end if there is none.
+    fn next_special(&self, from: usize) -> usize {
+        let from = from - self.indexed.start;
+        let mut skipped = u64::MAX << (from % 64);
+        for (word, bits) in (from / 64..).zip(self.parser.special.iter().skip(from / 64)) {
+            let bits = bits & std::mem::replace(&mut skipped, u64::MAX);
+            if bits != 0 {
+                return self.indexed.start + 64 * word + bits.trailing_zeros() as usize;
+            }
         }
-        let (from, last) = (raw.start - self.indexed.start, raw.end - 1 - self.indexed.start);
-        (from / 64..=last / 64).any(|word| {
-            let mut bits = self.parser.special[word];
-            if word == from / 64 {
-                bits &= u64::MAX << (from % 64);
-            }
-            if word == last / 64 {
-                bits &= u64::MAX >> (63 - last % 64);
-            }
-            bits != 0
-        })
+        self.indexed.end
     }
 
     /// Checks the encoding of a string, and resolves its escapes if it has any.

@@ -17,9 +17,9 @@ use super::hints::{HintId, Hints, Step};
 use super::split::Start;
 use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
-use crate::ion::{kind, varuint};
+use crate::ion::{copy_short, kind, varuint};
 use crate::pack::{Constants, PartContext, PartParser, Rejected};
-use crate::paths::NodeId;
+use crate::paths::{AHEAD, Cursor, Field, NodeId};
 use crate::simd::json::Carry;
 
 /// Nesting of records and lists in a row; the row itself is level 1.
@@ -42,7 +42,7 @@ pub struct JsonParser {
     index: Vec<u32>,
     special: Vec<u64>,
     fields: Vec<(u32, u32)>,
-    spans: Vec<(u32, u32, u32)>,
+    spans: Vec<(u64, u32)>,
     scratch: Vec<u8>,
     name: Vec<u8>,
 }
@@ -103,8 +103,8 @@ struct Descent<'p, 't> {
     parser: &'p mut JsonParser,
     text: &'t [u8],
     carry: Carry,
-    /// Whether it has strings that are more than their bytes.
-    special: bool,
+    /// A string that ends before this is its bytes, without an escape or anything but ASCII in it.
+    plain_to: usize,
     /// The text that the index is of.
     indexed: Range<usize>,
     cursor: usize,
@@ -159,8 +159,7 @@ impl Descent<'_, '_> {
         let container = Container::open(row, place.node);
         let first_field = self.parser.fields.len();
         let mut names = row.paths.enter(place.node);
-        let mut sorted = true;
-        let mut last = -1;
+        let mut order = Order::default();
         if depth == 1 {
             let constants = Arc::clone(&self.parser.constants);
             for (name, value) in &constants.fields {
@@ -168,40 +167,35 @@ impl Descent<'_, '_> {
                 self.parser.fields.push((field.symbol, row.out.len() as u32));
                 varuint::put(row.out, u64::from(field.symbol));
                 row.out.extend_from_slice(value);
-                sorted &= i64::from(field.symbol) > last;
-                last = i64::from(field.symbol);
+                order.note(field.symbol);
             }
         }
         let mut at = self.next();
         self.gap(open + 1, at)?;
         if self.byte(at) == b'}' {
-            self.close(row, container, first_field, sorted);
+            self.close(row, container, first_field, order);
             return Ok(at + 1);
         }
         loop {
-            let name = self.string(at, "a field name in quotes")?;
-            let colon = self.next();
-            self.gap(name.after, colon)?;
-            if self.byte(colon) != b':' {
-                return Err(self.unexpected(colon, "a colon"));
-            }
-            let (hint, ignored) = self.hint_of(place.hint, Step::Name(self.resolved(&name)));
-            let after = if ignored {
-                self.ignore(row, colon + 1, hint, depth)?
-            } else {
-                let start = row.out.len();
-                let field = row.paths.field(&mut names, self.resolved(&name), row.symbols);
-                varuint::put(row.out, u64::from(field.symbol));
-                let node = if field.repeated { NodeId::NONE } else { field.node };
-                let after = self.value(row, colon + 1, Place { node, hint }, depth)?;
-                if field.repeated {
-                    row.out.truncate(start);
-                } else {
-                    sorted &= i64::from(field.symbol) > last;
-                    last = i64::from(field.symbol);
-                    self.parser.fields.push((field.symbol, start as u32));
+            let (field, colon, hint) = match self.expected(row, &mut names, at, place) {
+                Some((field, colon)) => (Some(field), colon, None),
+                None => self.name(row, &mut names, at, place)?,
+            };
+            let after = match field {
+                None => self.ignore(row, colon + 1, hint, depth)?,
+                Some(field) => {
+                    let start = row.out.len();
+                    varuint::put(row.out, u64::from(field.symbol));
+                    let node = if field.repeated { NodeId::NONE } else { field.node };
+                    let after = self.value(row, colon + 1, Place { node, hint }, depth)?;
+                    if field.repeated {
+                        row.out.truncate(start);
+                    } else {
+                        order.note(field.symbol);
+                        self.parser.fields.push((field.symbol, start as u32));
+                    }
+                    after
                 }
-                after
             };
             let separator = self.next();
             self.gap(after, separator)?;
@@ -211,7 +205,7 @@ impl Descent<'_, '_> {
                     self.gap(separator + 1, at)?;
                 }
                 b'}' => {
-                    self.close(row, container, first_field, sorted);
+                    self.close(row, container, first_field, order);
                     return Ok(separator + 1);
                 }
                 _ => return Err(self.unexpected(separator, "a comma or '}'")),
@@ -219,26 +213,71 @@ impl Descent<'_, '_> {
         }
     }
 
+    /// The field whose name starts at `quote`, if it is the one that was here the last time, and the place of
+    /// its colon: one comparison instead of a look at the string.
+    #[inline]
+    fn expected(&mut self, row: &mut Row, names: &mut Cursor, quote: usize, place: Place) -> Option<(Field, usize)> {
+        let ahead = self.text.get(quote..)?.first_chunk::<{ AHEAD + 1 }>()?;
+        let &colon = self.parser.index.get(self.cursor + 1)?;
+        let [b'"', ahead @ ..] = ahead else { return None };
+        if place.hint.is_some() {
+            return None;
+        }
+        let field = row.paths.expected(names, ahead, (colon as usize).wrapping_sub(quote))?;
+        self.cursor += 2;
+        Some((field, colon as usize))
+    }
+
+    /// The field whose name starts at `quote`, or none if it is to be dropped, with the place of its colon and
+    /// its hints.
+    fn name(
+        &mut self,
+        row: &mut Row,
+        names: &mut Cursor,
+        quote: usize,
+        place: Place,
+    ) -> Result<(Option<Field>, usize, Option<HintId>)> {
+        let name = self.string(quote, "a field name in quotes")?;
+        let colon = self.next();
+        self.gap(name.after, colon)?;
+        if self.byte(colon) != b':' {
+            return Err(self.unexpected(colon, "a colon"));
+        }
+        let text = self.resolved(&name);
+        let (hint, ignored) = self.hint_of(place.hint, Step::Name(text));
+        let field = (!ignored).then(|| row.paths.field(names, text, row.symbols));
+        Ok((field, colon, hint))
+    }
+
     /// Ends a struct: fields in order of their symbols, the first of equal ones, and the length.
-    fn close(&mut self, row: &mut Row, container: Container, first_field: usize, sorted: bool) {
-        if !sorted {
-            let JsonParser { fields, spans, scratch, .. } = &mut *self.parser;
-            let fields = &fields[first_field..];
-            let ends = fields.iter().skip(1).map(|field| field.1).chain([row.out.len() as u32]);
-            scratch.clear();
-            scratch.extend_from_slice(&row.out[container.body..]);
-            spans.clear();
-            spans.extend(fields.iter().zip(ends).map(|(&(symbol, start), end)| (symbol, start, end)));
-            spans.sort_unstable();
-            spans.dedup_by_key(|span| span.0);
-            row.out.truncate(container.body);
-            for &(_, start, end) in &*spans {
-                let span = start as usize - container.body..end as usize - container.body;
-                row.out.extend_from_slice(&scratch[span]);
-            }
+    fn close(&mut self, row: &mut Row, container: Container, first_field: usize, order: Order) {
+        if !order.sorted {
+            self.sort(row, first_field);
         }
         self.parser.fields.truncate(first_field);
         container.close(row, kind::STRUCT);
+    }
+
+    /// Sorts the fields from `first_field` on, which fill the end of the row. Those at the front that are where
+    /// they belong stay there.
+    fn sort(&mut self, row: &mut Row, first_field: usize) {
+        let JsonParser { fields, spans, scratch, .. } = &mut *self.parser;
+        let fields = &fields[first_field..];
+        let ends = fields.iter().skip(1).map(|field| field.1).chain([row.out.len() as u32]);
+        spans.clear();
+        // Symbol and start as one number: in that order, and quick to compare.
+        let key = |&(symbol, start): &(u32, u32)| u64::from(symbol) << 32 | u64::from(start);
+        spans.extend(fields.iter().map(key).zip(ends));
+        spans.sort_unstable_by_key(|span| span.0);
+        spans.dedup_by_key(|span| span.0 >> 32);
+        let stay = spans.iter().zip(fields).take_while(|(span, field)| span.0 as u32 == field.1).count();
+        let Some(&(_, from)) = fields.get(stay) else { return };
+        scratch.clear();
+        scratch.extend_from_slice(&row.out[from as usize..]);
+        row.out.truncate(from as usize);
+        for &(key, end) in &spans[stay..] {
+            copy_short(row.out, scratch, (key as u32 - from) as usize..(end - from) as usize);
+        }
     }
 
     fn list(&mut self, row: &mut Row, open: usize, place: Place, depth: u32) -> Result<usize> {
@@ -294,6 +333,27 @@ impl Descent<'_, '_> {
 struct Place {
     node: NodeId,
     hint: Option<HintId>,
+}
+
+/// Whether the fields of a struct come in the order in which they are stored.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    last: i64,
+    sorted: bool,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Self { last: -1, sorted: true }
+    }
+}
+
+impl Order {
+    #[inline]
+    fn note(&mut self, symbol: u32) {
+        self.sorted &= i64::from(symbol) > self.last;
+        self.last = i64::from(symbol);
+    }
 }
 
 fn top_wanted(state: Start) -> &'static str {

@@ -1,5 +1,7 @@
 //! Values inside a record, and what hints make of them.
 
+use std::ops::Range;
+
 use super::cursor::Text;
 use super::{Descent, Place};
 use crate::chunker::Row;
@@ -139,7 +141,14 @@ impl Descent<'_, '_> {
                 format!("a row with a string of {} bytes, the limit is {}", value.len(), row.limit),
             ));
         }
-        let flags = if place.hint.is_none() { Flags::NONE } else { self.flags(place) };
+        if place.hint.is_none() && !string.escaped {
+            match timestamp::recognise(value) {
+                Some(us) => put_time(row, us, place.node, Flags::NONE),
+                None => put_text_in(row, self.text, string.raw.clone(), place.node),
+            }
+            return Ok(());
+        }
+        let flags = self.flags(place);
         if !flags.is_none() && put_hinted(row, value, place.node, flags) {
             return Ok(());
         }
@@ -171,12 +180,20 @@ fn put_hinted(row: &mut Row, value: &[u8], node: NodeId, flags: Flags) -> bool {
 }
 
 /// Text, as a symbol where it is one.
-#[inline]
 fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
+    put_text_in(row, value, 0..value.len(), node);
+}
+
+/// As [`put_text`], for a piece of a text.
+#[inline]
+fn put_text_in(row: &mut Row, text: &[u8], range: Range<usize>, node: NodeId) {
     row.paths.saw(node, kind::STRING);
-    match row.symbols.id(value) {
+    match row.symbols.id(&text[range.clone()]) {
         Some(id) => ion::put_symbol(row.out, id),
-        None => ion::put_string(row.out, value),
+        None => {
+            ion::put_header(row.out, kind::STRING, range.len());
+            ion::copy_short(row.out, text, range);
+        }
     }
 }
 

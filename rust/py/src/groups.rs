@@ -1,0 +1,101 @@
+//! Groups of rows, through the Arrow `PyCapsule` interface.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use zion::lanes::{Call, Function, Grain, Groups, Key, Letter, Sort, Summary};
+use zion::{Error, Result};
+
+use crate::capsule;
+use crate::errors::to_py;
+use crate::feed::Feed;
+use crate::lanes::predicate;
+
+/// Lane and what times are rounded down to: `("us", every, from)`, `("months", every, 0)`.
+pub type AnyKey = (usize, Option<(String, i64, i64)>);
+/// Function, lane and filter.
+pub type AnyCall<'py> = (String, Option<usize>, Option<Bound<'py, PyAny>>);
+/// Place, whether greater values come first, whether nulls come last.
+pub type AnySort = (usize, bool, bool);
+
+/// What is asked of the groups.
+pub struct Ask {
+    pub summary: Summary,
+    pub lanes: Vec<(usize, String)>,
+    pub sort: Vec<AnySort>,
+    pub limit: Option<usize>,
+    pub offset: usize,
+}
+
+/// What rows are summed up by.
+pub fn key((lane, grain): AnyKey) -> Result<Key> {
+    let grain = grain.map(|(unit, every, from)| match (&*unit, u32::try_from(every)) {
+        ("us", _) => Ok(Grain::Micros { every, from }),
+        ("months", Ok(every)) => Ok(Grain::Months(every)),
+        _ => Err(Error::argument(format!("times cannot be rounded down to {every} {unit}"))),
+    });
+    Ok(Key { lane, grain: grain.transpose()? })
+}
+
+/// What is found out.
+pub fn call((name, lane, filter): AnyCall<'_>) -> PyResult<Call> {
+    let function = Function::from_name(&name).map_err(to_py)?;
+    Ok(Call { function, lane, filter: filter.map(|tree| predicate(&tree, 0)).transpose()? })
+}
+
+impl Ask {
+    /// The groups as a table.
+    fn table(&self, groups: Groups) -> Result<Table> {
+        let sort = |&(place, descending, nulls_last): &AnySort| Sort { place, descending, nulls_last };
+        let lane = |(place, letter): &(usize, String)| Ok((*place, Letter::from_name(letter)?));
+        let mut answer = groups.finish();
+        answer.sort(&self.sort.iter().map(sort).collect::<Vec<_>>());
+        answer.cut(self.offset, self.limit.unwrap_or(usize::MAX));
+        let (schema, batches) = answer.batches(&self.lanes.iter().map(lane).collect::<Result<Vec<_>>>()?)?;
+        Ok(Table { schema, batches })
+    }
+
+    /// Joins the groups of all runs; none when they take too much memory.
+    pub fn collect(
+        &self,
+        py: Python<'_>,
+        mut groups: Groups,
+        mut feed: Feed<Option<Groups>>,
+    ) -> PyResult<Option<Table>> {
+        while let Some(more) = feed.next(py)? {
+            if let Some(more) = more {
+                py.detach(|| groups.join(more));
+            }
+            if groups.is_full() {
+                return Ok(None);
+            }
+        }
+        py.detach(|| self.table(groups)).map(Some).map_err(to_py)
+    }
+}
+
+/// Rows that are all there.
+#[pyclass(module = "sdb._core", frozen)]
+pub struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+#[pymethods]
+impl Table {
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema(py, &self.schema)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let mut batches = self.batches.clone().into_iter();
+        capsule::stream(py, SchemaRef::clone(&self.schema), move |_| Ok(batches.next()))
+    }
+}

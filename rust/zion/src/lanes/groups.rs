@@ -1,0 +1,382 @@
+//! Rows summed up in groups, from where they lie: no column is made of them.
+//!
+//! Each run of chunks gives groups of its own, which are joined in the order of the rows. So the groups stand
+//! in the order in which they are first met, and sums do not depend on the number of threads.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::answer::{self, Answer};
+use super::grain::Grain;
+use super::key;
+use super::plan::{Path, Plan};
+use super::predicate::{Predicate, Row};
+use super::recent::{self, Recent};
+use super::totals::{Function, Total};
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::ion::SymbolTable;
+
+/// What a group takes in memory besides its key and its totals, about.
+pub(super) const GROUP_BYTES: usize = 64;
+
+/// What rows of a group have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// The lane of the value.
+    pub lane: usize,
+    /// What the value, which must be a time, is rounded down to.
+    pub grain: Option<Grain>,
+}
+
+/// What is found out about the rows of a group.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// How.
+    pub function: Function,
+    /// The lane of the value; none for [`Function::Rows`].
+    pub lane: Option<usize>,
+    /// Only rows of which this is true count. Its paths are those of lanes.
+    pub filter: Option<Predicate<Path>>,
+}
+
+/// How rows are summed up.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Rows without a value are left out. Without a key all rows are one group, which is there even if there
+    /// is no row.
+    pub keys: Vec<Key>,
+    /// What is found out.
+    pub calls: Vec<Call>,
+    /// Groups that take more memory than this are given up.
+    pub most_bytes: usize,
+}
+
+/// A summary with nodes in the place of lanes.
+#[derive(Debug)]
+struct Places {
+    keys: Vec<(usize, Option<Grain>)>,
+    calls: Vec<Counted>,
+    most_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Counted {
+    function: Function,
+    node: usize,
+    filter: Option<Predicate<usize>>,
+}
+
+impl Places {
+    fn new(plan: &Plan, summary: &Summary) -> Result<Self> {
+        let place = |lane: usize| match plan.columns.get(lane) {
+            Some(column) => Ok(column.node),
+            None => Err(Error::argument(format!("there is no lane {lane}"))),
+        };
+        let key = |key: &Key| Ok((place(key.lane)?, key.grain));
+        let call = |call: &Call| {
+            let node = match call.lane {
+                Some(lane) => place(lane)?,
+                None if call.function == Function::Rows => 0,
+                None => return Err(Error::argument(format!("{:?} of no lane", call.function))),
+            };
+            let filter = call.filter.as_ref().map(|filter| found(plan, filter)).transpose()?;
+            Ok(Counted { function: call.function, node, filter })
+        };
+        Ok(Self {
+            keys: summary.keys.iter().map(key).collect::<Result<_>>()?,
+            calls: summary.calls.iter().map(call).collect::<Result<_>>()?,
+            most_bytes: summary.most_bytes,
+        })
+    }
+}
+
+/// A predicate with nodes in the place of paths.
+fn found(plan: &Plan, filter: &Predicate<Path>) -> Result<Predicate<usize>> {
+    let mut is_known = true;
+    filter.each(&mut |path| is_known &= plan.node(path).is_some());
+    if !is_known {
+        return Err(Error::argument("a filter of something that no lane is about"));
+    }
+    Ok(filter.map(&mut |path| plan.node(path).unwrap_or(0)))
+}
+
+/// Groups of rows.
+#[derive(Debug, Clone)]
+pub struct Groups {
+    places: Arc<Places>,
+    /// The number of each group, by its keys as [`answer`] has them.
+    numbers: HashMap<Box<[u8]>, usize>,
+    /// For each group a total for each call.
+    totals: Vec<Total>,
+    bytes: usize,
+    recent: Recent,
+    scratch: Vec<u8>,
+}
+
+impl Groups {
+    /// No rows yet.
+    pub fn new(plan: &Plan, summary: &Summary) -> Result<Self> {
+        Ok(Self::empty(Arc::new(Places::new(plan, summary)?)))
+    }
+
+    fn empty(places: Arc<Places>) -> Self {
+        let (numbers, totals) = (HashMap::new(), Vec::new());
+        let (recent, scratch) = (Recent::default(), Vec::new());
+        let mut groups = Self { places, numbers, totals, bytes: 0, recent, scratch };
+        if groups.places.keys.is_empty() {
+            groups.number();
+        }
+        groups
+    }
+
+    /// The groups of the rows that were added since the last time.
+    pub(super) fn take(&mut self) -> Self {
+        let fresh = Self::empty(Arc::clone(&self.places));
+        std::mem::replace(self, fresh)
+    }
+
+    /// Whether there were more groups than memory allows; then they are not to be used.
+    pub fn is_full(&self) -> bool {
+        self.bytes > self.places.most_bytes
+    }
+
+    /// Adds a row.
+    pub(super) fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<()> {
+        if self.is_full() {
+            return Ok(());
+        }
+        let Some(number) = self.group(data, table, slots)? else { return Ok(()) };
+        let calls = &self.places.calls;
+        for (total, call) in self.totals[number * calls.len()..].iter_mut().zip(calls) {
+            let test = |filter: &Predicate<usize>| filter.test(&Row { data, table, slots });
+            if call.filter.as_ref().map_or(Ok(Some(true)), test)? == Some(true) {
+                self.scratch.clear();
+                self.bytes += total.add(call.function, data, table, slots[call.node], &mut self.scratch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the group of a row; none if it has not all keys.
+    #[inline]
+    fn group(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<Option<usize>> {
+        let &[(node, _)] = &*self.places.keys else { return self.group_of_keys(data, table, slots) };
+        let Some(raw) = slots[node].and_then(|value| recent::raw(data, value)) else {
+            return self.group_of_keys(data, table, slots);
+        };
+        if let Some(number) = self.recent.group(raw) {
+            return Ok(Some(number));
+        }
+        let number = self.group_of_keys(data, table, slots)?;
+        if let Some(number) = number {
+            self.recent.put(raw, number);
+        }
+        Ok(number)
+    }
+
+    fn group_of_keys(
+        &mut self,
+        data: &[u8],
+        table: &SymbolTable,
+        slots: &[Option<Value>],
+    ) -> Result<Option<usize>> {
+        self.scratch.clear();
+        for &(node, grain) in &self.places.keys {
+            let Some(value) = slots[node] else { return Ok(None) };
+            let Some(grain) = grain else {
+                answer::put(&mut self.scratch, |out| key::put(data, table, value, out))?;
+                continue;
+            };
+            let Some(us) = value.time(data)? else { return Ok(None) };
+            answer::put_time(&mut self.scratch, grain.floor(us));
+        }
+        Ok(Some(self.number()))
+    }
+
+    /// The number of the group of the keys at hand.
+    fn number(&mut self) -> usize {
+        let next = self.numbers.len();
+        if self.places.keys.is_empty() && next > 0 {
+            return 0;
+        }
+        if let Some(number) = self.numbers.get(&*self.scratch) {
+            return *number;
+        }
+        self.insert(self.scratch.as_slice().into())
+    }
+
+    fn insert(&mut self, keys: Box<[u8]>) -> usize {
+        let number = self.numbers.len();
+        self.bytes += keys.len() + GROUP_BYTES + self.places.calls.len() * size_of::<Total>();
+        self.numbers.insert(keys, number);
+        self.totals.extend(self.places.calls.iter().map(|call| call.function.total()));
+        number
+    }
+
+    /// Adds the groups of the rows that follow.
+    pub fn join(&mut self, other: Self) {
+        if self.is_full() || other.is_full() {
+            self.bytes = usize::MAX;
+            return;
+        }
+        let width = self.places.calls.len();
+        let places = Arc::clone(&self.places);
+        let mut keys: Vec<_> = other.numbers.into_iter().collect();
+        keys.sort_unstable_by_key(|(_, number)| *number);
+        let mut totals = other.totals.into_iter();
+        for (keys, _) in keys {
+            let number = self.numbers.get(&keys).copied();
+            let first = width * number.unwrap_or_else(|| self.insert(keys));
+            let pairs = self.totals[first..].iter_mut().zip(&places.calls);
+            for ((total, call), more) in pairs.zip(totals.by_ref().take(width)) {
+                self.bytes += total.join(call.function, more);
+            }
+        }
+    }
+
+    /// What was found out: the keys and totals of each group.
+    pub fn finish(self) -> Answer {
+        let mut rows: Vec<_> = self.numbers.into_iter().collect();
+        rows.sort_unstable_by_key(|(_, number)| *number);
+        let mut totals = self.totals.into_iter();
+        let calls = &self.places.calls;
+        let finished = |(keys, _): (Box<[u8]>, usize)| {
+            let mut row = keys.into_vec();
+            for (call, total) in calls.iter().zip(totals.by_ref()) {
+                total.put(call.function, &mut row);
+            }
+            row
+        };
+        Answer::new(rows.into_iter().map(finished).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{Lane, Letter, Step};
+    use super::*;
+    use crate::ion;
+
+    const ALL: [Function; 7] = [
+        Function::Rows,
+        Function::Present,
+        Function::Distinct,
+        Function::Sum,
+        Function::Average,
+        Function::Least,
+        Function::Greatest,
+    ];
+
+    fn start(keys: &[usize], most_bytes: usize) -> Result<Groups> {
+        let lane = |name: &str| Lane { level: 0, path: vec![Step::Field(name.into())], letter: Letter::Type };
+        let plan = Plan::new(&[], &[lane("a"), lane("b")], None)?;
+        let calls = ALL.into_iter().map(|function| Call { function, lane: Some(1), filter: None }).collect();
+        let keys = keys.iter().map(|&lane| Key { lane, grain: None }).collect();
+        Groups::new(&plan, &Summary { keys, calls, most_bytes })
+    }
+
+    /// Adds rows of two values, each as its Ion bytes; no bytes are no value.
+    fn add(groups: &mut Groups, rows: &[[&[u8]; 2]]) -> Result<()> {
+        let table = SymbolTable::new();
+        let nodes = [groups.places.keys.first().map_or(1, |key| key.0), groups.places.calls[0].node];
+        for row in rows {
+            let data = row.concat();
+            let mut slots = vec![None; 3];
+            for (node, at, bytes) in [(nodes[0], 0, row[0]), (nodes[1], row[0].len(), row[1])] {
+                if !bytes.is_empty() {
+                    slots[node] = Some(Value { at, header: ion::header(&data, at)? });
+                }
+            }
+            groups.add(&data, &table, &slots)?;
+        }
+        Ok(())
+    }
+
+    fn shown(groups: Groups, width: usize) -> Result<Vec<String>> {
+        let lanes: Vec<_> = (0..width).map(|place| (place, Letter::Json)).collect();
+        let (_, batches) = groups.finish().batches(&lanes)?;
+        let mut rows = Vec::new();
+        for batch in batches {
+            for row in 0..batch.num_rows() {
+                let cell = |column: &arrow_array::ArrayRef| {
+                    arrow_array::cast::AsArray::as_string::<i32>(column).value(row).to_owned()
+                };
+                rows.push(batch.columns().iter().map(cell).collect::<Vec<_>>().join(" "));
+            }
+        }
+        Ok(rows)
+    }
+
+    const A: &[u8] = b"\x81a";
+    const B: &[u8] = b"\x81b";
+    const ONE: &[u8] = b"\x21\x01";
+    /// 1.0, which is 1.
+    const ONE_FLOAT: &[u8] = b"\x48\x3f\xf0\0\0\0\0\0\0";
+    const HALF: &[u8] = b"\x48\x3f\xe0\0\0\0\0\0\0";
+    const MINUS_TWO: &[u8] = b"\x31\x02";
+    const NULL: &[u8] = b"\x0f";
+
+    #[test]
+    fn rows_without_a_key_are_one_group_even_if_there_are_none() -> Result<()> {
+        let mut groups = start(&[], 1 << 20)?;
+        assert_eq!(shown(groups.clone(), ALL.len())?, ["0 0 0 null null null null"]);
+        add(
+            &mut groups,
+            &[[b"", ONE], [b"", MINUS_TWO], [b"", b""], [b"", A], [b"", NULL], [b"", ONE_FLOAT]],
+        )?;
+        assert_eq!(shown(groups, ALL.len())?, ["6 5 4 0 0 -2 1"]);
+        Ok(())
+    }
+
+    #[test]
+    fn groups_stand_in_the_order_of_their_first_rows() -> Result<()> {
+        let mut groups = start(&[0], 1 << 20)?;
+        let mut parts = [groups.take(), groups.take()];
+        assert_eq!(shown(groups.clone(), 1)?, [""; 0]);
+        add(&mut parts[0], &[[B, ONE], [A, HALF], [B, HALF], [b"", ONE], [ONE, ONE]])?;
+        add(&mut parts[1], &[[NULL, ONE], [A, MINUS_TWO], [ONE_FLOAT, A], [B, HALF]])?;
+        for part in parts {
+            groups.join(part);
+        }
+        assert!(!groups.is_full());
+        let expected = [
+            "\"b\" 3 3 2 2 0.6666666666666666 0.5 1",
+            "\"a\" 2 2 2 -1.5 -0.75 -2 0.5",
+            "1 2 2 2 1 1 1 1",
+            "null 1 1 1 1 1 1 1",
+        ];
+        assert_eq!(shown(groups, 1 + ALL.len())?, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn groups_that_take_too_much_memory_are_given_up() -> Result<()> {
+        let mut groups = start(&[0], 2000)?;
+        let mut part = groups.take();
+        for number in 0..100u8 {
+            add(&mut part, &[[&[0x21, number + 1], ONE]])?;
+        }
+        assert!(part.is_full());
+        assert!(part.numbers.len() < 20);
+        groups.join(part);
+        assert!(groups.is_full());
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_not_there_cannot_be_asked() -> Result<()> {
+        let plan = Plan::new(&[], &[], None)?;
+        let call = |function, lane, filter| vec![Call { function, lane, filter }];
+        let filter = Predicate::Is(vec![Step::Field("a".into())], 1);
+        for (keys, calls) in [
+            (vec![Key { lane: 0, grain: None }], vec![]),
+            (vec![], call(Function::Sum, Some(3), None)),
+            (vec![], call(Function::Sum, None, None)),
+            (vec![], call(Function::Rows, None, Some(filter))),
+        ] {
+            assert!(Groups::new(&plan, &Summary { keys, calls, most_bytes: 1 }).is_err());
+        }
+        Ok(())
+    }
+}

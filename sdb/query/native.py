@@ -1,0 +1,107 @@
+"""Runs statements that a scan answers on its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sdb import _core
+from sdb.query.plan import Result
+from sdb.query.translate.native import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sdb.query.plan import Column
+    from sdb.query.translate.native import Groups, Native
+
+_MOST_BYTES = 256 << 20
+"""Groups that take more memory are left to the engine, if no other bound is given."""
+
+
+class Grouped:
+    """Groups, made when they are asked for.
+
+    Parameters
+    ----------
+    scan : LaneScan
+        The rows.
+    groups : Groups
+        What to make of them.
+    most_bytes : int
+        Bound for the memory that groups take.
+    instead : callable
+        Has an engine do it all, when groups take more memory.
+    """
+
+    def __init__(
+        self,
+        scan: _core.LaneScan,
+        groups: Groups,
+        most_bytes: int,
+        instead: Callable[[], Any],
+    ) -> None:
+        self._scan = scan
+        self._groups = groups
+        self._most_bytes = most_bytes
+        self._instead = instead
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand out a stream of the groups."""
+        groups = self._groups
+        made = self._scan.aggregate(
+            groups.keys,
+            groups.calls,
+            groups.columns,
+            sort=groups.sort,
+            limit=groups.limit,
+            offset=groups.offset,
+            most_bytes=self._most_bytes,
+        )
+        stream = self._instead() if made is None else made
+        return stream.__arrow_c_stream__(requested_schema)
+
+
+def run(
+    native: Native,
+    columns: Sequence[Column],
+    engine: Callable[[], Result],
+    *,
+    threads: int = 0,
+    memory_bytes: int | None = None,
+) -> Result:
+    """Run a statement on its scan.
+
+    Parameters
+    ----------
+    native : Rows or Groups
+        What to ask of the scan.
+    columns : sequence of Column
+        What the columns of the result mean.
+    engine : callable
+        Runs the statement with memory that can be on disk, when that of groups is not enough.
+    threads : int
+        Number of threads; 0 for as many as there are cores.
+    memory_bytes : int, optional
+        Bound for the memory that groups take.
+    """
+    scan = _core.LaneScan(
+        list(native.scan.dataset.sources),
+        [(level, list(path), letter) for level, path, letter in native.lanes],
+        explode=[(level, list(path), kind) for level, path, kind in native.scan.explode],
+        predicate=native.scan.predicate,
+        threads=threads,
+        limit=native.limit if isinstance(native, Rows) else None,
+    )
+    result = Result(tuple(columns), scan, None, (scan,))
+
+    def instead() -> Any:  # noqa: ANN401 - a stream of Arrow data
+        other = engine()
+        result.on_close(other.close)
+        result.scans += other.scans
+        result.interrupt = other.interrupt
+        return other.reader
+
+    if not isinstance(native, Rows):
+        most_bytes = _MOST_BYTES if memory_bytes is None else min(memory_bytes, _MOST_BYTES)
+        result.reader = Grouped(scan, native, most_bytes, instead)
+    return result

@@ -1,0 +1,138 @@
+"""Scans that answer on their own say what the engine says."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sdb
+from tests.engines import Answers
+
+SCALARS = st.one_of(
+    st.sampled_from([1, 0, -7, 2.5, 1.0, -0.5, 9007199254740993, -(2**63), 2**64, 1e300, 0.1]),
+    st.sampled_from(["a", "", "42", "Ab", "é", True, False, None]),
+    st.sampled_from(["2021-03-04T05:06:07Z", "1969-12-31T23:59:59.5Z", "0001-01-01T00:00:00Z"]),
+    st.integers(-100, 100),
+    st.floats(-1e6, 1e6),
+)
+VALUES = st.one_of(
+    SCALARS,
+    st.lists(SCALARS, max_size=3),
+    st.dictionaries(st.sampled_from(["k", "l"]), SCALARS, max_size=2),
+)
+ROWS = st.fixed_dictionaries(
+    {},
+    optional={
+        "s": SCALARS,
+        "v": VALUES,
+        "w": st.integers(0, 3),
+        "n": st.fixed_dictionaries({}, optional={"m": VALUES}),
+    },
+)
+PATHS = st.sampled_from(["s", "v", "w", "n.m", "v.k", "v[0]", "n", "nope"])
+KEYS = st.one_of(
+    PATHS,
+    st.sampled_from(
+        [f"DATE_TRUNC({part}, s)" for part in ("DAY", "WEEK", "WEEK(TUESDAY)", "QUARTER", "SECOND")]
+    ),
+    st.sampled_from(["DATE_TRUNC(YEAR, n.m)", "DATE_BIN('36 hours', s, `2000-01-01T00:00:00Z`)"]),
+)
+FILTERS = st.sampled_from(
+    ["", " FILTER (WHERE w > 1)", " FILTER (WHERE s = 'a' OR NOT n.m IS NULL)"]
+)
+CALLS = st.builds("{}{}".format, st.deferred(lambda: AGGREGATES), FILTERS)
+AGGREGATES = st.one_of(
+    st.just("COUNT(*)"),
+    st.builds(
+        "{}({})".format,
+        st.sampled_from(["COUNT", "SUM", "AVG", "MIN", "MAX", "EARLIEST", "LATEST"]),
+        PATHS,
+    ),
+    st.builds("COUNT(DISTINCT {})".format, PATHS),
+)
+WHERE = st.sampled_from(
+    ["", "WHERE w > 1", "WHERE s IS NOT NULL AND NOT v = 1", "WHERE w > 9", "WHERE v IN (1, 'a')"]
+)
+DIRECTIONS = st.sampled_from(["", " DESC", " NULLS LAST", " DESC NULLS LAST"])
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> tuple[str, bool]:
+    """A query, and whether it says in which order its rows come."""
+    keys = draw(st.lists(KEYS, max_size=2, unique=True))
+    calls = draw(st.lists(CALLS, min_size=not keys, max_size=4))
+    items = ", ".join(f"{expr} AS c{number}" for number, expr in enumerate([*keys, *calls]))
+    text = f"SELECT {items} FROM read_file('t.zion') {draw(WHERE)}"
+    if keys:
+        text += f" GROUP BY {', '.join(keys)}"
+    if not draw(st.booleans()):
+        return text, False
+    terms = [f"c{number}{draw(DIRECTIONS)}" for number in range(len(keys) + len(calls))]
+    text += f" ORDER BY {', '.join(terms)}"
+    # Lists and structures have no order, so that any of them may come first.
+    sortable = not {"v", "n.m", "v[0]", "n"} & set(keys)
+    if sortable:
+        text += f" LIMIT {draw(st.integers(0, 5))} OFFSET {draw(st.integers(0, 2))}"
+    return text, sortable
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-6)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    return type(a) is type(b) and bool(a == b)
+
+
+def packed(rows: list[dict[str, Any]], folder: str) -> Path:
+    text = Path(folder, "t.json")
+    text.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sdb.pack([str(text)], str(text.with_suffix(".zion")))
+    return text.parent
+
+
+def agree(query: str, root: Path, *, ordered: bool, typed: bool, blind: bool) -> None:
+    answers = Answers(root, query, typed=typed, blind=blind)
+    assert answers.by_scans(), query
+    alone, engine = answers.lines(native=True), answers.lines(native=False)
+    if not ordered:
+        alone, engine = sorted(alone), sorted(engine)
+    found, expected = ([json.loads(line) for line in lines] for lines in (alone, engine))
+    assert len(found) == len(expected), query
+    assert all(map(same, found, expected)), f"{query}\n{found}\n{expected}"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=st.lists(ROWS, max_size=12),
+    asked=st.lists(queries(), min_size=2, max_size=2),
+    typed=st.booleans(),
+    blind=st.booleans(),
+)
+def test_groups(
+    rows: list[dict[str, Any]], asked: list[tuple[str, bool]], typed: bool, blind: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = packed(rows, folder)
+        for query, ordered in asked:
+            agree(query, root, ordered=ordered, typed=typed, blind=blind)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    rows=st.lists(ROWS, max_size=8),
+    items=st.one_of(st.just("*"), st.lists(PATHS, min_size=1, max_size=3).map(", ".join)),
+    where=WHERE,
+    limit=st.sampled_from(["", " LIMIT 0", " LIMIT 3"]),
+    typed=st.booleans(),
+)
+def test_rows(rows: list[dict[str, Any]], items: str, where: str, limit: str, typed: bool) -> None:
+    query = f"SELECT {items} FROM read_file('t.zion') {where}{limit}"
+    with tempfile.TemporaryDirectory() as folder:
+        agree(query, packed(rows, folder), ordered=True, typed=typed, blind=False)

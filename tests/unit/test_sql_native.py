@@ -1,0 +1,157 @@
+"""Statements that scans answer without an engine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb import _core
+from sdb.errors import CorruptError, UsageError
+from sdb.query import engine, native
+from sdb.query.binding import bind
+from sdb.query.check import check
+from sdb.query.dataset import Catalog
+from sdb.query.lines import lines
+from sdb.query.parser import parse
+from sdb.query.translate.statement import translate
+from tests.engines import Answers
+from tests.unit.test_lanes import sources
+from tests.unit.test_reader import make
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sdb.query.plan import Result
+
+KINDS = [None, True, 7, 7.5, "seven", "", "2021-01-02T03:04:05Z", ["x"], {"y": 1}]
+ROWS: list[dict[str, Any]] = [
+    {"id": number, "kind": KINDS[number % len(KINDS)], "n": {"v": number % 7 / 2, "w": "é" * 40}}
+    for number in range(4000)
+]
+GROUPED = "SELECT kind, COUNT(*) AS c, SUM(n.v) AS s, MAX(id) AS m FROM 't.zion' GROUP BY kind"
+ALONE = [
+    GROUPED,
+    "SELECT DATE_TRUNC(DAY, kind) AS d, AVG(id) FROM 't.zion' GROUP BY DATE_TRUNC(DAY, kind)",
+    "SELECT kind, id FROM 't.zion' WHERE id < 20",
+    "SELECT * FROM 't.zion' LIMIT 3",
+    "SELECT COUNT(*) FROM 't.zion' WHERE n.v > 1",
+    "SELECT x, COUNT(DISTINCT t.id) AS c FROM 't.zion' AS t, t.kind AS x GROUP BY x ORDER BY c",
+]
+
+
+@pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd", "zion+iguana_v0"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_groups_of_many_blocks(tmp_path: Path, algorithm: str, threads: int) -> None:
+    make(tmp_path / "t.zion", ROWS, algorithm=algorithm)
+    expected: dict[str, list[float]] = defaultdict(lambda: [0, 0, 0])
+    for row in ROWS:
+        group = expected[json.dumps(row["kind"])]
+        group[0] += 1
+        group[1] += row["n"]["v"]
+        group[2] = row["id"]
+    found = [
+        json.loads(line) for line in Answers(tmp_path, GROUPED).lines(native=True, threads=threads)
+    ]
+    # In the order in which they are met.
+    assert [row["kind"] for row in found] == KINDS
+    assert {json.dumps(row["kind"]): [row[name] for name in "csm"] for row in found} == expected
+
+
+@pytest.mark.parametrize("query", ALONE)
+@pytest.mark.parametrize("fmt", ["json", "csv", "table", "ion"])
+def test_neither_engine_nor_arrow_is_imported(tmp_path: Path, query: str, fmt: str) -> None:
+    make(tmp_path / "t.zion", ROWS[:200])
+    code = (
+        "import sys; from sdb.cli.main import main\n"
+        "try: main()\n"
+        "finally: print(*({'duckdb', 'pyarrow', 'numpy'} & set(sys.modules)), file=sys.stderr)"
+    )
+    args = [sys.executable, "-c", code, "query", "--root", str(tmp_path), "--fmt", fmt, query]
+    done = subprocess.run(args, capture_output=True, check=True)
+    assert done.stdout
+    allowed = {b"pyarrow", b"numpy"} if fmt == "ion" else set()
+    assert set(done.stderr.split()) <= allowed
+
+
+def few(query: str, root: Path, most_bytes: int) -> tuple[list[bytes], list[str]]:
+    """Lines of groups that may take so much memory, and who made them."""
+    statement = check(bind(parse(query), {}))
+    catalog = Catalog(str(root))
+    plan = translate(statement, datasets=catalog, holds=lambda *_: True, now_us=0, typed=False)
+    assert plan.native is not None
+    asked = []
+
+    def instead() -> Result:
+        asked.append("engine")
+        return engine.run(statement, datasets=catalog, typed=False, native=False)
+
+    result = native.run(plan.native, plan.columns, instead, memory_bytes=most_bytes)
+    found = sorted(b"".join(lines(result.reader, result.columns)).splitlines())
+    result.close()
+    catalog.close()
+    return found, asked
+
+
+@pytest.mark.parametrize("call", ["COUNT(*)", "COUNT(DISTINCT id)"])
+def test_the_engine_makes_groups_that_take_much_memory(tmp_path: Path, call: str) -> None:
+    make(tmp_path / "t.zion", ROWS)
+    query = f"SELECT id, {call} AS c, LATEST(kind) AS l FROM 't.zion' GROUP BY id"
+    enough, nobody = few(query, tmp_path, 1 << 24)
+    little, engines = few(query, tmp_path, 1 << 16)
+    assert (nobody, engines) == ([], ["engine"])
+    assert len(enough) == len(ROWS)
+    assert enough == little
+
+
+def test_damage_is_named(tmp_path: Path) -> None:
+    path = make(tmp_path / "t.zion", ROWS)
+    with sdb.open(path) as pack:
+        start, end = pack.trailer.blocks[2].offset, pack.trailer.blocks[3].offset
+    data = bytearray(path.read_bytes())
+    data[start + 40 : end] = bytes(end - start - 40)
+    path.write_bytes(data)
+    with (
+        pytest.raises(CorruptError, match="block 2"),
+        sdb.sql(GROUPED, root=str(tmp_path)) as result,
+    ):
+        list(result.lines())
+    with pytest.raises(CorruptError, match="block 2"):
+        list(sdb.sql("SELECT kind FROM 't.zion'", root=str(tmp_path)).lines())
+
+
+def test_the_answer_can_be_read_again(tmp_path: Path) -> None:
+    make(tmp_path / "t.zion", ROWS)
+    with sdb.sql(GROUPED, root=str(tmp_path)) as result:
+        rows = list(result)
+        assert list(result) == rows
+        assert result.to_arrow().num_rows == len(rows) == len(KINDS)
+        assert result.to_arrow()["s"].type == "double"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"keys": [(1, None)]},
+        {"keys": [(0, ("months", -1, 0))]},
+        {"keys": [(0, ("weeks", 1, 0))]},
+        {"calls": [("median", 0, None)]},
+        {"calls": [("sum", None, None)]},
+        {"calls": [("sum", 0, ("is", ["other"], 1))]},
+        {"calls": [("sum", 0, ("xor", []))]},
+        {"lanes": [(0, "k")]},
+        {"lanes": [(0, "q")]},
+    ],
+)
+def test_nonsense_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    with sdb.open(make(tmp_path / "t.zion", ROWS[:3])) as pack:
+        scan = _core.LaneScan(sources(pack), [(0, ["id"], "t")])
+        asked = {"keys": [(0, None)], "calls": [("rows", None, None)], "lanes": [(1, "x")]}
+        assert scan.aggregate(**asked) is not None
+        with pytest.raises(UsageError):
+            scan.aggregate(**asked | change)
