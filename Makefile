@@ -31,11 +31,11 @@ demo: $(VENV)/.built
 
 test: $(VENV)/.built $(VENV)/.dev
 	$(CARGO) test $(MANIFEST) --package zion --locked
-	$(BIN)/pytest -q -n 2 -m 'not slow'
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not slow'
 
 test-all: $(VENV)/.built $(VENV)/.dev
 	$(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist loadgroup
 
 lint: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/ruff check
@@ -56,6 +56,7 @@ bench: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/pytest -q benchmarks
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/query.py
+	$(BIN)/python benchmarks/spark.py
 
 # Each target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`.
 fuzz:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sdb import sizes
@@ -38,6 +39,9 @@ Append = Annotated[
 PrintSubmit = Annotated[
     bool, Option("--print-submit", help="Print the spark-submit command, and do nothing.")
 ]
+
+MAIN = str(Path(__file__).parent / "submitted" / "main.py")
+"""The program that `spark-submit` gets."""
 
 _MOST_TASKS = 20
 _OWN_FLAGS = {"--print-submit": 0, "--master": 1, "--conf": 1}
@@ -148,7 +152,7 @@ def submit_command(master: str | None, conf: list[str] | None) -> str:
     """
     import shlex
 
-    from sdb.spark.environment import ARCHIVE, main_program
+    from sdb.spark.environment import ARCHIVE
 
     words = ["spark-submit", *(["--master", master] if master else []), "--files", ARCHIVE]
     given = settings(conf)
@@ -159,7 +163,7 @@ def submit_command(master: str | None, conf: list[str] | None) -> str:
     }
     for name, value in (python | given).items():
         words += ["--conf", f"{name}={value}"]
-    return shlex.join([*words, main_program(), *_without_own(rewrite(sys.argv[1:]))])
+    return shlex.join([*words, MAIN, *_without_own(rewrite(sys.argv[1:]))])
 
 
 def _without_own(arguments: list[str]) -> list[str]:

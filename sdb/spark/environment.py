@@ -24,11 +24,6 @@ _KEPT = ("*.py", "*.pyi", "py.typed", "*.so")
 _LAST_LINES = 3
 
 
-def main_program() -> str:
-    """Give the path of the program that `spark-submit` gets."""
-    return str(_package() / "spark" / "submitted" / "main.py")
-
-
 def build(output: str, *, overwrite: bool = False) -> int:
     """Build the archive, for this system and this version of Python.
 

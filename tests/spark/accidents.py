@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-STALL_SECONDS = 300
+STALL_SECONDS = 600
 
 
 def prepare(folder: Path, **accidents: int) -> str:

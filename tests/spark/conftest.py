@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 ROOT = __file__.rpartition("/tests/")[0]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let those that share a session run in the same process."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def java() -> None:
     """Insist on what Spark needs, or skip and say so."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import shlex
+import socket
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sdb.packfile.manifest import listed
 from tests.spark import accidents
 from tests.spark.test_bulk import GITHUB, check_clean, packed_alone, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -33,10 +38,16 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 def run(command: list[str], folder: Path, env: dict[str, str]) -> str:
     done = subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
+
+
+def spark_home() -> Path:
+    import pyspark
+
+    return Path(pyspark.__file__).parent
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +67,6 @@ def archive(java: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_submitted_from_the_archive_in_a_clean_folder(archive: Path, tmp_path: Path) -> None:
     """Neither driver nor workers can import `sdb` from anywhere but the archive."""
-    import pyspark
-
     clean, home = tmp_path / "clean", tmp_path / "home"
     clean.mkdir()
     home.mkdir()
@@ -69,42 +78,72 @@ def test_submitted_from_the_archive_in_a_clean_folder(archive: Path, tmp_path: P
     sdb = [sys.executable, "-m", "sdb", *pack, "--master", CLUSTER, *QUICK_START]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     line = run([*sdb, "--print-submit"], clean, env)
-    spark = Path(pyspark.__file__).parent
+    spark = spark_home()
     command = [str(spark / "bin" / "spark-submit"), *shlex.split(line)[1:]]
     assert shlex.split(line)[0] == "spark-submit"
     facts = json.loads(run(command, clean, environment(home, SPARK_HOME=str(spark))))
     assert rows(listed(clean / "out")) == packed_alone(tmp_path, inputs)
-    assert (facts["rows"], len(facts["tasks"])) == (2000, 3)
+    assert (facts["rows"], len(facts["tasks"])) == (2000, 4)
     check_clean(clean / "out")
 
 
-@pytest.fixture
-def cluster(java: None, tmp_path: Path) -> Any:
-    """Run `sdb pack --spark` on a cluster whose workers have accidents."""
+@pytest.fixture(scope="module")
+def master(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a master and two workers, on loopback addresses of their own.
+
+    To Spark these are two machines: it runs no second attempt on the machine of the first.
+    """
     del java
+    folder = tmp_path_factory.mktemp("standalone")
+    port = free_port()
+    url = f"spark://127.0.0.1:{port}"
+    with contextlib.ExitStack() as stack:
 
-    def call(inputs: list[Path], *options: str, **accident: int) -> dict[str, Any]:
-        first = accidents.prepare(tmp_path / "accidents", **accident)
-        python = os.pathsep.join([first, str(ROOT)])
-        command = [sys.executable, "-m", "sdb", "pack", "--spark", "--master", CLUSTER, "--json"]
-        command += [*QUICK_START, "--conf", f"spark.executorEnv.PYTHONPATH={python}", *options]
-        command += ["-o", str(tmp_path / "out"), *map(str, inputs)]
-        facts = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(ROOT)})
-        assert accidents.left(tmp_path / "accidents") == []
-        return dict(json.loads(facts))
+        def launch(kind: str, host: str, *arguments: str) -> None:
+            program = [str(spark_home() / "bin/spark-class"), f"org.apache.spark.deploy.{kind}"]
+            program += ["--host", host, "--webui-port", "0", *arguments]
+            env = environment(folder, SPARK_WORKER_DIR=str(folder)) | {"SPARK_LOCAL_IP": host}
+            log = stack.enter_context((folder / f"{host}.log").open("wb"))
+            process = subprocess.Popen(program, env=env, stdout=log, stderr=log)
+            stack.callback(end, process)
 
-    return call
+        launch("master.Master", "127.0.0.1", "--port", str(port))
+        for host in ("127.0.0.2", "127.0.0.3"):
+            launch("worker.Worker", host, "--cores", "1", "--memory", "1g", url)
+        yield url
 
 
-def test_speculation_and_killed_workers(cluster: Any, tmp_path: Path) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def test_speculation_and_killed_workers(master: str, tmp_path: Path) -> None:
     """One attempt hangs, others are killed, and there is still each row once, and nothing else."""
-    inputs = [tmp_path / f"{number}.json" for number in range(8)]
+    inputs: list[Path | str] = [tmp_path / f"{number}.json" for number in range(8)]
     for path in inputs:
-        path.write_bytes(GITHUB)
-    speculation = {"": "true", ".quantile": "0.3", ".multiplier": "1.1", ".interval": "100ms"}
-    conf = [f"--conf=spark.speculation{name}={value}" for name, value in speculation.items()]
-    facts = cluster(inputs, *conf, "--tasks", "8", middle=1, end=1, stall=1)
-    assert rows(listed(tmp_path / "out")) == packed_alone(tmp_path, [*inputs])
+        Path(path).write_bytes(GITHUB)
+    first = accidents.prepare(tmp_path / "accidents", middle=1, end=1, stall=1)
+    settings = {
+        "spark.speculation": "true",
+        "spark.speculation.quantile": "0.3",
+        "spark.speculation.multiplier": "1.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join([first, str(ROOT)]),
+    }
+    conf = [f"--conf={name}={value}" for name, value in settings.items()]
+    pack = [sys.executable, "-m", "sdb", "pack", "--spark", "--master", master, "--json", *conf]
+    command = [*pack, *QUICK_START, "--tasks=8", "-o", str(tmp_path / "out"), *map(str, inputs)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
+    facts = json.loads(run(command, tmp_path, env))
+    assert accidents.left(tmp_path / "accidents") == []
     assert facts["seconds"] < accidents.STALL_SECONDS
+    assert rows(listed(tmp_path / "out")) == packed_alone(tmp_path, inputs)
     assert facts["removed"] == 1
     check_clean(tmp_path / "out")

@@ -17,9 +17,11 @@ from sdb.packfile.manifest import NAME, File, attempt_name, listed, publish, swe
 from sdb.query.locations import candidates
 from sdb.query.plan import TableName
 from sdb.store import folder
+from sdb.store.s3.place import parse
+from sdb.store.s3.upload import Upload
 
 if TYPE_CHECKING:
-    from tests.store.conftest import Place
+    from tests.store.conftest import Place, S3Place
 
 A, B = "a" * 32, "b" * 32
 
@@ -187,3 +189,27 @@ def test_nothing_is_read_where_no_job_was(place: Place, monkeypatch: pytest.Monk
     monkeypatch.setattr(counted, "read", None)
     assert rows(place) == ["mine"]
     assert listed(place.root) == [place.at("mine.zion")]
+
+
+def test_what_killed_writers_have_begun_is_given_up(bucket: S3Place, tmp_path: Path) -> None:
+    ours, theirs = attempt_name(0, A), attempt_name(0, B)
+    for name in (ours, theirs, "mine.zion"):
+        Upload(parse(bucket.at(name)), {}).put(b"x" * 100)
+    sweep(bucket.root, A)
+    assert sorted(bucket.uploads()) == sorted([bucket.prefix + theirs, bucket.prefix + "mine.zion"])
+    hidden = [f".{name[:50]}.0123456789ab.tmp" for name in (ours, theirs)]
+    for name in hidden:
+        (tmp_path / name).touch()
+    sweep(tmp_path, A)
+    assert os.listdir(tmp_path) == [hidden[1]]  # noqa: PTH208
+
+
+def test_removing_and_listing(place: Place) -> None:
+    folder.make(place.root)
+    place.put("b", b"")
+    place.put("a", b"")
+    assert folder.names(place.root) == folder.names(place.root + "/") == ["a", "b"]
+    folder.remove(place.at("a"))
+    folder.remove(place.at("a"))
+    assert place.names() == ["b"]
+    assert folder.names(place.at("nothing")) == []
