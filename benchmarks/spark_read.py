@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-QUERY = """
-    SELECT type, COUNT(*) AS n, COUNT(DISTINCT actor.login) AS people, MAX(created_at) AS last
-    FROM {view} GROUP BY type ORDER BY type
-"""
+# Next to nothing is computed, so that the time is that of reading; Spark looks into each value.
+QUERY = (
+    "SELECT MIN(type), COUNT(actor.login), MAX(LENGTH(actor.login)), COUNT(created_at) FROM {view}"
+)
 FIELDS = "type,actor.login,created_at"
 
 
@@ -79,7 +79,7 @@ def main() -> None:
             for name, load in readers(spark, text, packed, parquet).items():
                 start, before = time.perf_counter(), processor_seconds()
                 load().createOrReplaceTempView(name)
-                answer = spark.sql(QUERY.format(view=name)).drop("last").collect()
+                answer = spark.sql(QUERY.format(view=name)).collect()
                 wall = time.perf_counter() - start
                 found.setdefault(name, []).append((wall, processor_seconds() - before))
                 answers.add(tuple(answer))
