@@ -15,7 +15,6 @@ from sdb.store import url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from contextlib import ExitStack
 
     from sdb.packfile.reader import Packfile
     from sdb.store.url import Reader
@@ -78,35 +77,32 @@ def version_of(reader: Reader) -> str:
     """
     if reader.etag:
         return reader.etag
-    status = os.stat(reader.path)  # noqa: PTH116
+    status = getattr(reader, "status", None) or os.stat(reader.path)  # noqa: PTH116
     return f"{status.st_size}-{status.st_ino}-{status.st_mtime_ns}"
 
 
-def open_all(paths: Sequence[str], stack: ExitStack) -> list[Packfile]:
-    """Open packfiles, several at a time.
+def looked_at(paths: Sequence[str]) -> list[Packfile]:
+    """Read the trailers of packfiles, several at a time.
 
     Parameters
     ----------
     paths : sequence of str
         Paths and URLs.
-    stack : ExitStack
-        Closes them in the end.
 
     Returns
     -------
     list of Packfile
-        The open files.
+        The files, which are closed: a folder may have more than a process can open.
 
     Raises
     ------
     NotFoundError, AccessError, CorruptError
         The first that cannot be opened.
     """
-    if len(paths) == 1:
-        return [stack.enter_context(open_packfile(paths[0]))]
-    with ThreadPoolExecutor(_OPENERS) as pool:
-        futures = [pool.submit(open_packfile, path) for path in paths]
-    packs = [future.result() for future in futures if future.exception() is None]
-    for pack in packs:
-        stack.enter_context(pack)
-    return packs if len(packs) == len(futures) else [future.result() for future in futures]
+    with ThreadPoolExecutor(max(1, min(_OPENERS, len(paths)))) as pool:
+        return list(pool.map(_looked_at, paths))
+
+
+def _looked_at(path: str) -> Packfile:
+    with open_packfile(path) as pack:
+        return pack

@@ -83,7 +83,7 @@ def chosen(packs: Iterable[Packfile], test: Test, options: ReadOptions) -> Block
     Parameters
     ----------
     packs : iterable of Packfile
-        Open files.
+        The files, open or closed.
     test : Test
         What :func:`sdb.spark.filters.test_of` gave.
     options : ReadOptions

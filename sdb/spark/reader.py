@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from sdb.query.prune import Anywhere
 from sdb.spark import scan
-from sdb.spark.files import listed, open_all
+from sdb.spark.files import listed, looked_at
 from sdb.spark.filters import test_of
 from sdb.spark.partitions import FilePart, chosen, grouped
 
@@ -65,10 +64,9 @@ class ZionReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Choose blocks and put them together."""
-        with ExitStack() as stack:
-            packs = open_all(listed(self._options.paths), stack)
-            total = sum(len(pack.blocks) for pack in packs)
-            found = chosen(packs, self._test, self._options)
+        packs = looked_at(listed(self._options.paths))
+        total = sum(len(pack.blocks) for pack in packs)
+        found = chosen(packs, self._test, self._options)
         groups = grouped(found, self._options.partition_bytes, self._options.workers)
         _log.info(
             "%d of %d blocks of %d packfiles in %d partitions",

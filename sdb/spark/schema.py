@@ -17,6 +17,7 @@ structs without fields or with more than
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import (
@@ -34,6 +35,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from sdb.packfile.reader import open_packfile
 from sdb.packfile.sparseindex import join_types
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def schema_of(
     Parameters
     ----------
     packs : sequence of Packfile
-        The open files.
+        The files, open or closed.
     fields : sequence of path, optional
         Only these fields, in this order.
     from_rows : bool
@@ -125,8 +127,10 @@ def _of_rows(packs: Sequence[Packfile], fields: Sequence[Path] | None) -> Struct
     from sdb.packfile.arrow import Scan
 
     names = None if fields is None else list(dict.fromkeys(path[0] for path in fields))
-    scan = Scan([(pack, pack.select()) for pack in packs], fields=names)
-    columns = [StructField(column.name, _from_arrow(column)) for column in scan.schema]
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_packfile(pack.path)) for pack in packs]
+        scan = Scan([(pack, pack.select()) for pack in opened], fields=names)
+        columns = [StructField(column.name, _from_arrow(column)) for column in scan.schema]
     return StructType(sorted(columns, key=lambda column: column.name))
 
 

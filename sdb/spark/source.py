@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
 
-from sdb.spark.files import listed, open_all
+from sdb.spark.files import listed, looked_at
 from sdb.spark.options import read_options
 from sdb.spark.reader import PushedReader, ZionReader
 from sdb.spark.schema import schema_of
@@ -33,9 +32,8 @@ class ZionSource(DataSource):
     def schema(self) -> StructType:
         """Find out what columns the packfiles have."""
         options = read_options(self.options)
-        with ExitStack() as stack:
-            packs = open_all(listed(options.paths), stack)
-            return schema_of(packs, options.fields, from_rows=options.from_rows)
+        packs = looked_at(listed(options.paths))
+        return schema_of(packs, options.fields, from_rows=options.from_rows)
 
     def reader(self, schema: StructType) -> ZionReader:
         """Give the reader of a query."""
@@ -64,7 +62,7 @@ def register(spark: SparkSession, *, pushdown: bool = False) -> None:
 
     Examples
     --------
-    >>> from sdb.spark import register
+    >>> from sdb.spark.source import register
     >>> register(spark)                                              # doctest: +SKIP
     >>> spark.read.format("zion").load("events/*.zion").count()      # doctest: +SKIP
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +15,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from sdb.query.prune import Anywhere
 from sdb.spark import scan
-from sdb.spark.files import listed, open_all
+from sdb.spark.files import listed, looked_at
 from sdb.spark.options import ReadOptions
 from sdb.spark.partitions import chosen, grouped
 from tests.spark import events
@@ -32,9 +31,8 @@ SCHEMA = StructType([StructField("id", LongType())])
 
 
 def planned(options: ReadOptions) -> tuple[FilePart, ...]:
-    with ExitStack() as stack:
-        packs = open_all(listed(options.paths), stack)
-        (partition,) = grouped(chosen(packs, Anywhere(), options), options.partition_bytes)
+    packs = looked_at(listed(options.paths))
+    (partition,) = grouped(chosen(packs, Anywhere(), options), options.partition_bytes)
     return partition
 
 
