@@ -84,16 +84,48 @@ def _check_names(schema: pa.Schema, name: str) -> None:
 
 
 def _encoded(batch: pa.RecordBatch, foreign: list[bool]) -> Generator[bytes]:
-    step = max(1, batch.num_rows * _BATCH_BYTES // max(1, batch.nbytes))
-    for start in range(0, batch.num_rows, step):
-        part = batch.slice(start, step)
+    for part in parts(batch):
         columns = [
-            [_plain(value) for value in column.to_pylist(maps_as_pydicts="lossy")]
-            if is_foreign
-            else _values(column)
+            _plain_values(column) if is_foreign else _values(column)
             for column, is_foreign in zip(part.columns, foreign, strict=True)
         ]
         yield ion.dumps(_records(part.schema.names, columns, part.num_rows))
+
+
+def parts(batch: pa.RecordBatch) -> Generator[pa.RecordBatch]:
+    """Cut a batch into parts of about a mebibyte."""
+    step = max(1, batch.num_rows * _BATCH_BYTES // max(1, batch.nbytes))
+    for start in range(0, batch.num_rows, step):
+        yield batch.slice(start, step)
+
+
+def column_values(column: pa.Array) -> list[Any]:
+    """Give the values of a column as rows hold them.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+        The column.
+
+    Returns
+    -------
+    list
+        A value that :func:`sdb.ion.dumps` takes for each of the column; None for null.
+
+    Raises
+    ------
+    pyarrow.ArrowException, OverflowError, TypeError, ValueError
+        A value that has no place in a row.
+    """
+    import pyarrow as pa
+
+    target = _stored(column.type)
+    batch = _cast(pa.record_batch([column], names=[""]), [target])
+    return _plain_values(batch.column(0)) if _is_foreign(target) else _values(batch.column(0))
+
+
+def _plain_values(column: pa.Array) -> list[Any]:
+    return [_plain(value) for value in column.to_pylist(maps_as_pydicts="lossy")]
 
 
 def _records(names: list[str], columns: list[list[Any]], count: int) -> list[dict[str, Any]]:

@@ -10,12 +10,13 @@ use pyo3::types::PyCapsule;
 use zion::codec::Algorithm;
 use zion::rows::TimeFilter;
 use zion::runs::{Form, Runs};
-use zion::scan::{Layout, Request, Seen};
+use zion::scan::{Layout, Misfit, Request, Seen};
 use zion::{Error, Result};
 
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Source};
+use crate::foreign;
 use crate::unpack::names;
 
 fn boxed(fields: Option<Vec<String>>) -> Option<Vec<Box<str>>> {
@@ -65,7 +66,7 @@ impl ArrowScan {
         let runs = py.detach(|| self.request.observe()).map_err(to_py)?;
         let mut feed = self.feed(runs);
         let fields = self.request.fields.clone();
-        let mut types = ArrowTypes { rows: 0, seen: Seen::default(), fields };
+        let mut types = ArrowTypes { rows: 0, seen: Seen::default(), fields, wanted: None };
         while let Some((seen, rows)) = feed.next(py)? {
             types.add(seen, rows).map_err(to_py)?;
         }
@@ -89,6 +90,8 @@ pub struct ArrowTypes {
     rows: u64,
     seen: Seen,
     fields: Option<Vec<Box<str>>>,
+    /// The columns, when they are not made for what was seen.
+    wanted: Option<Layout>,
 }
 
 impl ArrowTypes {
@@ -99,7 +102,7 @@ impl ArrowTypes {
     }
 
     fn layout(&self) -> Layout {
-        Layout::of(&self.seen, self.fields.as_deref())
+        self.wanted.clone().unwrap_or_else(|| Layout::of(&self.seen, self.fields.as_deref()))
     }
 }
 
@@ -109,7 +112,16 @@ impl ArrowTypes {
     #[new]
     #[pyo3(signature = (fields=None))]
     fn new(fields: Option<Vec<String>>) -> Self {
-        Self { rows: 0, seen: Seen::default(), fields: boxed(fields) }
+        Self { rows: 0, seen: Seen::default(), fields: boxed(fields), wanted: None }
+    }
+
+    /// The columns of a schema, whatever the rows hold. A value that does not fit is an error, or null.
+    #[staticmethod]
+    #[pyo3(signature = (schema, *, lenient=false))]
+    fn wanted(schema: &Bound<'_, PyAny>, lenient: bool) -> PyResult<Self> {
+        let misfit = if lenient { Misfit::Null } else { Misfit::Error };
+        let layout = Layout::wanted(foreign::schema(schema)?, misfit).map_err(to_py)?;
+        Ok(Self { rows: 0, seen: Seen::default(), fields: None, wanted: Some(layout) })
     }
 
     /// Adds the types of rows that come later.

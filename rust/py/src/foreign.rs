@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{ArrayRef, make_array};
+use arrow_schema::{Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -23,6 +25,16 @@ pub fn stream(object: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     // alive here. The stream is moved out: what stays behind is marked as released.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
     RecordBatchStreamReader::try_new(stream).map_err(|error| failed(&error))
+}
+
+/// The schema of an object that has `__arrow_c_schema__`.
+pub fn schema(object: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
+    let capsule = object.call_method0("__arrow_c_schema__")?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let schema: NonNull<FFI_ArrowSchema> = capsule.pointer_checked(Some(c"arrow_schema"))?.cast();
+    // SAFETY: as above; the schema is only looked at while the capsule is alive.
+    let schema = Schema::try_from(unsafe { schema.as_ref() });
+    Ok(Arc::new(schema.map_err(|error| failed(&error))?))
 }
 
 /// The array of an object that has `__arrow_c_array__`, without a copy.

@@ -72,6 +72,9 @@ impl Chunk<'_> {
     /// The error of somebody who reads `data`, told in terms of the block.
     #[cold]
     pub fn error(&self, error: &Error) -> Error {
+        if matches!(error, Error::Unsupported { .. }) {
+            return error.clone();
+        }
         let at = match error {
             Error::Corrupt { offset, .. } | Error::Syntax { offset, .. } | Error::TooLarge { offset, .. } => {
                 *offset

@@ -1,18 +1,19 @@
 //! Rows of any kind as Arrow columns hold what their JSON text says.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use zion::ion::{self, SymbolTable, kind, timestamp};
 use zion::json::print::Printer;
 use zion::json::sink::Sink;
-use zion::scan::{Builder, ENCODING, Layout, MAX_DEPTH, MAX_FIELDS, MAX_NODES, Observer, Seen, Type};
+use zion::scan::{Builder, ENCODING, Layout, MAX_DEPTH, MAX_FIELDS, MAX_NODES, Misfit, Observer, Seen, Type};
 use zion::{Error, Result};
 
 /// A value that is to be stored.
@@ -237,7 +238,42 @@ proptest! {
             drop(build(&rows, &table, Layout::of(&seen, None)));
         }
         drop(build(&rows, &table, layout));
+        for misfit in [Misfit::Null, Misfit::Error] {
+            drop(build(&rows, &table, Layout::wanted(wanted(), misfit)?));
+        }
     }
+
+    #[test]
+    fn any_rows_fit_wanted_columns_or_are_null_there(rows in vec(fields(any_value()), 1..12)) {
+        let table = table();
+        let rows: Vec<_> = rows.iter().map(|fields| row(fields)).collect();
+        let batches = build(&rows, &table, Layout::wanted(wanted(), Misfit::Null)?)?;
+        prop_assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), rows.len());
+        prop_assert!(batches.iter().all(|batch| batch.schema() == wanted()));
+        drop(build(&rows, &table, Layout::wanted(wanted(), Misfit::Error)?));
+    }
+}
+
+/// Columns of all types that only given schemas have.
+fn wanted() -> SchemaRef {
+    let part = |name: &str| Field::new(name, DataType::Binary, false);
+    let flag = HashMap::from([("variant".to_owned(), "true".to_owned())]);
+    let variant = Fields::from(vec![part("value"), part("metadata").with_metadata(flag)]);
+    let inner = Fields::from(vec![
+        Field::new("b", DataType::Int8, true),
+        Field::new("d", DataType::Decimal128(4, 2), true),
+        Field::new("e", DataType::Struct(variant.clone()), true),
+    ]);
+    let item = Arc::new(Field::new("element", DataType::Float32, true));
+    Arc::new(Schema::new(vec![
+        Field::new("name", DataType::Struct(variant), true),
+        Field::new("b", DataType::Struct(inner), true),
+        Field::new("ä", DataType::List(item), true),
+        Field::new("c c", DataType::Date32, true),
+        Field::new("d", DataType::Int16, true),
+        Field::new("e", DataType::Timestamp(TimeUnit::Microsecond, None), true),
+        Field::new("nowhere", DataType::Utf8, true),
+    ]))
 }
 
 fn type_of(values: &[Any]) -> Result<Type> {
@@ -252,7 +288,7 @@ fn types_are_as_narrow_as_the_values_allow() -> Result<()> {
     assert_eq!(type_of(&[])?, Type::Null);
     assert_eq!(type_of(&[Any::Null, Any::Int(1), low.clone(), Any::Int((1 << 63) - 1)])?, Type::Int);
     assert_eq!(type_of(&[big.clone(), Any::Int(1)])?, Type::Uint);
-    assert_eq!(type_of(&[big.clone(), low.clone()])?, Type::Decimal);
+    assert_eq!(type_of(&[big.clone(), low.clone()])?, Type::Decimal(20, 0));
     assert_eq!(type_of(&[big, low, Any::Float(0.5)])?, Type::Float);
     assert_eq!(type_of(&[Any::Symbol(1), Any::Text(String::new())])?, Type::Text);
     assert_eq!(type_of(&[Any::Time(0), Any::Text(String::new())])?, Type::Json);

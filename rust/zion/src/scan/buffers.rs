@@ -48,6 +48,15 @@ pub(crate) fn primitive<T: ArrowPrimitiveType>(
     PrimitiveArray::try_new(ScalarBuffer::from(std::mem::take(values)), nulls)
 }
 
+/// An array of integers of a type that they are known to fit; the values are taken out.
+pub(crate) fn narrow<T: ArrowPrimitiveType>(
+    values: &mut Vec<i32>,
+    nulls: Option<NullBuffer>,
+    cut: impl Fn(i32) -> T::Native,
+) -> Result<PrimitiveArray<T>, ArrowError> {
+    primitive(&mut std::mem::take(values).into_iter().map(cut).collect(), nulls)
+}
+
 /// Texts are nearly always UTF-8; what is not is replaced by U+FFFD.
 pub(crate) fn strings(texts: &mut Bytes, nulls: Option<NullBuffer>) -> Result<StringArray, ArrowError> {
     let (ends, data) = texts.finish();

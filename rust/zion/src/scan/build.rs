@@ -4,20 +4,25 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type};
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, UInt64Type,
+};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, ListArray, NullArray, RecordBatch, RecordBatchOptions, StructArray,
 };
-use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder, OffsetBuffer};
-use arrow_schema::{ArrowError, FieldRef, Fields};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer, NullBufferBuilder, OffsetBuffer};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields};
 
-use super::buffers::{Bytes, primitive, strings};
+use super::buffers::{Bytes, narrow, primitive, strings};
+use super::fit;
 use super::names::{Lookup, name_of};
-use super::schema::{Layout, Type};
+use super::schema::{Layout, Misfit, Type};
+use super::variant::Encoder;
 use crate::error::{Error, Result};
 use crate::ion::symtab::NameHasher;
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
-use crate::json::print::{Printer, float};
+use crate::json::print::Printer;
 use crate::json::sink::Sink;
 
 /// A batch with so much text, or so many cells, is full.
@@ -34,10 +39,11 @@ struct Context<'a> {
     shared: &'a mut Shared,
 }
 
-#[derive(Default)]
 struct Shared {
+    misfit: Misfit,
     printer: Printer,
     json: Sink,
+    variant: Encoder,
     epoch: u64,
     text: usize,
     cells: usize,
@@ -71,14 +77,18 @@ enum Data {
     Bool(BooleanBufferBuilder),
     Int(Vec<i64>),
     Uint(Vec<u64>),
-    Decimal(Vec<i128>),
+    Decimal(Vec<i128>, u8, i8),
     Float(Vec<f64>),
-    Time(Vec<i64>),
+    Time(Vec<i64>, Option<Arc<str>>),
     Text(Bytes),
     Bytes(Bytes),
     Json(Bytes),
     List(FieldRef, Vec<i32>, Box<Column>, usize),
     Struct(Fields, Group),
+    Small(Vec<i32>, DataType),
+    Single(Vec<f32>),
+    Date(Vec<i32>),
+    Variant(Fields, Bytes, Bytes),
 }
 
 /// The columns of a struct.
@@ -94,8 +104,9 @@ struct Group {
 const NOWHERE: u32 = u32::MAX;
 
 impl Group {
-    fn new(fields: &[(Box<str>, Type)]) -> Self {
-        let columns: Vec<Column> = fields.iter().map(|(_, field)| Column::new(field)).collect();
+    fn new(fields: &[(Box<str>, Type)], arrow: &Fields) -> Self {
+        let columns: Vec<Column> =
+            fields.iter().zip(arrow).map(|((_, of), field)| Column::new(of, field)).collect();
         Self {
             places: fields.iter().map(|(name, _)| name.clone()).zip(0..).collect(),
             weight: columns.iter().map(Column::weight).sum(),
@@ -122,7 +133,8 @@ impl Group {
             if let Some(column) = self.columns.get_mut(place as usize)
                 && column.length <= row
             {
-                column.put(context, row, value, value_at)?;
+                let put = column.put(context, row, value, value_at);
+                put.map_err(|error| fit::within(error, &name_of(table, label)))?;
             }
         }
         Ok(())
@@ -134,27 +146,37 @@ impl Group {
 }
 
 impl Column {
-    fn new(of: &Type) -> Self {
+    fn new(of: &Type, field: &Field) -> Self {
         let data = match of {
             Type::Null => Data::Null,
             Type::Bool => Data::Bool(BooleanBufferBuilder::new(0)),
             Type::Int => Data::Int(Vec::new()),
             Type::Uint => Data::Uint(Vec::new()),
-            Type::Decimal => Data::Decimal(Vec::new()),
+            &Type::Decimal(digits, scale) => Data::Decimal(Vec::new(), digits, scale),
             Type::Float => Data::Float(Vec::new()),
-            Type::Time => Data::Time(Vec::new()),
+            Type::Time => Data::Time(Vec::new(), Some("UTC".into())),
+            Type::Local => Data::Time(Vec::new(), None),
+            Type::Small(of) => Data::Small(Vec::new(), of.clone()),
+            Type::Single => Data::Single(Vec::new()),
+            Type::Date => Data::Date(Vec::new()),
             Type::Text => Data::Text(Bytes::new()),
             Type::Bytes => Data::Bytes(Bytes::new()),
             Type::Json => Data::Json(Bytes::new()),
             Type::List(item) => {
-                let column = Self::new(item);
+                let items = match field.data_type() {
+                    DataType::List(items) => Arc::clone(items),
+                    _ => item.field("item"),
+                };
+                let column = Self::new(item, &items);
                 let weight = column.weight();
-                Data::List(item.field("item"), vec![0], Box::new(column), weight)
+                Data::List(items, vec![0], Box::new(column), weight)
             }
             Type::Struct(fields) => {
-                let arrow = fields.iter().map(|(name, field)| field.field(name)).collect();
-                Data::Struct(arrow, Group::new(fields))
+                let arrow = fields_of(of, field);
+                let group = Group::new(fields, &arrow);
+                Data::Struct(arrow, group)
             }
+            Type::Variant => Data::Variant(fields_of(of, field), Bytes::new(), Bytes::new()),
         };
         Self { length: 0, nulls: NullBufferBuilder::new(0), data }
     }
@@ -175,10 +197,16 @@ impl Column {
         match &mut self.data {
             Data::Null | Data::Struct(..) => {}
             Data::Bool(values) => values.append_n(missing, false),
-            Data::Int(values) | Data::Time(values) => values.resize(length, 0),
+            Data::Int(values) | Data::Time(values, _) => values.resize(length, 0),
             Data::Uint(values) => values.resize(length, 0),
-            Data::Decimal(values) => values.resize(length, 0),
+            Data::Decimal(values, ..) => values.resize(length, 0),
             Data::Float(values) => values.resize(length, 0.0),
+            Data::Small(values, _) | Data::Date(values) => values.resize(length, 0),
+            Data::Single(values) => values.resize(length, 0.0),
+            Data::Variant(_, values, metadata) => {
+                values.pad(missing);
+                metadata.pad(missing);
+            }
             Data::Text(texts) | Data::Bytes(texts) | Data::Json(texts) => texts.pad(missing),
             Data::List(_, ends, items, _) => ends.resize(length + 1, items.length as i32),
         }
@@ -186,7 +214,7 @@ impl Column {
 
     /// Adds the value of a row; rows in between have none.
     fn put(&mut self, context: &mut Context<'_>, row: usize, value: Header, at: usize) -> Result<()> {
-        if value.is_null() {
+        if value.is_null() || (context.shared.misfit == Misfit::Null && !self.fits(context, value, at)?) {
             self.pad(row + 1);
             return Ok(());
         }
@@ -194,6 +222,26 @@ impl Column {
         self.length = row + 1;
         self.nulls.append_non_null();
         self.data.put(context, row, value, at)
+    }
+
+    /// Whether a value has the type of the column.
+    fn fits(&self, context: &Context<'_>, value: Header, at: usize) -> Result<bool> {
+        let (data, number) = (context.data, matches!(value.kind, kind::UINT | kind::NEGINT | kind::FLOAT));
+        Ok(match (&self.data, value.kind) {
+            (Data::Json(_) | Data::Variant(..), _)
+            | (Data::Text(_), kind::STRING | kind::SYMBOL)
+            | (Data::Bytes(_), kind::BLOB | kind::CLOB)
+            | (Data::Bool(_), kind::BOOL)
+            | (Data::List(..), kind::LIST)
+            | (Data::Struct(..), kind::STRUCT)
+            | (Data::Time(..) | Data::Date(_), kind::TIMESTAMP) => true,
+            (Data::Float(_) | Data::Single(_), _) => number,
+            (Data::Int(_), _) => fit::integer::<i64>(data, value, at)?.is_some(),
+            (Data::Uint(_), _) => fit::integer::<u64>(data, value, at)?.is_some(),
+            (Data::Small(_, of), _) => fit::small(of, data, value, at)?.is_some(),
+            (Data::Decimal(_, digits, scale), _) => fit::decimal(*digits, *scale, data, value, at)?.is_some(),
+            _ => false,
+        })
     }
 
     /// The array of `length` values; the column is empty then.
@@ -206,18 +254,28 @@ impl Column {
             Data::Bool(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
             Data::Int(values) => Arc::new(primitive::<Int64Type>(values, nulls)?),
             Data::Uint(values) => Arc::new(primitive::<UInt64Type>(values, nulls)?),
-            Data::Decimal(values) => {
-                Arc::new(primitive::<Decimal128Type>(values, nulls)?.with_precision_and_scale(20, 0)?)
+            Data::Decimal(values, digits, scale) => {
+                let array = primitive::<Decimal128Type>(values, nulls)?;
+                Arc::new(array.with_precision_and_scale(*digits, *scale)?)
             }
             Data::Float(values) => Arc::new(primitive::<Float64Type>(values, nulls)?),
-            Data::Time(values) => {
-                Arc::new(primitive::<TimestampMicrosecondType>(values, nulls)?.with_timezone("UTC"))
+            Data::Time(values, zone) => {
+                let array = primitive::<TimestampMicrosecondType>(values, nulls)?;
+                Arc::new(array.with_timezone_opt(zone.clone()))
+            }
+            Data::Small(values, DataType::Int8) => Arc::new(narrow::<Int8Type>(values, nulls, |n| n as i8)?),
+            Data::Small(values, DataType::Int16) => {
+                Arc::new(narrow::<Int16Type>(values, nulls, |n| n as i16)?)
+            }
+            Data::Small(values, _) => Arc::new(primitive::<Int32Type>(values, nulls)?),
+            Data::Single(values) => Arc::new(primitive::<Float32Type>(values, nulls)?),
+            Data::Date(values) => Arc::new(primitive::<Date32Type>(values, nulls)?),
+            Data::Variant(fields, values, metadata) => {
+                let parts = [binary(values, None)?, binary(metadata, None)?];
+                Arc::new(StructArray::try_new(fields.clone(), parts.to_vec(), nulls)?)
             }
             Data::Text(texts) | Data::Json(texts) => Arc::new(strings(texts, nulls)?),
-            Data::Bytes(texts) => {
-                let (ends, data) = texts.finish();
-                Arc::new(BinaryArray::try_new(ends, data, nulls)?)
-            }
+            Data::Bytes(texts) => binary(texts, nulls)?,
             Data::List(field, ends, items, _) => {
                 let ends = std::mem::replace(ends, vec![0]);
                 let values = items.finish(items.length)?;
@@ -235,7 +293,8 @@ impl Column {
 impl Data {
     /// Adds a value that is not null.
     fn put(&mut self, context: &mut Context<'_>, row: usize, value: Header, at: usize) -> Result<()> {
-        let unexpected = || Error::corrupt("ion", at, "a value that does not fit the type of its column");
+        let misfit = context.shared.misfit;
+        let unexpected = || fit::unexpected(misfit, value, at);
         match (self, value.kind) {
             (Data::Text(texts), kind::STRING) | (Data::Bytes(texts), kind::BLOB | kind::CLOB) => {
                 context.claim(value.end - value.body, 0, at)?;
@@ -248,26 +307,73 @@ impl Data {
                 texts.put(name.as_bytes());
             }
             (Data::Int(values), _) => {
-                values.push(i64::try_from(integer(context, value, at)?).map_err(|_| unexpected())?);
+                values.push(fit::integer(context.data, value, at)?.ok_or_else(unexpected)?);
             }
             (Data::Struct(_, group), kind::STRUCT) => group.put(context, row, value)?,
-            (Data::Time(values), kind::TIMESTAMP) => values.push(timestamp::read(context.body(value), at)?),
+            (Data::Time(values, _), kind::TIMESTAMP) => {
+                values.push(timestamp::read(context.body(value), at)?);
+            }
             (Data::Bool(values), kind::BOOL) => values.append(value.low == 1),
-            (Data::Float(values), kind::FLOAT) => values.push(float(context.body(value), at)?),
-            (Data::Float(values), _) => values.push(integer(context, value, at)? as f64),
+            (Data::Float(values), _) => {
+                values.push(fit::float(context.data, value, at)?.ok_or_else(unexpected)?);
+            }
             (Data::Json(texts), _) => put_json(context, texts, value, at)?,
             (Data::List(_, ends, items, weight), kind::LIST) => {
                 list(context, items, *weight, value)?;
                 ends.push(items.length as i32);
             }
-            (Data::Uint(values), _) => {
-                values.push(u64::try_from(integer(context, value, at)?).map_err(|_| unexpected())?);
-            }
-            (Data::Decimal(values), _) => values.push(integer(context, value, at)?),
-            _ => return Err(unexpected()),
+            (Data::Variant(_, values, metadata), _) => put_variant(context, values, metadata, value, at)?,
+            (data, _) => data.put_number(context, value, at)?.ok_or_else(unexpected)?,
         }
         Ok(())
     }
+
+    /// Adds a number or a date of a type that is not frequent; none when it does not fit.
+    fn put_number(&mut self, context: &Context<'_>, value: Header, at: usize) -> Result<Option<()>> {
+        let data = context.data;
+        Ok(match self {
+            Data::Uint(values) => fit::integer(data, value, at)?.map(|number| values.push(number)),
+            Data::Small(values, of) => fit::small(of, data, value, at)?.map(|number| values.push(number)),
+            Data::Single(values) => fit::float(data, value, at)?.map(|number| values.push(number as f32)),
+            Data::Decimal(values, digits, scale) => {
+                fit::decimal(*digits, *scale, data, value, at)?.map(|number| values.push(number))
+            }
+            Data::Date(values) if value.kind == kind::TIMESTAMP => {
+                let day = timestamp::read(context.body(value), at)?.div_euclid(fit::DAY_US);
+                i32::try_from(day).ok().map(|day| values.push(day))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// The fields of a column of structs, as they were asked for or as the type has them.
+fn fields_of(of: &Type, field: &Field) -> Fields {
+    match (field.data_type(), of.data_type()) {
+        (DataType::Struct(fields), _) => fields.clone(),
+        (_, DataType::Struct(fields)) => fields,
+        _ => Fields::empty(),
+    }
+}
+
+fn binary(texts: &mut Bytes, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+    let (ends, data) = texts.finish();
+    Ok(Arc::new(BinaryArray::try_new(ends, data, nulls)?))
+}
+
+fn put_variant(
+    context: &mut Context<'_>,
+    values: &mut Bytes,
+    metadata: &mut Bytes,
+    value: Header,
+    at: usize,
+) -> Result<()> {
+    let encoder = &mut context.shared.variant;
+    encoder.encode(context.data, context.table, value, at)?;
+    values.put(&encoder.value);
+    metadata.put(&encoder.metadata);
+    let length = encoder.value.len() + encoder.metadata.len();
+    context.claim(length, 0, at)
 }
 
 fn put_json(context: &mut Context<'_>, texts: &mut Bytes, value: Header, at: usize) -> Result<()> {
@@ -293,16 +399,6 @@ fn list(context: &mut Context<'_>, items: &mut Column, weight: usize, list: Head
     Ok(())
 }
 
-#[inline]
-fn integer(context: &Context<'_>, value: Header, at: usize) -> Result<i128> {
-    let magnitude = i128::from(ion::magnitude(context.body(value), at)?);
-    match value.kind {
-        kind::UINT => Ok(magnitude),
-        kind::NEGINT => Ok(-magnitude),
-        _ => Err(Error::corrupt("ion", at, "a value that does not fit the type of its column")),
-    }
-}
-
 /// Puts rows into record batches.
 pub struct Builder {
     layout: Arc<Layout>,
@@ -315,8 +411,17 @@ pub struct Builder {
 impl Builder {
     /// A builder of tables with these columns; fields without a column are left out.
     pub fn new(layout: Arc<Layout>) -> Self {
-        let root = Group::new(&layout.columns);
-        Self { layout, rows: 0, root, shared: Shared::default(), full: Vec::new() }
+        let root = Group::new(&layout.columns, layout.schema.fields());
+        let shared = Shared {
+            misfit: layout.misfit,
+            printer: Printer::default(),
+            json: Sink::default(),
+            variant: Encoder::default(),
+            epoch: 0,
+            text: 0,
+            cells: 0,
+        };
+        Self { layout, rows: 0, root, shared, full: Vec::new() }
     }
 
     /// Takes over the table in force, either a new one or the one before with symbols added.
@@ -329,7 +434,7 @@ impl Builder {
     pub fn row(&mut self, data: &[u8], row: Header, table: &SymbolTable) -> Result<()> {
         let mut context = Context { data, table, shared: &mut self.shared };
         context.claim(0, 1 + self.root.weight, row.body)?;
-        self.root.put(&mut context, self.rows, row)?;
+        self.root.put(&mut context, self.rows, row).map_err(fit::shown)?;
         self.rows += 1;
         if self.shared.text > FULL_TEXT || self.shared.cells > FULL_CELLS {
             self.flush()?;

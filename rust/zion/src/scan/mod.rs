@@ -2,16 +2,18 @@
 
 pub(crate) mod buffers;
 mod build;
+mod fit;
 pub(crate) mod names;
 mod schema;
 mod seen;
+mod variant;
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
 pub use build::Builder;
-pub use schema::{ENCODING, JSON, Layout, Type};
+pub use schema::{ENCODING, JSON, Layout, Misfit, Type};
 pub use seen::{MAX_DEPTH, MAX_FIELDS, MAX_NODES, Observer, Seen};
 
 use crate::block::{Chunk, Codecs};

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 
 use super::seen::{Seen, bits};
+use crate::error::{Error, Result};
 
 /// Key of the metadata of a column that holds its values in another form.
 pub const ENCODING: &str = "sdb.encoding";
@@ -23,8 +24,9 @@ pub enum Type {
     Int,
     /// `UInt64`: some integers are above 2^63-1, none below zero.
     Uint,
-    /// Decimal128 of 20 digits: some integers are above 2^63-1, some below zero.
-    Decimal,
+    /// Decimal128 with so many digits, and so many of them after the point. 20 and 0: some integers are
+    /// above 2^63-1, some below zero.
+    Decimal(u8, i8),
     /// Float64: some numbers are not whole.
     Float,
     /// Timestamp in microseconds, UTC.
@@ -39,7 +41,22 @@ pub enum Type {
     List(Box<Type>),
     /// Named fields.
     Struct(Vec<(Box<str>, Type)>),
+    /// Int8, Int16 or Int32; only in given schemas, as all that follow.
+    Small(DataType),
+    /// Float32.
+    Single,
+    /// Timestamp in microseconds without a time zone.
+    Local,
+    /// Date32: the day, in UTC, of a timestamp.
+    Date,
+    /// Binary value and metadata of a Variant.
+    Variant,
 }
+
+/// Names of the two parts of a Variant; the second one has this key in its metadata.
+pub(super) const VALUE: &str = "value";
+pub(super) const METADATA: &str = "metadata";
+const VARIANT: &str = "variant";
 
 impl Type {
     /// The type of all that was seen at one place.
@@ -66,9 +83,36 @@ impl Type {
             kinds => match (kinds & bits::BIG != 0, kinds & bits::NEGATIVE != 0) {
                 (false, _) => Self::Int,
                 (true, false) => Self::Uint,
-                (true, true) => Self::Decimal,
+                (true, true) => Self::Decimal(20, 0),
             },
         }
+    }
+
+    /// The type of a column that somebody wants.
+    fn wanted(field: &Field) -> Result<Self> {
+        Ok(match field.data_type() {
+            DataType::Null => Self::Null,
+            DataType::Boolean => Self::Bool,
+            DataType::Int64 => Self::Int,
+            DataType::UInt64 => Self::Uint,
+            small @ (DataType::Int8 | DataType::Int16 | DataType::Int32) => Self::Small(small.clone()),
+            &DataType::Decimal128(digits, scale @ 0..) => Self::Decimal(digits, scale),
+            DataType::Float64 => Self::Float,
+            DataType::Float32 => Self::Single,
+            DataType::Timestamp(TimeUnit::Microsecond, None) => Self::Local,
+            DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if **zone == *"UTC" => Self::Time,
+            DataType::Date32 => Self::Date,
+            DataType::Utf8 if field.metadata().get(ENCODING).is_some_and(|form| form == JSON) => Self::Json,
+            DataType::Utf8 => Self::Text,
+            DataType::Binary => Self::Bytes,
+            DataType::List(item) => Self::List(Box::new(Self::wanted(item)?)),
+            DataType::Struct(fields) if is_variant(fields) => Self::Variant,
+            DataType::Struct(fields) => Self::Struct(wanted(fields)?),
+            other => {
+                let name = field.name();
+                return Err(Error::unsupported(format!("rows do not become a column {name} of {other}")));
+            }
+        })
     }
 
     /// The Arrow type.
@@ -78,7 +122,7 @@ impl Type {
             Self::Bool => DataType::Boolean,
             Self::Int => DataType::Int64,
             Self::Uint => DataType::UInt64,
-            Self::Decimal => DataType::Decimal128(20, 0),
+            &Self::Decimal(digits, scale) => DataType::Decimal128(digits, scale),
             Self::Float => DataType::Float64,
             Self::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
             Self::Text | Self::Json => DataType::Utf8,
@@ -87,6 +131,11 @@ impl Type {
             Self::Struct(fields) => {
                 DataType::Struct(fields.iter().map(|(name, field)| field.field(name)).collect())
             }
+            Self::Small(small) => small.clone(),
+            Self::Single => DataType::Float32,
+            Self::Local => DataType::Timestamp(TimeUnit::Microsecond, None),
+            Self::Date => DataType::Date32,
+            Self::Variant => DataType::Struct(variant_fields()),
         }
     }
 
@@ -100,6 +149,34 @@ impl Type {
     }
 }
 
+fn wanted(fields: &Fields) -> Result<Vec<(Box<str>, Type)>> {
+    fields.iter().map(|field| Ok((field.name().as_str().into(), Type::wanted(field)?))).collect()
+}
+
+fn is_variant(fields: &Fields) -> bool {
+    matches!(&fields[..], [value, metadata]
+        if value.name() == VALUE
+            && metadata.name() == METADATA
+            && metadata.metadata().get(VARIANT).is_some_and(|flag| flag == "true"))
+}
+
+fn variant_fields() -> Fields {
+    let flag = HashMap::from([(VARIANT.to_owned(), "true".to_owned())]);
+    let part = |name| Field::new(name, DataType::Binary, false);
+    [part(VALUE), part(METADATA).with_metadata(flag)].into_iter().collect()
+}
+
+/// What becomes of a value that does not fit its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misfit {
+    /// The file is damaged: the columns were made for its values.
+    Damage,
+    /// The schema is wrong, which the error says.
+    Error,
+    /// It becomes null.
+    Null,
+}
+
 /// The columns of a table.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -107,6 +184,8 @@ pub struct Layout {
     pub columns: Vec<(Box<str>, Type)>,
     /// The same for Arrow.
     pub schema: SchemaRef,
+    /// What becomes of values that do not fit.
+    pub misfit: Misfit,
 }
 
 impl Layout {
@@ -123,6 +202,11 @@ impl Layout {
             }
         };
         let fields: Vec<FieldRef> = columns.iter().map(|(name, column)| column.field(name)).collect();
-        Self { columns, schema: Arc::new(Schema::new(fields)) }
+        Self { columns, schema: Arc::new(Schema::new(fields)), misfit: Misfit::Damage }
+    }
+
+    /// The columns of a schema that somebody wants the rows in.
+    pub fn wanted(schema: SchemaRef, misfit: Misfit) -> Result<Self> {
+        Ok(Self { columns: wanted(schema.fields())?, schema, misfit })
     }
 }

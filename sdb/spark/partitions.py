@@ -1,0 +1,168 @@
+"""Blocks to read, and how they are put together to the partitions of Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, TypeAlias
+
+from sdb.query.blocks import blocks
+from sdb.spark import placement
+from sdb.spark.files import version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sdb.packfile.reader import Packfile
+    from sdb.query.prune import Test
+    from sdb.spark.options import ReadOptions
+
+
+TimeFilter: TypeAlias = tuple[tuple[str, ...], int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRef:
+    """A block of a packfile.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the blocks of the file, counted from 0.
+    start, stop : int
+        Where it is in the file, in bytes.
+    chunks : int
+        Number of its chunks.
+    """
+
+    number: int
+    start: int
+    stop: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """Blocks of one version of a packfile.
+
+    Attributes
+    ----------
+    path : str
+        Path or URL of the file.
+    version : str
+        See :func:`sdb.spark.files.version_of`.
+    algorithm : str
+        Compression of its chunks.
+    align_bytes : int
+        Decompressed size of a chunk.
+    time_filter : tuple, or None
+        Path of a time, the first that rows must have, and the first that they must not have.
+    blocks : tuple of BlockRef
+        The blocks, ascending.
+    """
+
+    path: str
+    version: str
+    algorithm: str
+    align_bytes: int
+    time_filter: TimeFilter | None = None
+    blocks: tuple[BlockRef, ...] = ()
+
+    @property
+    def compressed_bytes(self) -> int:
+        """Size of the blocks, as they are stored."""
+        return sum(block.stop - block.start for block in self.blocks)
+
+
+Blocks: TypeAlias = "list[tuple[FilePart, BlockRef]]"
+
+
+def chosen(packs: Iterable[Packfile], test: Test, options: ReadOptions) -> Blocks:
+    """Give the blocks that can hold a row which is wanted.
+
+    Parameters
+    ----------
+    packs : iterable of Packfile
+        The files, open or closed.
+    test : Test
+        What :func:`sdb.spark.filters.test_of` gave.
+    options : ReadOptions
+        The times that are wanted.
+
+    Returns
+    -------
+    list of (FilePart, BlockRef)
+        The blocks, in the order of the files; the part tells the file.
+
+    Raises
+    ------
+    UsageError
+        Times are wanted, and it is not clear where they are.
+    """
+    return list(chain.from_iterable(_blocks(pack, test, options) for pack in packs))
+
+
+def _blocks(
+    pack: Packfile, test: Test, options: ReadOptions
+) -> Iterator[tuple[FilePart, BlockRef]]:
+    trailer = pack.trailer
+    wanted = pack.select(since=options.since, until=options.until, time_field=options.time_field)
+    times = (wanted.path, wanted.start_us, wanted.stop_us) if wanted.path else None
+    version = version_of(pack.reader)
+    file = FilePart(pack.path, version, trailer.algorithm, trailer.align_bytes, times)
+    ranges = blocks(test, trailer.sparse)
+    for number in wanted.blocks:
+        if any(start <= number < stop for start, stop in ranges):
+            start, stop = trailer.block_range(number)
+            yield file, BlockRef(number, start, stop, trailer.blocks[number].chunks)
+
+
+def grouped(found: Blocks, partition_bytes: int, workers: int = 0) -> list[tuple[FilePart, ...]]:
+    """Put blocks together to partitions.
+
+    Parameters
+    ----------
+    found : list of (FilePart, BlockRef)
+        The blocks.
+    partition_bytes : int
+        Decompressed size that a partition should not exceed; a block is never split.
+    workers : int
+        Number of workers that blocks are assigned to; a partition then has blocks of one worker
+        only, and partition i is one of worker ``i % workers`` as long as each has some left.
+
+    Returns
+    -------
+    list of tuple of FilePart
+        The partitions. They depend on nothing but the arguments.
+    """
+    if workers < 1:
+        return list(_cut(found, partition_bytes))
+    names = placement.slots(workers)
+    queues: dict[str, Blocks] = {name: [] for name in names}
+    for file, block in found:
+        etag = placement.block_etag(file.version, block.start)
+        queues[placement.owner(etag, names)].append((file, block))
+    turns = zip_longest(*(_cut(queue, partition_bytes) for queue in queues.values()))
+    return [partition for turn in turns for partition in turn if partition is not None]
+
+
+def _cut(found: Blocks, partition_bytes: int) -> Iterator[tuple[FilePart, ...]]:
+    group: Blocks = []
+    size_bytes = 0
+    for file, block in found:
+        block_bytes = block.chunks * file.align_bytes
+        if group and size_bytes + block_bytes > partition_bytes:
+            yield _parts(group)
+            group, size_bytes = [], 0
+        group.append((file, block))
+        size_bytes += block_bytes
+    if group:
+        yield _parts(group)
+
+
+def _parts(group: Sequence[tuple[FilePart, BlockRef]]) -> tuple[FilePart, ...]:
+    """Join the blocks of each file."""
+    files: dict[FilePart, list[BlockRef]] = {}
+    for file, block in group:
+        files.setdefault(file, []).append(block)
+    return tuple(replace(file, blocks=tuple(found)) for file, found in files.items())

@@ -1,0 +1,103 @@
+"""Which worker a block belongs to: rendezvous hashing, also called highest random weight.
+
+Each pair of a worker and a block has a weight, and a block belongs to the worker with the highest
+one. A worker that joins takes over what it has the highest weight for, about one block in n, and no
+block moves between the others; one that leaves gives its blocks to all others in equal parts.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_WEIGHT_BYTES = 8
+_NAME_BYTES = 16
+
+
+def block_etag(etag: str, offset: int) -> str:
+    """Give a name that tells a block from all others, of other versions of its packfile too.
+
+    Parameters
+    ----------
+    etag : str
+        The ETag of the packfile.
+    offset : int
+        Where the block starts in it, in bytes.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+
+    Examples
+    --------
+    >>> block_etag('"9b2cf5"', 0) == block_etag('"9b2cf5"', 0)
+    True
+    """
+    text = f"{offset}-{etag}".encode("utf-8", "surrogateescape")
+    return blake2b(text, digest_size=_NAME_BYTES, person=b"sdb block").hexdigest()
+
+
+def owner(block: str, workers: Iterable[str]) -> str:
+    """Give the worker that a block belongs to.
+
+    Parameters
+    ----------
+    block : str
+        Its name, see :func:`block_etag`.
+    workers : iterable of str
+        Names of the workers: their order does not matter, and what counts is that they stay.
+
+    Returns
+    -------
+    str
+        The worker of the highest weight.
+
+    Raises
+    ------
+    ValueError
+        There is no worker.
+
+    Examples
+    --------
+    >>> owner("00ff", ["a", "b"]) == owner("00ff", ["b", "a"])
+    True
+    """
+    return max(workers, key=lambda worker: (weight(worker, block), worker))
+
+
+def weight(worker: str, block: str) -> int:
+    """Give the weight of a pair, which is as good as random.
+
+    Parameters
+    ----------
+    worker, block : str
+        Their names.
+
+    Returns
+    -------
+    int
+        0 to 2^64-1.
+    """
+    key = blake2b(worker.encode("utf-8", "surrogateescape"), digest_size=_NAME_BYTES).digest()
+    digest = blake2b(block.encode(), digest_size=_WEIGHT_BYTES, key=key, person=b"sdb owner")
+    return int.from_bytes(digest.digest(), "big")
+
+
+def slots(count: int) -> Sequence[str]:
+    """Name workers that have no names of their own, such as the executors that Spark may start.
+
+    Parameters
+    ----------
+    count : int
+        How many there are.
+
+    Returns
+    -------
+    sequence of str
+        The same names for the same numbers, always.
+    """
+    return [f"slot-{number}" for number in range(count)]

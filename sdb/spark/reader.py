@@ -1,0 +1,98 @@
+"""The reader of the data source: from filters and files to partitions."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from sdb.query.prune import Anywhere
+from sdb.spark import scan
+from sdb.spark.files import listed, looked_at
+from sdb.spark.filters import test_of
+from sdb.spark.partitions import FilePart, chosen, grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.types import StructType
+
+    from sdb.query.prune import Test
+    from sdb.spark.options import ReadOptions
+
+_log = logging.getLogger("sdb.spark")
+
+
+@dataclass(frozen=True)
+class BlockPartition(InputPartition):
+    """Blocks that one task reads.
+
+    Attributes
+    ----------
+    parts : tuple of FilePart
+        The blocks, file by file.
+    files, blocks : int
+        How many files and blocks the query looked at in all, read or not.
+    """
+
+    parts: tuple[FilePart, ...]
+    files: int
+    blocks: int
+
+
+class ZionReader(DataSourceReader):
+    """Reads packfiles.
+
+    Parameters
+    ----------
+    schema : StructType
+        The columns.
+    options : ReadOptions
+        How packfiles are read.
+    """
+
+    def __init__(self, schema: StructType, options: ReadOptions) -> None:
+        self._schema = schema
+        self._options = options
+        self._test: Test = Anywhere()
+        # A column that cannot be is an error on the driver, not in each task.
+        scan.columns(schema, options)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Choose blocks and put them together."""
+        packs = looked_at(listed(self._options.paths))
+        total = sum(len(pack.blocks) for pack in packs)
+        found = chosen(packs, self._test, self._options)
+        groups = grouped(found, self._options.partition_bytes, self._options.workers)
+        _log.info(
+            "%d of %d blocks of %d packfiles in %d partitions",
+            len(found),
+            total,
+            len(packs),
+            len(groups),
+        )
+        return [BlockPartition(group, len(packs), total) for group in groups] or [
+            BlockPartition((), len(packs), total)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read the rows of a partition."""
+        parts = partition.parts if isinstance(partition, BlockPartition) else ()
+        return scan.batches(parts, self._schema, self._options)
+
+
+class PushedReader(ZionReader):
+    """Reads packfiles, without the blocks that the filters of the query leave out.
+
+    Spark refuses such a reader, with a message that says so, while
+    ``spark.sql.python.filterPushdown.enabled`` is off.
+    """
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Take note of filters; Spark applies all of them to the rows as well."""
+        self._test = test_of(filters, self._schema)
+        return filters

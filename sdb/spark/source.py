@@ -1,0 +1,71 @@
+"""The data source ``zion``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+
+from sdb.spark.files import listed, looked_at
+from sdb.spark.options import read_options
+from sdb.spark.reader import PushedReader, ZionReader
+from sdb.spark.schema import schema_of
+from sdb.spark.stream import ZionStreamReader
+from sdb.spark.writer import ZionWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+"""The setting of Spark without which it tells Python data sources nothing of filters."""
+
+
+class ZionSource(DataSource):
+    """Packfiles as a data source of Spark; see :func:`register` and docs/spark.md."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Give the name for `format`."""
+        return "zion"
+
+    def schema(self) -> StructType:
+        """Find out what columns the packfiles have."""
+        options = read_options(self.options)
+        packs = looked_at(listed(options.paths))
+        return schema_of(packs, options.fields, from_rows=options.from_rows)
+
+    def reader(self, schema: StructType) -> ZionReader:
+        """Give the reader of a query."""
+        options = read_options(self.options)
+        return (PushedReader if options.pushdown else ZionReader)(schema, options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> ZionWriter:  # noqa: FBT001 - Spark's
+        """Give the writer of a job."""
+        return ZionWriter(schema, self.options, overwrite=overwrite)
+
+    def streamReader(self, schema: StructType) -> ZionStreamReader:  # noqa: N802 - Spark's name
+        """Give the reader of a stream."""
+        return ZionStreamReader(schema, read_options(self.options))
+
+
+def register(spark: SparkSession, *, pushdown: bool = False) -> None:
+    """Make ``zion`` a format of a session.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    pushdown : bool
+        Whether to turn on ``spark.sql.python.filterPushdown.enabled`` in it, which the option of
+        the same name needs; see "Filters" in docs/spark.md for what is wrong with it in Spark.
+
+    Examples
+    --------
+    >>> from sdb.spark.source import register
+    >>> register(spark)                                              # doctest: +SKIP
+    >>> spark.read.format("zion").load("events/*.zion").count()      # doctest: +SKIP
+    """
+    if pushdown:
+        spark.conf.set(PUSHDOWN, value=True)
+    spark.dataSource.register(ZionSource)

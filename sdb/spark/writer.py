@@ -1,0 +1,111 @@
+"""The writer of the data source: each task packs a file, and the job publishes them in one step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from sdb.errors import UsageError
+from sdb.packfile import manifest
+from sdb.packfile.inputs import Input
+from sdb.packfile.writer import DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
+from sdb.spark.options import paths
+from sdb.spark.rows import encoded
+from sdb.store import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+
+@dataclass(frozen=True)
+class Written(WriterCommitMessage):
+    """What a task has written.
+
+    Attributes
+    ----------
+    task : int
+        Number of the task.
+    file : File or None
+        Its packfile; None when there were no rows.
+    """
+
+    task: int
+    file: manifest.File | None
+
+
+class ZionWriter(DataSourceArrowWriter):
+    """Writes rows to a folder of packfiles.
+
+    Parameters
+    ----------
+    schema : StructType
+        The columns.
+    options : mapping
+        ``path``, ``algorithm``, ``level``, ``timeFields`` and ``ignoreNullFields``.
+    overwrite : bool
+        Whether the rows take the place of those that are there.
+
+    Raises
+    ------
+    UsageError
+        There is not one path, or an option makes no sense.
+    """
+
+    def __init__(self, schema: StructType, options: Mapping[str, str], *, overwrite: bool) -> None:
+        found = paths(options)
+        if len(found) != 1:
+            raise UsageError(f"{len(found)} paths to write to", expected="one folder")
+        self._prefix = found[0].rstrip("/") + "/"
+        self._schema = schema
+        self._mode = "overwrite" if overwrite else "append"
+        self._job = uuid4().hex
+        self._algorithm = options.get("algorithm", DEFAULT_ALGORITHM)
+        self._level = int(options.get("level", DEFAULT_LEVEL))
+        times = options.get("timeFields", "")
+        self._times = [tuple(name.strip().split(".")) for name in times.split(",") if name.strip()]
+        self._keep_nulls = options.get("ignoreNullFields", "true").lower() == "false"
+        manifest.prepare(self._prefix, self._mode)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        """Pack the rows of a task into a file that does not count yet."""
+        context = TaskContext.get()
+        task = context.partitionId() if context else 0
+        first = next((batch for batch in iterator if batch.num_rows), None)
+        if first is None:
+            return Written(task, None)
+
+        def pieces() -> Generator[bytes]:
+            batches = chain([first], iterator)
+            return encoded(batches, self._schema, keep_nulls=self._keep_nulls)
+
+        name = manifest.attempt_name(task, self._job)
+        result = pack(
+            [Input(f"task {task}", "rows", source=pieces, once=True)],
+            folder.child(self._prefix, name),
+            algorithm=self._algorithm,
+            level=self._level,
+            threads=1,
+            time_fields=self._times,
+        )
+        return Written(task, manifest.File(name, result.output_bytes, result.rows))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Let the files of the job count, all at once, and remove what is left of it."""
+        written = [message for message in messages if isinstance(message, Written)]
+        written.sort(key=lambda message: message.task)
+        files = [message.file for message in written if message.file is not None]
+        published = manifest.publish(self._prefix, files, mode=self._mode, job=self._job)
+        manifest.sweep(self._prefix, self._job, published.replaced)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Remove what the job has written: by its name, since not every task has told."""
+        del messages
+        manifest.sweep(self._prefix, self._job)

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.packfile import manifest
+from tests.spark import events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True)
+def registered(spark: SparkSession) -> None:
+    from sdb.spark.source import register
+
+    register(spark)
+
+
+def load(spark: SparkSession, path: Path, **options: str) -> DataFrame:
+    return spark.read.format("zion").options(**options).load(str(path))
+
+
+def save(rows: DataFrame, path: Path, mode: str = "append", **options: str) -> None:
+    rows.write.format("zion").mode(mode).options(**options).save(str(path))
+
+
+def test_what_is_written_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
+    source = events.make(tmp_path / "events.zion", 0, 500)
+    rows = load(spark, source, inference="rows").drop("org")  # null in each row
+    save(rows.repartition(3), tmp_path / "out", timeFields="created_at")
+    again = load(spark, tmp_path / "out", inference="rows")
+    assert again.schema == rows.schema
+    lines = [
+        sorted(row[0] for row in df.selectExpr("to_json(struct(*))").collect())
+        for df in (again, rows)
+    ]
+    assert lines[0] == lines[1]
+    assert len(lines[0]) == 500
+    paths = manifest.listed(str(tmp_path / "out"))
+    assert 1 <= len(paths) <= 3
+    for path in paths:
+        assert not sdb.validate(path).findings
+        with sdb.open(path) as pack:
+            assert ("created_at",) in pack.time_indexes
+
+
+def test_rows_are_added_and_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    save(spark.range(10), folder)
+    save(spark.range(10, 30), folder)
+    assert sorted(row.id for row in load(spark, folder).collect()) == list(range(30))
+    save(spark.range(5), folder, "overwrite")
+    assert sorted(row.id for row in load(spark, folder).collect()) == list(range(5))
+    kept = {path.name for path in folder.glob("*.zion")}
+    assert {f"{folder}/{name}" for name in kept} == set(manifest.listed(str(folder)))
+
+
+def test_killed_and_failed_tasks_write_no_row_twice(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql.functions import udf
+
+    @udf("bigint", useArrow=False)
+    def dies(number: int) -> int:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        attempt = context.attemptNumber() if context else 0
+        if number == 3999 and attempt == 0:
+            os.kill(os.getpid(), 9)
+        if number == 3999 and attempt == 1:
+            message = "a task that fails late"
+            raise RuntimeError(message)
+        return number
+
+    folder = tmp_path / "out"
+    save(spark.range(0, 8000, 1, 4).select(dies("id").alias("id")), folder)
+    found = load(spark, folder)
+    assert found.count() == 8000
+    assert found.distinct().count() == 8000
+    assert len(list(folder.glob("*.zion"))) == 4
+
+
+def test_a_job_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql.functions import udf
+
+    @udf("bigint", useArrow=False)
+    def fails(number: int) -> int:
+        if number == 3999:
+            message = "a task that always fails"
+            raise RuntimeError(message)
+        return number
+
+    folder = tmp_path / "out"
+    save(spark.range(10), folder)
+    with pytest.raises(Exception, match="a task that always fails"):
+        save(spark.range(0, 8000, 1, 4).select(fails("id").alias("id")), folder)
+    assert load(spark, folder).count() == 10
+    names = {f"{folder}/{path.name}" for path in folder.glob("*.zion")}
+    # A task that was still running when the job was given up may leave a file that does not count.
+    assert names >= set(manifest.listed(str(folder)))
+
+
+def test_other_packfiles_are_not_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    events.make(tmp_path / "mine.zion", 0, 10)
+    with pytest.raises(Exception, match="packfiles that no job wrote"):
+        save(spark.range(5), tmp_path, "overwrite")
+    assert load(spark, tmp_path).count() == 10
