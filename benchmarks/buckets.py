@@ -1,7 +1,7 @@
-"""Compares queries over one path, in process, with decompressing the bucket of that path and no more.
+"""Compares queries over one path, in process, with decompressing the bucket of that path only.
 
-The buckets are found as docs/format.md says, sections 3 to 5, and decompressed from memory by as many
-threads as the query has; the query reads the file, which is in the page cache.
+The buckets are found as docs/format.md says, sections 3 to 5, and decompressed from memory by as
+many threads as the query has; the query reads the file, which is in the page cache.
 """
 
 from __future__ import annotations
