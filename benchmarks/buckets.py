@@ -1,7 +1,7 @@
-"""Compares queries over one path, in process, with decompressing the bucket of that path and no more.
+"""Compares queries over one path, in process, with decompressing the bucket of that path only.
 
-The buckets are found as docs/format.md says, sections 3 to 5, and decompressed from memory by as many
-threads as the query has; the query reads the file, which is in the page cache.
+The buckets are found as docs/format.md says, sections 3 to 5, and decompressed from memory by as
+many threads as the query has; the query reads the file, which is in the page cache.
 """
 
 from __future__ import annotations
@@ -154,8 +154,12 @@ def bench_buckets(packed: Path, rounds: int) -> None:
                 ours.append(measured(lambda query=query: answered(query)))
         pairs = list(zip(ours, bare, strict=True))[1:]
         cells = [statistics.median(pair[side][0] for pair in pairs) * 1e3 for side in (1, 0)]
-        ratios = [statistics.median(pair[0][clock] / pair[1][clock] for pair in pairs) for clock in (0, 1)]
-        rows.append([f"SUM({path})", f"{total / 1e6:.0f}", *(f"{cell:.1f}" for cell in (*cells, *ratios))])
+        ratios = [
+            statistics.median(pair[0][clock] / pair[1][clock] for pair in pairs) for clock in (0, 1)
+        ]
+        rows.append(
+            [f"SUM({path})", f"{total / 1e6:.0f}", *(f"{cell:.1f}" for cell in (*cells, *ratios))]
+        )
     count = f"SELECT COUNT(*) AS n FROM read_file('{packed}')"
     counts = [measured(lambda: answered(count))[0] * 1e3 for _ in range(rounds + 1)][1:]
     rows.append(["COUNT(*)", "", "", f"{statistics.median(counts):.1f}", "", ""])

@@ -29,7 +29,7 @@ ROWS = 3000
 def packed(folder: Path, algorithm: str = "zion+zstd", *, align_bytes: int = 4096) -> Path:
     """Rows whose names change all the time, most of them in one field of noise."""
     source, target = folder / "rows.json", folder / "rows.zion"
-    noise = random.Random(7)  # noqa: S311 - no secret
+    noise = random.Random(7)
     with source.open("w") as file:
         for n in range(ROWS):
             row = {"n": n, "deep": {"name": f"v{n % 50}"}, f"only{n // 9}": n, "more": [n, None]}
@@ -72,7 +72,9 @@ def test_files_and_memory_give_the_same(tmp_path: Path, algorithm: str) -> None:
 
 def test_only_needed_bytes_are_read(tmp_path: Path) -> None:
     with sdb.open(packed(tmp_path, align_bytes=64 << 10)) as pack:
-        whole = sum(stop - start for start, stop in map(pack.trailer.block_range, range(len(pack.blocks))))
+        whole = sum(
+            stop - start for start, stop in map(pack.trailer.block_range, range(len(pack.blocks)))
+        )
         some = _core.LaneScan(stored(pack), SMALL)
         assert pa.table(some).column(0).to_pylist() == list(range(ROWS))
         assert some.stats[0] == len(pack.blocks)
@@ -119,7 +121,7 @@ def test_damage_is_told_as_for_bytes_in_memory(tmp_path: Path, algorithm: str) -
     good = path.read_bytes()
     with sdb.open(path) as pack:
         end = pack.trailer.offset
-    chance = random.Random(11)  # noqa: S311 - no secret
+    chance = random.Random(11)
     for _ in range(40):
         data, at = bytearray(good), chance.randrange(end)
         length = chance.choice([1, 30, 3000])

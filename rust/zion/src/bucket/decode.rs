@@ -1,4 +1,8 @@
 //! zion chunks to rows: all fields, or some of them.
+#![allow(
+    clippy::inline_always,
+    reason = "fields that pass through memory between calls cost more than the calls"
+)]
 
 use std::sync::Arc;
 

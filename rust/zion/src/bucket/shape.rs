@@ -81,7 +81,7 @@ impl Sequence {
         while wanted != 0 {
             let other = self.nibbles ^ (ONES * u64::from(wanted.trailing_zeros()));
             // Adding 7 sets the top bit of a nibble unless its low bits are 0, and carries nowhere.
-            found |= !((other & (7 * ONES)) + 7 * ONES | other);
+            found |= !(((other & (7 * ONES)) + 7 * ONES) | other);
             wanted &= wanted - 1;
         }
         let fields = if self.count < FULL { (1 << (4 * self.count)) - 1 } else { u64::MAX };

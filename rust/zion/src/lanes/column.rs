@@ -94,7 +94,7 @@ impl Column {
     pub(super) fn put(&mut self, scene: &mut Scene<'_>, value: Option<&Value>) -> Result<()> {
         let shown = match (value, &mut self.data) {
             (value, Data::Type(values)) => {
-                values.push(value.map_or(Ok(0), |value| value.type_bit())?);
+                values.push(value.map_or(Ok(0), Value::type_bit)?);
                 true
             }
             (Some(value), data) => data.put(scene, value)?,

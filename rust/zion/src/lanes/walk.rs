@@ -1,4 +1,8 @@
 //! One walk through each row, to the places that are asked for.
+#![allow(
+    clippy::inline_always,
+    reason = "fields that pass through memory between calls cost more than the calls"
+)]
 
 use std::sync::Arc;
 

@@ -1,4 +1,8 @@
 //! Runs of chunks to columns: the work of one thread.
+#![allow(
+    clippy::inline_always,
+    reason = "fields that pass through memory between calls cost more than the calls"
+)]
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
