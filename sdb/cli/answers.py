@@ -118,6 +118,8 @@ def _table(result: Result, columns: int) -> str:
             lines += piece.decode().split("\n")[:-1][: _MOST_ROWS - len(lines)]
         total += piece.count(b"\n")
     rows = [parse(line) for line in lines]
+    if result.is_plan:
+        return output.plain("".join(f"{row[result.columns[-1]]}\n" for row in rows))
     names = gathered(rows) if result.of_whole_rows else result.columns
     mark = "…" if output.can_draw() else "..."
     return output.plain(grid(names, rows, columns=columns, total=total, ellipsis=mark))

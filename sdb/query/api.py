@@ -40,6 +40,7 @@ def sql(
         How many threads decode and compute; without it one for each processor.
     memory_bytes : int, optional
         How much memory groups, joins and sorts may take; without it four fifths of what there is.
+        What does not fit goes to a temporary folder.
     prune : bool
         Whether to leave out blocks that cannot hold a row for which WHERE is TRUE. Time indexes of
         the original tool may claim too much; without pruning they are not used.

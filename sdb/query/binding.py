@@ -52,6 +52,7 @@ def bind(statement: ast.Statement, params: Mapping[str, object]) -> ast.Statemen
                 query=statement.text,
                 offset=node.span[0],
                 length=len(name.encode()) + 1,
+                hint=f"give it with --param {name}=..., or params={{{name!r}: ...}} in Python",
             )
     if unused := sorted(params.keys() - wanted.keys()):
         raise QueryError(f"the query has no parameter ${unused[0]}", query=statement.text)

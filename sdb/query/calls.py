@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from sdb.query import ast, operators
+from sdb.query import ast, hints, operators
 from sdb.query.literals import WEEKDAYS, words
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ def _finish(
     parser.expect(")", saying=())
     allowed = _EXTRACTS if token.kind == "EXTRACT" else PARTS
     if part not in allowed:
-        raise parser.fault(f'bad {token.kind} part "{part}"')
+        raise parser.fault(
+            f'bad {token.kind} part "{part}"', hint=f"the parts are {', '.join(sorted(allowed))}"
+        )
     return ast.Call(token.kind, args, part, span=(token.start, parser.last.stop))
 
 
@@ -193,7 +195,7 @@ def _cast(parser: ExpressionParser, token: Token) -> ast.Expr:
     name = parser.name()
     parser.expect(")")
     if name.upper() not in CASTS:
-        raise parser.fault(f'bad CAST type "{name}"')
+        raise parser.fault(f'bad CAST type "{name}"', hint=hints.cast(name, sorted(CASTS)))
     return ast.Cast(operand, name.upper(), span=(token.start, parser.last.stop))
 
 

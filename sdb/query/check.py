@@ -53,12 +53,10 @@ def check(statement: ast.Statement) -> ast.Statement:
         _statement(statement)
         for select in _selects(statement):
             _clauses(select)
-            for expr in _expressions(select):
-                static_type(expr)
+        _types(statement)
         folded = fold(statement)
+        _types(folded)
         for select in _selects(folded):
-            for expr in _expressions(select):
-                static_type(expr)
             _aggregates(select)
         names.resolve(statement)
     except QueryError as error:
@@ -66,6 +64,23 @@ def check(statement: ast.Statement) -> ast.Statement:
     except RecursionError:
         raise QueryError("planning query: nested too deeply", query=statement.text) from None
     return folded
+
+
+def _types(statement: ast.Statement) -> None:
+    """Refuse expressions that could never give a value: the first, with a word about others."""
+    errors: list[QueryError] = []
+    for select in _selects(statement):
+        for expr in _expressions(select):
+            try:
+                static_type(expr)
+            except QueryError as error:
+                errors.append(error)
+    if len(errors) > 1:
+        first = errors[0]
+        others = f"{first.message} and {len(errors) - 1} other errors"
+        raise QueryError(others, offset=first.offset, length=first.length, hint=first.hint)
+    if errors:
+        raise errors[0]
 
 
 def _statement(statement: ast.Statement) -> None:

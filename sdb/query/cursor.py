@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sdb.errors import QueryError
-from sdb.query.lexer import Lexer, Token
+from sdb.query import hints
+from sdb.query.lexer import KEYWORDS, Lexer, Token
 
 MAX_DEPTH = 100
 """How deep expressions and sub-queries may nest."""
@@ -102,11 +103,18 @@ class Cursor:
         """
         titles = [Token(kind, None, 0, 0).title for kind in expected]
         wanted = f", expecting {' or '.join(titles)}" if titles else ""
-        return self.fault(f"syntax error: unexpected {self.token.title}{wanted}", self.token.stop)
+        hint = hints.token(self.last, self.token, KEYWORDS, self.lexer.text)
+        if self.token.kind == "STRING" and expected == ("ID",):
+            hint = "a word without quotes is wanted"
+        message = f"syntax error: unexpected {self.token.title}{wanted}"
+        return self.fault(message, self.token.stop, hint=hint)
 
-    def fault(self, message: str, offset: int | None = None) -> QueryError:
+    def fault(
+        self, message: str, offset: int | None = None, *, hint: str | None = None
+    ) -> QueryError:
         """Make the error for a place, by default right after the token before the present one."""
-        return self.lexer.fault(message, self.last.stop if offset is None else offset)
+        place = self.last.stop if offset is None else offset
+        return self.lexer.fault(message, place, hint=hint)
 
     def enter(self) -> None:
         """Go one level deeper, or refuse the query."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sdb import _core
@@ -126,14 +127,16 @@ def _explained(statement: ast.Statement, plan: Translation) -> Result:
 def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Result:
     import duckdb
 
+    # A folder of its own, which goes with the connection: DuckDB would take one in the current one.
+    spill = TemporaryDirectory(prefix="sdb-query-", ignore_cleanup_errors=True)
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
         "error_on_division_by_zero": "false",
-        # Otherwise it leaves a folder of its own in the current one when memory is short.
-        "temp_directory": "",
+        "order_by_non_integer_literal": "true",
+        "temp_directory": spill.name,
     }
     if threads:
         settings["threads"] = str(threads)
@@ -141,6 +144,8 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Resu
         settings["memory_limit"] = f"{memory_bytes}B"
     connection = duckdb.connect(":memory:", config=settings)
     try:
+        # It would be written among the rows.
+        connection.execute("SET enable_progress_bar = false")
         scans = []
         for scan in plan.scans:
             lanes = _lane_scan(scan, threads)
@@ -150,8 +155,10 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Resu
         relation = connection.sql(plan.sql)
     except duckdb.Error as error:
         connection.close()
+        spill.cleanup()
         raise failure(error) from error
     result = Result(plan.columns, relation, None, tuple(scans), connection.interrupt)
+    result.on_close(spill.cleanup)
     result.on_close(connection.close)
     return result
 
@@ -161,7 +168,7 @@ def failure(error: Exception) -> SdbError:
     text = str(error).splitlines()[0]
     if type(error).__name__ == "OutOfMemoryException":
         return SdbError(
-            f"the query needs more memory than it may use: {text}",
-            hint="raise the bound, or group, sort and join fewer rows",
+            f"the query needs more memory than it may use: {text.partition(': ')[2] or text}",
+            hint="raise the bound, use fewer threads, or group, sort and join fewer rows",
         )
     return QueryError(f"cannot run the query: {text}")

@@ -141,9 +141,11 @@ class Lexer:
                 hint="put long lists of constants into a file and join it",
             )
 
-    def fault(self, message: str, offset: int, length: int = 2) -> QueryError:
+    def fault(
+        self, message: str, offset: int, length: int = 2, *, hint: str | None = None
+    ) -> QueryError:
         """Make the error for a place, given in bytes."""
-        error = QueryError(message, query=self.text, offset=offset, length=length)
+        error = QueryError(message, query=self.text, offset=offset, length=length, hint=hint)
         return error.within(f"parsing query: at {error.line}:{error.column}")
 
     def __iter__(self) -> Iterator[Token]:

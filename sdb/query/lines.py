@@ -100,6 +100,49 @@ def parse(line: str) -> dict[str, Any]:
     return row
 
 
+def cells(line: str) -> dict[str, str]:
+    """Read a line of JSON as it is printed into the cells of a table of text.
+
+    Parameters
+    ----------
+    line : str
+        The line.
+
+    Returns
+    -------
+    dict
+        For each member its text: strings as they are, NULL empty, anything else as it is printed.
+
+    Examples
+    --------
+    >>> cells('{"a": "x", "b": null, "c": [1, {"d": 2.50}]}')
+    {'a': 'x', 'b': '', 'c': '[1, {"d": 2.50}]'}
+    """
+    found: dict[str, str] = {}
+    at = 1
+    try:
+        while line[at] == '"':
+            name, at = _decode(line, at)
+            inner, end = _decode(line, at + 2)
+            printed = "" if inner is None else line[at + 2 : end]
+            found[name] = inner if isinstance(inner, str) else printed
+            if line[end] == "}":
+                break
+            at = end + 2
+    except json.JSONDecodeError:  # an infinity, which Python reads in another form
+        return {name: _cell(inner) for name, inner in parse(line).items()}
+    return found
+
+
+_decode = json.JSONDecoder().raw_decode
+
+
+def _cell(inner: object) -> str:
+    if inner is None:
+        return ""
+    return inner if isinstance(inner, str) else text(inner)
+
+
 def value(line: str) -> Any:  # noqa: ANN401 - any JSON
     """Read a JSON text as values of Python."""
     return json.loads(_standard(line))

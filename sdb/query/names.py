@@ -233,7 +233,11 @@ def _fields(expr: ast.Expr | None, scope: Scope, withs: frozenset[str]) -> None:
             if scope.empty:
                 path = printer.text(node)  # type: ignore[arg-type]  # it is a path
                 refuse(f"planning query: path {path} references an unbound variable", node)
-            refuse(f'planning query: reference to undefined variable "{name}"', node)
+            aliases = sorted(scope.names)
+            hint = f"it is one of {', '.join(aliases)}" if aliases else None
+            if aliases and isinstance(node, ast.Name):
+                hint = f"fields stand behind an alias: {aliases[0]}.{name}"
+            refuse(f'planning query: reference to undefined variable "{name}"', node, hint)
         elif isinstance(node, ast.Name) and scope.is_raw(name):
             refuse("planning query: cannot reference raw table", node)
 
@@ -306,4 +310,5 @@ def _bound(expr: ast.Expr | None, keys: _Keys) -> None:
     found = None if expr is None else keys.unbound(keys.plain(expr))
     if found is not None:
         path = printer.text(found)
-        refuse(f"planning query: path {path} references an unbound variable", found)
+        hint = "put it into GROUP BY, or into an aggregate"
+        refuse(f"planning query: path {path} references an unbound variable", found, hint)

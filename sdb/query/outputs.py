@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from sdb import ion
-from sdb.query.lines import parse, text
+from sdb.query.lines import cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
+_Row = TypeVar("_Row")
 FORMATS = ("json", "csv", "tsv", "markdown", "ion", "arrow", "parquet")
 TEXTS = frozenset({"json", "csv", "tsv", "markdown"})
 
@@ -44,17 +45,18 @@ def write_cells(
         if names is None:
             names = _gather(pieces, spool)
             spool.seek(0)
-            rows = (parse(line.decode()) for line in spool)
+            rows = (cells(line.decode()) for line in spool)
         write = _WRITERS[fmt]
         output.write(write([names], head=True))
-        for page in _pages(rows):
-            cells = [[_cell(row.get(name)) for name in names] for row in page]
-            output.write(write(cells, head=False))
+        output.writelines(
+            write([[row.get(name, "") for name in names] for row in page], head=False)
+            for page in _pages(rows)
+        )
 
 
-def _rows(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+def _rows(pieces: Iterable[bytes]) -> Iterator[dict[str, str]]:
     for piece in pieces:
-        yield from map(parse, piece.decode().split("\n")[:-1])
+        yield from map(cells, piece.decode().split("\n")[:-1])
 
 
 def _gather(pieces: Iterable[bytes], spool: Any) -> list[str]:  # noqa: ANN401 - a file
@@ -67,7 +69,7 @@ def _gather(pieces: Iterable[bytes], spool: Any) -> list[str]:  # noqa: ANN401 -
     return list(names)
 
 
-def _pages(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _pages(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
     page = []
     for row in rows:
         page.append(row)
@@ -76,13 +78,6 @@ def _pages(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
             page = []
     if page:
         yield page
-
-
-def _cell(value: object) -> str:
-    """Give the text of a value: strings as they are, NULL and MISSING empty."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else text(value)
 
 
 def _delimited(delimiter: str, line_end: str) -> Callable[..., bytes]:

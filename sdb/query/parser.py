@@ -17,6 +17,7 @@ operators have a level for each."""
 TABLE_FUNCTIONS = frozenset({"READ_FILE", "TABLE_GLOB", "TABLE_PATTERN"})
 _EXPLAINS = {"text": "text", "list": "list", "gv": "gv", "graphviz": "gv"}
 _PATH_MARKS = frozenset("./*?[")
+_OTHER_JOINS = frozenset({"FULL", "NATURAL", "SEMI", "ANTI", "ASOF"})
 
 
 def parse(text: str) -> ast.Statement:
@@ -273,7 +274,12 @@ class Parser(ExpressionParser):
             table: ast.Table = self._unpivot()
             return ast.Source(table, None, join, span=(start, self.last.stop))
         table = self._tables()
-        return ast.Source(table, self._alias(), join, span=(start, self.last.stop))
+        plain = self.at("ID")
+        alias = self._alias()
+        if plain and alias is not None and self.at("JOIN") and alias.upper() in _OTHER_JOINS:
+            joins = "joins are [INNER], LEFT and RIGHT JOIN ... ON, and CROSS JOIN"
+            raise self.fault(f"{alias.upper()} JOIN is not supported", hint=joins)
+        return ast.Source(table, alias, join, span=(start, self.last.stop))
 
     def _unpivot(self) -> ast.UnpivotTable:
         start = self.advance().start

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 _LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?>")
+_ESCAPES = re.compile(
+    r"\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQEx]|[^A-Za-z0-9\x80-\U0010ffff])", re.DOTALL
+)
 
 
-def fault(pattern: str) -> str | None:
+def fault(pattern: str, *, is_similar: bool = False) -> str | None:
     """Look for a group or a set that is not closed, and for what RE2 does not have.
 
     Parameters
     ----------
     pattern : str
         A regular expression, or the pattern of SIMILAR TO.
+    is_similar : bool
+        Whether it is the latter, where any character may be escaped.
 
     Returns
     -------
@@ -26,9 +33,9 @@ def fault(pattern: str) -> str | None:
     depth = at = 0
     while at < len(pattern):
         word = pattern[at]
+        if found := _fault_at(pattern, at, is_similar=is_similar):
+            return found
         if word == "\\":
-            if at + 1 == len(pattern):
-                return "trailing backslash at end of expression: ``"
             at = _escape_end(pattern, at)
         elif word == "[":
             end = _set_end(pattern, at)
@@ -36,13 +43,26 @@ def fault(pattern: str) -> str | None:
                 return f"missing closing ]: `{pattern[at:]}`"
             at = end
         else:
-            if look := next((mark for mark in _LOOK_AROUND if pattern.startswith(mark, at)), None):
-                return f"invalid or unsupported Perl syntax: `{look}`"
             depth += (word == "(") - (word == ")")
             if depth < 0:
                 return f"unexpected ): `{pattern}`"
         at += 1
     return f"missing closing ): `{pattern}`" if depth else None
+
+
+def _fault_at(pattern: str, at: int, *, is_similar: bool) -> str | None:
+    """Look at one character that is not in a set."""
+    word = pattern[at]
+    if word == "\\" and at + 1 == len(pattern):
+        return "trailing backslash at end of expression: ``"
+    if word == "\\" and not (is_similar or _ESCAPES.match(pattern, at)):
+        return f"invalid escape sequence: `{pattern[at : at + 2]}`"
+    if look := next((mark for mark in _LOOK_AROUND if pattern.startswith(mark, at)), None):
+        return f"invalid or unsupported Perl syntax: `{look}`"
+    before = pattern[at - 1] if at else "|"
+    if word in "*+?" and before in "(|" and before + word != "(?":
+        return f"missing argument to repetition operator: `{word}`"
+    return None
 
 
 def _escape_end(pattern: str, start: int) -> int:

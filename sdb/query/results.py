@@ -117,6 +117,11 @@ class Result:
         return any(column.kind == "row" for column in self._shown)
 
     @property
+    def is_plan(self) -> bool:
+        """Whether this is what EXPLAIN gives: a row with the query and its plan, a text."""
+        return self._text.lstrip()[:7].upper() == "EXPLAIN"
+
+    @property
     def _names(self) -> list[str] | None:
         """The columns, when they are known before the rows."""
         return None if self.of_whole_rows else self.columns

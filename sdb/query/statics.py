@@ -9,7 +9,7 @@ import ipaddress
 from typing import TYPE_CHECKING, NoReturn
 
 from sdb.errors import QueryError
-from sdb.query import ast, patterns, printer
+from sdb.query import ast, hints, patterns, printer
 from sdb.query.kinds import (
     AGGREGATES,
     CASTS,
@@ -21,6 +21,7 @@ from sdb.query.kinds import (
     Kind,
     Signature,
 )
+from sdb.query.lexer import AGGREGATES as AGGREGATE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +32,10 @@ _BITS = frozenset({"|", "^", "&", "<<", ">>", ">>>"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 
 
-def refuse(message: str, node: ast.Node) -> NoReturn:
+def refuse(message: str, node: ast.Node, hint: str | None = None) -> NoReturn:
     """Refuse a query because of a node."""
     start, stop = node.span
-    raise QueryError(message, offset=start, length=max(1, stop - start))
+    raise QueryError(message, offset=start, length=max(1, stop - start), hint=hint)
 
 
 def ill_typed(node: ast.Expr, why: str) -> NoReturn:
@@ -117,8 +118,17 @@ def _index(node: ast.Index) -> Kind:
     return kinds[node.index]
 
 
+def _operand(node: ast.Expr) -> Kind:
+    """Give the kinds of what an operator or a function works on: of a query, one column."""
+    if isinstance(node, ast.Subquery) and len(node.select.items) > 1:
+        refuse(
+            f"planning query: sub-query should have 1 column; have {len(node.select.items)}", node
+        )
+    return static_type(node)
+
+
 def _unary(node: ast.Unary) -> Kind:
-    kind = static_type(node.operand)
+    kind = _operand(node.operand)
     if node.op == "NOT":
         if not kind & LOGICAL:
             ill_typed(node, "can't compute NOT of non-logical expression")
@@ -136,7 +146,7 @@ def _gaps(*kinds: Kind, wanted: Kind = NUMERIC) -> Kind:
 
 
 def _binary(node: ast.Binary) -> Kind:
-    left, right = static_type(node.left), static_type(node.right)
+    left, right = _operand(node.left), _operand(node.right)
     if node.op in {"AND", "OR"}:
         for kind, side in (left, "left"), (right, "right"):
             if not kind & LOGICAL:
@@ -183,13 +193,13 @@ def _comparison(node: ast.Expr, op: str, left: Kind, right: Kind) -> Kind:
 
 
 def _between(node: ast.Between) -> Kind:
-    operand = static_type(node.operand)
-    low = _comparison(node, ">=", operand, static_type(node.low))
-    return low | _comparison(node, "<=", operand, static_type(node.high))
+    operand = _operand(node.operand)
+    low = _comparison(node, ">=", operand, _operand(node.low))
+    return low | _comparison(node, "<=", operand, _operand(node.high))
 
 
 def _in(node: ast.In) -> Kind:
-    operand = static_type(node.operand)
+    operand = _operand(node.operand)
     if isinstance(node.items, ast.Subquery):
         return Kind.BOOLEAN | Kind.MISSING
     kinds = {static_type(item) for item in node.items}
@@ -204,13 +214,15 @@ def _is(node: ast.Is) -> Kind:
 
 
 def _match(node: ast.Match) -> Kind:
-    kind = static_type(node.operand)
+    kind = _operand(node.operand)
     if Kind.TEXT not in kind:
         ill_typed(node, TITLES[Kind.TEXT])
     if node.escape is not None:
         _check_escape(node, node.escape)
-    if not node.op.endswith("LIKE") and (fault := patterns.fault(node.pattern)):
-        refuse(f"error parsing regexp: {fault}", node)
+    if not node.op.endswith("LIKE"):
+        is_similar = node.op == "SIMILAR TO"
+        if fault := patterns.fault(node.pattern, is_similar=is_similar):
+            refuse(f"error parsing regexp: {fault}", node)
     return Kind.BOOLEAN | _gaps(kind, wanted=Kind.TEXT)
 
 
@@ -230,10 +242,11 @@ def _call(node: ast.Call) -> Kind:
     if signature is None:
         if node.name in {"TABLE_GLOB", "TABLE_PATTERN"}:
             refuse(f'cannot use "{printer.text(node)}" in non-table position', node)
-        refuse(f'unrecognized builtin "{node.name}"', node)
+        hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES])
+        refuse(f'unrecognized builtin "{node.name}"', node, hint)
     if not signature.least <= len(node.args) <= signature.most:
         refuse(_miscounted(node, signature), node)
-    kinds = [static_type(arg) for arg in node.args]
+    kinds = [_operand(arg) for arg in node.args]
     if node.name in {"COALESCE", "NULLIF"}:
         return _choice(node, kinds)
     wanted = [signature.args[min(i, len(signature.args) - 1)] for i in range(len(kinds))]
@@ -322,7 +335,10 @@ def _case(node: ast.Case) -> Kind:
     out = Kind.MISSING if node.otherwise is None else static_type(node.otherwise)
     for condition, value in node.limbs:
         kind = static_type(condition)
-        if subject is None and not kind & LOGICAL:
+        if subject is not None and node.operand is not None:
+            test = ast.Binary("=", node.operand, condition, span=condition.span)
+            _comparison(test, "=", subject, kind)
+        elif not kind & LOGICAL:
             ill_typed(condition, "not a valid WHEN clause; doesn't evaluate to a boolean")
         out |= static_type(value)
     return out

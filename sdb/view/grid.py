@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 _GAP = "  "
 _LEAST = 6
+_HEAD = 12
+"""A column is at least as wide as this much of its name."""
 _LONGEST = 1000
 _WIDE = {"W", "F"}
 _NO_WIDTH = {"Mn", "Me", "Cf"}
@@ -48,7 +50,7 @@ def grid(
     heads = [_printable(name) for name in names]
     right = [_is_numeric(rows, name) for name in names]
     natural = [max(map(_width, column), default=0) for column in zip(heads, *cells, strict=True)]
-    widths = _fit(natural, columns)
+    widths = _fit(natural, list(map(_width, heads)), columns)
     rule = "─" if ellipsis == "…" else "-"
     out = [_line(heads, widths, right, ellipsis), _GAP.join(rule * width for width in widths)]
     out += [_line(row, widths, right, ellipsis) for row in cells]
@@ -125,21 +127,21 @@ def _char_width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
 
 
-def _fit(natural: list[int], columns: int) -> list[int]:
+def _fit(natural: list[int], heads: list[int], columns: int) -> list[int]:
     """Give widths whose sum fits: the widest give way first, and the last columns go."""
+    least = [
+        min(width, max(_LEAST, min(head, _HEAD)))
+        for width, head in zip(natural, heads, strict=True)
+    ]
     shown = len(natural)
-    while shown > 1 and _together([min(width, _LEAST) for width in natural[:shown]]) > columns:
+    while shown > 1 and _together(least[:shown]) > columns:
         shown -= 1
-    widths = natural[:shown]
-    while _together(widths) > columns and max(widths, default=0) > _LEAST:
-        widest = max(widths)
-        places = [at for at, width in enumerate(widths) if width == widest]
-        second = max([_LEAST, *(width for width in widths if width < widest)])
-        over = _together(widths) - columns
-        cut = min(widest - second, -(-over // len(places)))
-        for at in places:
-            widths[at] -= min(cut, max(over, 0))
-            over -= cut
+    widths = [min(width, columns) for width in natural[:shown]]
+    while _together(widths) > columns:
+        wide = [at for at in range(shown) if widths[at] > least[at]]
+        if not wide:
+            break
+        widths[max(wide, key=widths.__getitem__)] -= 1
     return widths
 
 

@@ -318,7 +318,7 @@ def test_a_reader_that_goes_away_is_no_error(events: Path) -> None:
 
 def test_too_little_memory_is_told(run: Run, events: Path) -> None:
     assert events.exists()
-    query = "SELECT id, payload, COUNT(*) AS n FROM read_file('events.zion') GROUP BY id, payload"
+    query = "SELECT (SELECT * FROM read_file('events.zion') LIMIT 4000) AS events"
     done = run("query", "--memory", "2MiB", query)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"needs more memory" in done.stderr
@@ -359,3 +359,20 @@ def test_nothing_is_printed_at_exit_when_a_result_is_left_open(events: Path) -> 
         check=True,
     )
     assert done.stderr == b""
+
+
+def test_what_does_not_fit_into_memory_goes_to_a_folder_that_vanishes(
+    run: Run, events: Path, tmp_path: Path
+) -> None:
+    assert events.exists()
+    some = "(SELECT id FROM read_file('events.zion') LIMIT 600) AS b"
+    query = "SELECT a.id || b.id AS pair, COUNT(*) AS n FROM read_file('events.zion') AS a"
+    query += f" CROSS JOIN {some} GROUP BY a.id || b.id"
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    query += " ORDER BY n DESC, pair DESC LIMIT 1"
+    done = run("query", "--memory", "40MiB", query, TMPDIR=str(folder))
+    assert (done.returncode, done.stderr) == (0, b"")
+    # A line and nothing else: DuckDB likes to show how far it is on standard output.
+    assert [row["n"] for row in lines(done.stdout)] == [4]
+    assert not list(folder.iterdir())

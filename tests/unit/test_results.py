@@ -10,7 +10,7 @@ import pytest
 
 import sdb
 from sdb import errors, ion
-from sdb.query.lines import Number, lines, parse, text
+from sdb.query.lines import Number, cells, lines, parse, text
 from sdb.query.plan import Column
 from sdb.query.plan import Result as Rows
 from sdb.query.replay import Replay
@@ -270,3 +270,17 @@ def test_a_grid_keeps_to_its_width() -> None:
 def test_the_package_offers_queries() -> None:
     assert callable(sdb.sql)
     assert callable(sdb.register)
+
+
+def test_cells_of_a_line_are_texts_as_printed() -> None:
+    line = '{"a": +Inf, "b": [-Inf, NaN, "+Inf"], "c": "Inf", "d": null, "e": 1.50, "f": {}}'
+    assert cells(line) == {
+        "a": "+Inf",
+        "b": '[-Inf, NaN, "+Inf"]',
+        "c": "Inf",
+        "d": "",
+        "e": "1.50",
+        "f": "{}",
+    }
+    assert cells('{"\\u00e9": "\\n", "": [1,  2]}') == {"\u00e9": "\n", "": "[1,  2]"}
+    assert cells("{}") == {}

@@ -135,6 +135,35 @@ CASES = {
     "SELECT 9223372036854775807 + CHAR_LENGTH('x') AS w, CHAR_LENGTH('abc') / 2 AS h, 3 / 2 AS f": [
         {"w": -(2**63), "h": 1, "f": 1.5}
     ],
+    "SELECT g || 'y' AS g, COUNT(*) AS n FROM @a GROUP BY g || 'y' HAVING g || 'y' = 'xy'": [
+        {"g": "xy", "n": 2}
+    ],
+    "SELECT TYPE_BIT(v) AS v, COUNT(*) AS n FROM @a GROUP BY TYPE_BIT(v) ORDER BY TYPE_BIT(v)": [
+        {"v": 4, "n": 4},
+        {"v": 16, "n": 1},
+    ],
+    "SELECT DISTINCT ON ('x', g IS NULL) g IS NULL AS g FROM @a WHERE id < 5 ORDER BY g": [
+        {"g": False},
+        {"g": True},
+    ],
+    "SELECT DISTINCT 'c' AS c, nope IS MISSING AS m FROM @a": [{"c": "c", "m": True}],
+    "SELECT id FROM @b ORDER BY 'c', nope IS MISSING, id LIMIT 1": [{"id": 1}],
+    "SELECT name, COUNT(*) AS n FROM (SELECT name FROM @b) AS q GROUP BY q.name ORDER BY name": [
+        {"name": "one", "n": 1},
+        {"name": "seven", "n": 1},
+        {"name": "three", "n": 1},
+    ],
+    "SELECT UPPER(q.name) AS n FROM (SELECT * FROM @b) AS q GROUP BY UPPER(name) HAVING n > 'P'": [
+        {"n": "SEVEN"},
+        {"n": "THREE"},
+    ],
+    "SELECT SUM(v) OVER (PARTITION BY nope IS MISSING) AS s FROM @a WHERE id < 5": [{"s": 2}] * 4,
+    "SELECT SUM(v * 1e-90) AS s, AVG(v * 1.6e18) AS m FROM @a WHERE id IN (1, 3)": [
+        {"s": 2e-90, "m": 16 * 10**17}
+    ],
+    "SELECT APPROX_COUNT_DISTINCT(v) AS n, APPROX_PERCENTILE(v, 0.25) AS q FROM @a": [
+        {"n": 4, "q": -2.5e99}
+    ],
     "SELECT CHAR_LENGTH('abc') / (CHAR_LENGTH('x') - 1) AS d, CHAR_LENGTH('') % 2 AS m": [{"m": 0}],
 }
 
@@ -161,6 +190,9 @@ def test_rows(folder: Path, query: str) -> None:
         ("SELECT * FROM read_csv('/etc/passwd')", "READ_CSV"),
         ("SELECT " + "PMOD(" * 12 + "id" + ", 7)" * 12 + " FROM @a", "too complex"),
         ("SELECT g ~ '(' AS r FROM @a", "("),
+        ("SELECT id / 0, 'a' + 1, UPPER(5) FROM @a", "division by zero and 2 other errors"),
+        ("SELECT CASE 5 WHEN 'a' THEN 1 END FROM @a", "never comparable"),
+        ("SELECT UPPER((SELECT id, g FROM @a LIMIT 1)) FROM @a", "should have 1 column; have 2"),
     ],
 )
 def test_what_makes_no_sense_is_rejected(folder: Path, query: str, message: str) -> None:
@@ -168,6 +200,31 @@ def test_what_makes_no_sense_is_rejected(folder: Path, query: str, message: str)
         _rows(folder, query)
     assert isinstance(raised.value, UsageError)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT UPER(name) FROM @b", "did you mean UPPER?"),
+        ("SELECT LENGTH(name) FROM @b", "did you mean CHAR_LENGTH?"),
+        ("SELECT name FORM @b", "did you mean FROM instead of FORM?"),
+        ("SELECT name FROM @b WHERE id == 1", "one = compares"),
+        ("SELECT id::INTEGER FROM @b", "CAST(value AS type) converts"),
+        ("SELECT CAST(id AS INT) FROM @b", "did you mean INTEGER?"),
+        ("SELECT CAST(id AS BLOB) FROM @b", "the types are BOOLEAN, "),
+        ("SELECT name FROM @b LIMIT 1 ORDER BY id", "clauses come in this order"),
+        ("SELECT DATE_TRUNC('day', id) FROM @b", "without quotes"),
+        ("SELECT DATE_TRUNC(EON, id) FROM @b", "the parts are DAY, "),
+        ("SELECT name, COUNT(*) FROM @b", "put it into GROUP BY"),
+        ("SELECT name FROM @b AS p", "fields stand behind an alias: p.name"),
+        ("SELECT $x", "--param x="),
+    ],
+)
+def test_errors_say_what_was_meant(folder: Path, query: str, hint: str) -> None:
+    with pytest.raises(SdbError) as raised:
+        _rows(folder, query)
+    assert raised.value.hint is not None
+    assert hint in raised.value.hint
 
 
 def test_a_long_chain_of_conditions(folder: Path) -> None:

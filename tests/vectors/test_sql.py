@@ -28,7 +28,7 @@ _BARE = re.compile(r'("(?:\\.|[^"\\])*")|(\+Inf|-Inf|NaN)')
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
-def _vectors() -> list[dict[str, Any]]:
+def vectors_of_queries() -> list[dict[str, Any]]:
     files = sorted((VECTORS / "sql").glob("*.jsonl"))
     return [
         vector
@@ -46,12 +46,12 @@ def packed(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("vector", _vectors(), ids=lambda vector: vector["id"])
+@pytest.mark.parametrize("vector", vectors_of_queries(), ids=lambda vector: vector["id"])
 def test_answer(vector: dict[str, Any], packed: Path) -> None:
     with sdb.sql(vector["sql"], root=str(packed), threads=1, typed=False) as result:
         lines = b"".join(result.lines()).decode().splitlines()
-    rows, expected = _rows(lines), vector.get("clean", vector["rows"])
-    same = _is_answer(rows, vector)
+    rows, expected = rows_of(lines), vector.get("clean", vector["rows"])
+    same = is_answer(rows, vector)
     if vector["id"] in DIFFERENT:
         assert not same, "remove it from DIFFERENT"
     else:
@@ -60,24 +60,24 @@ def test_answer(vector: dict[str, Any], packed: Path) -> None:
 
 def test_scans_and_engine_agree(packed: Path) -> None:
     alone = 0
-    for vector in _vectors():
+    for vector in vectors_of_queries():
         answers = Answers(packed, vector["sql"])
         if not answers.by_scans():
             continue
         alone += 1
-        rows, of_engine = (_rows(answers.lines(native=native)) for native in (True, False))
+        rows, of_engine = (rows_of(answers.lines(native=native)) for native in (True, False))
         assert _same_rows(rows, of_engine, ordered=vector["ordered"], rtol=1e-14), vector["sql"]
         if vector["id"] not in DIFFERENT:
-            assert _is_answer(rows, vector), vector["sql"]
-            assert _is_answer(of_engine, vector), vector["sql"]
+            assert is_answer(rows, vector), vector["sql"]
+            assert is_answer(of_engine, vector), vector["sql"]
     assert alone >= BY_SCANS
 
 
-def _rows(lines: list[str]) -> list[Any]:
+def rows_of(lines: list[str]) -> list[Any]:
     return [json.loads(_BARE.sub(_quoted, line)) for line in lines]
 
 
-def _is_answer(rows: list[Any], vector: dict[str, Any]) -> bool:
+def is_answer(rows: list[Any], vector: dict[str, Any]) -> bool:
     expected, rtol = vector.get("clean", vector["rows"]), vector.get("rtol", 1e-9)
     return _same_rows(rows, expected, ordered=vector["ordered"], rtol=rtol)
 

@@ -40,11 +40,10 @@ def position(value: Value) -> str:
 
 def _clamped(value: Value, low: int) -> str:
     """Give SQL of a count between a bound and what DuckDB can slice; NULL stays NULL."""
-    sql = position(value)
-    bounded = f"least(greatest({sql}, {low}), 2147483647)"
-    if not value.mask & ~NUMBER and value.integer:
-        return bounded
-    return f"CASE WHEN {sql} IS NOT NULL THEN {bounded} END"
+    whole = isinstance(value, Typed) and value.whole
+    sql = value.lane("x") if whole else f"trunc({value.lane('n')})"
+    bounded = f"least(greatest({sql}, {low}), 2147483647)::BIGINT"
+    return f"CASE WHEN {sql} IS NOT NULL THEN {bounded} END" if value.mask & ~NUMBER else bounded
 
 
 def _substring(call: Arguments) -> Value:

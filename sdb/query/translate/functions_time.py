@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sdb.instants import FIRST_US, LAST_US
 from sdb.query import ast
 from sdb.query.plan import MISSING, NUMBER, TIME
 from sdb.query.translate import literals
 from sdb.query.translate.functions_string import position
 from sdb.query.translate.lanes import Constant, Typed, Value
-from sdb.query.translate.operators import instant
+from sdb.query.translate.operators import instant, int64
 from sdb.query.translate.scope import rejected
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ UNITS_US = {
     "WEEK": 604_800_000_000,
 }
 MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_MOST_MONTHS = 120_000
+"""More than this lead out of the years 1 to 9999 from anywhere in them."""
 _PARTS = {*UNITS_US, *MONTHS, "DOW", "DOY"}
 _STRIDE = re.compile(r"\s*(\d+)\s*([A-Za-z]+)")
 
@@ -57,10 +60,16 @@ def _date_add(call: Arguments) -> Value:
     part = str(call.node.part)
     if part in MONTHS:
         start = f"date_trunc('month', {time})"
-        months = f"TRY_CAST({count} * {MONTHS[part]} AS INTEGER)"
-        return Typed(TIME, f"({start} + to_months({months}) + ({time} - {start}))::TIMESTAMP")
-    sum_ = f"epoch_us({time}) + ({count})::HUGEINT * {UNITS_US[part]}"
-    return Typed(TIME, f"make_timestamp(TRY_CAST({sum_} AS BIGINT))")
+        months = f"CASE WHEN {count} BETWEEN {-_MOST_MONTHS} AND {_MOST_MONTHS} THEN {count} END"
+        moved = f"to_months((({months}) * {MONTHS[part]})::INTEGER)"
+        return _within(f"epoch_us({start} + {moved} + ({time} - {start}))")
+    return _within(f"(epoch_us({time}) + ({count})::HUGEINT * {UNITS_US[part]})")
+
+
+def _within(us: str) -> Typed:
+    """Give the instant at some microseconds, MISSING outside of the years 1 to 9999."""
+    known = f"CASE WHEN {us} BETWEEN {FIRST_US} AND {LAST_US} THEN {us}::BIGINT END"
+    return Typed(TIME, f"make_timestamp({known})")
 
 
 def _date_diff(call: Arguments) -> Value:
@@ -85,7 +94,7 @@ def _months(start: str, end: str) -> str:
         return f"(epoch_us({time}) - epoch_us(date_trunc('month', {time})))"
 
     def month(time: str) -> str:
-        return f"(date_part('year', {time}) * 12 + date_part('month', {time}))"
+        return f"(date_part('year', {time}) * 12 + date_part('month', {time}))::BIGINT"
 
     before = f"(epoch_us({end}) - epoch_us(date_trunc('month', {end}) - to_months(1)))"
     short = f"({within(start)} > {within(end)})::BIGINT"
@@ -113,7 +122,7 @@ def _unix_micro(call: Arguments) -> Value:
 
 
 def _time_bucket(call: Arguments) -> Value:
-    epoch, seconds = _epoch(call.values[0].lane("u")), position(call.values[1])
+    epoch, seconds = _epoch(call.values[0].lane("u")), int64(call.values[1])
     return Typed(NUMBER, f"({epoch} - {epoch} % nullif({seconds}, 0))", integer=True)
 
 

@@ -29,7 +29,9 @@ def json(text: str) -> str:
 
 
 def integer(value: int) -> str:
-    """Write a 64-bit integer."""
+    """Write an integer, of 64 bits if it fits."""
+    if value > INT64_MAX:
+        return f"{value}::HUGEINT"
     return f"({value})::BIGINT" if value < 0 else f"{value}::BIGINT"
 
 

@@ -76,12 +76,20 @@ def compare_numbers(op: str, left: Value, right: Value) -> str:
     Doubles cannot tell integers beyond 2**53 apart, so where both sides may hold them the exact
     integers decide.
     """
+    left, right = _exact(left), _exact(right)
     if is_double(left) or is_double(right):
         return f"({left.lane('n')} {op} {right.lane('n')})"
     exact = f"({left.lane('x')} {op} {right.lane('x')})"
     if _is_whole(left) and _is_whole(right):
         return exact
     return f"coalesce({exact}, {left.lane('n')} {op} {right.lane('n')})"
+
+
+def _exact(value: Value) -> Value:
+    """Give a constant among the integers that doubles cannot tell apart as an integer."""
+    if not isinstance(value, Constant) or not isinstance(value.value, float):
+        return value
+    return Constant(int(value.value)) if 2**53 <= abs(value.value) <= _TWO_63 else value
 
 
 def is_double(value: Value) -> bool:
@@ -142,7 +150,7 @@ def among(value: Value, items: Sequence[Value]) -> str:
         return "NULL::BOOLEAN"
     lists: dict[str, list[str]] = {}
     tests = []
-    for item in items:
+    for item in map(_exact, items):
         if isinstance(item, Constant) and (item.kind != NUMBER or is_double(item)):
             letter = LETTERS[item.kind]
             if value.mask & item.kind:

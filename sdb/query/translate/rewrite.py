@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sdb.query import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
 
 def walk(node: ast.Node) -> Iterator[ast.Node]:
@@ -74,25 +74,51 @@ def _rebuilt(node: ast.Node, change: Callable[[ast.Node], ast.Node | None]) -> a
     return dataclasses.replace(node, **updates) if updates else node
 
 
-def expanded(node: ast.Expr, aliases: Mapping[str, ast.Expr], qualifiers: set[str]) -> ast.Expr:
-    """Give an expression with what aliases stand for in their place.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Aliases:
+    """What names of a SELECT stand for.
 
-    A name that qualifies a field (``t`` in ``t.x``) is no alias of the select list, and inside an
-    aggregate the alias of another one is none either.
+    Attributes
+    ----------
+    exprs : dict
+        The expression of each alias.
+    qualifiers : set of str
+        Aliases of sources: behind them (``t`` in ``t.x``) stands a field.
+    needless : str or None
+        The one of these that may be left out.
+    keys : list of (Expr, Expr)
+        Keys of groups as they are written, and what they stand for; in full they are that, whatever
+        an alias hides in them.
     """
-    fields = {name: expr for name, expr in aliases.items() if not any(aggregates(expr))}
 
-    def change(part: ast.Node) -> ast.Node | None:
+    exprs: dict[str, ast.Expr]
+    qualifiers: set[str]
+    needless: str | None
+    keys: list[tuple[ast.Expr, ast.Expr]]
+
+    def expanded(self, node: ast.Expr) -> ast.Expr:
+        """Give an expression with what aliases stand for in their place.
+
+        Inside an aggregate the alias of another one is none.
+        """
+        result: ast.Expr = replaced(node, self._change)
+        return result
+
+    def _change(self, part: ast.Node) -> ast.Node | None:
+        for key, meaning in self.keys:
+            if key == part:
+                return meaning
         if isinstance(part, ast.Dot) and isinstance(part.base, ast.Name):
-            return part if part.base.name in qualifiers else None
-        if isinstance(part, ast.Aggregate) and part.over is None and len(fields) < len(aliases):
-            return expanded(part, fields, qualifiers)
+            if part.base.name == self.needless:
+                return ast.Name(part.name, span=part.span)
+            return part if part.base.name in self.qualifiers else None
+        if isinstance(part, ast.Aggregate) and part.over is None:
+            fields = {n: expr for n, expr in self.exprs.items() if not any(aggregates(expr))}
+            if len(fields) < len(self.exprs):
+                return dataclasses.replace(self, exprs=fields).expanded(part)
         if isinstance(part, ast.Name):
-            return aliases.get(part.name)
+            return self.exprs.get(part.name)
         return part if isinstance(part, ast.Select) else None
-
-    result: ast.Expr = replaced(node, change)
-    return result
 
 
 def operands(node: ast.Expr, op: str) -> list[ast.Expr]:

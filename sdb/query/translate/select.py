@@ -14,9 +14,9 @@ from sdb.query.translate.levels import Level, Reference
 from sdb.query.translate.names import automatic
 from sdb.query.translate.operators import sort_keys
 from sdb.query.translate.push import pushed
+from sdb.query.translate.rewrite import Aliases, walk
 from sdb.query.translate.rewrite import aggregates as aggregates_in
-from sdb.query.translate.rewrite import expanded, walk
-from sdb.query.translate.scope import Scope, rejected
+from sdb.query.translate.scope import Outputs, Scope, rejected
 from sdb.query.translate.sources import From
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sdb.query.translate.context import Context
 
 
+_TRUTHS = {"true", "false"}
 _SHAPE = ast.Aggregate("SNELLER_DATASHAPE", (), star=True)
 
 
@@ -56,29 +57,38 @@ class _Select:
     def _name_items(self) -> None:
         """Put what aliases stand for in their place; earlier items name parts of later ones."""
         node = self.node
-        qualifiers = {source.alias for source in self.rows.sources if source.alias is not None}
-        names = {item.alias: item.expr for item in node.group_by or () if item.alias is not None}
+        groups = node.group_by or ()
+        sources = self.rows.sources
+        named = Aliases(
+            {item.alias: item.expr for item in groups if item.alias is not None},
+            {source.alias for source in sources if source.alias is not None},
+            sources[0].alias if len(sources) == 1 and isinstance(sources[0], Outputs) else None,
+            [],
+        )
         self.items: list[ast.Item] = []
         for item in node.items:
-            expr = expanded(item.expr, names, qualifiers)
+            expr = named.expanded(item.expr)
             self.items.append(ast.Item(expr, item.alias, span=item.span))
             if item.alias and expr != ast.Name(item.alias):
-                names[item.alias] = expr
+                named.exprs[item.alias] = expr
             elif item.alias:
-                names.pop(item.alias, None)
+                named.exprs.pop(item.alias, None)
+        pairs = list(zip(node.items, self.items, strict=True))
 
-        def named(expr: ast.Expr) -> ast.Expr:
-            return expanded(expr, names, qualifiers)
+        def key(expr: ast.Expr) -> ast.Expr:
+            # An item in full is that item, whatever its alias hides in it.
+            return next((item.expr for old, item in pairs if old.expr == expr), None) or (
+                named.expanded(expr)
+            )
 
-        self.groups = [
-            item.expr if item.alias is not None else named(item.expr)
-            for item in node.group_by or ()
-        ]
-        self.having = None if node.having is None else named(node.having)
+        self.groups = [item.expr if item.alias is not None else key(item.expr) for item in groups]
+        named.keys.extend((item.expr, expr) for item, expr in zip(groups, self.groups, strict=True))
+        self.having = None if node.having is None else named.expanded(node.having)
         self.order = [
-            ast.Sort(named(sort.expr), sort.descending, sort.nulls_last) for sort in node.order_by
+            ast.Sort(named.expanded(sort.expr), sort.descending, sort.nulls_last)
+            for sort in node.order_by
         ]
-        self.keys = [named(expr) for expr in node.distinct_on]
+        self.keys = [key(expr) for expr in node.distinct_on]
 
     def query(self) -> Query:
         """Translate it."""
@@ -217,7 +227,9 @@ class _Select:
         sorts = [(translate(sort.expr, scope, self.context), sort) for sort in self.order]
         inner = self.level
         self._after.extend(f"NOT {value.missing()}" for value in values if value.mask & MISSING)
-        inner.prefix = f"DISTINCT ON ({', '.join(value.key() for value in values)}) "
+        # DuckDB ignores DISTINCT ON when one of its keys is a literal.
+        keys = {value.key() for value in values if not isinstance(value, (Constant, Null))}
+        inner.prefix = f"DISTINCT ON ({', '.join(sorted(keys - _TRUTHS)) or '1::BIGINT'}) "
         self.level = Level(self.context.name("q"), (inner,))
         self.windows = False
         reference = Reference(inner, inner.name)
