@@ -331,6 +331,9 @@ def _attempt(
 def sweep(prefix: Location, job: str, replaced: Iterable[str] = ()) -> list[str]:
     """Remove what a job has left behind: packfiles that do not count, and what was only begun.
 
+    Not after an :class:`sdb.errors.UncertainError` of :func:`publish`: the manifest may list them
+    yet.
+
     Parameters
     ----------
     prefix : path or str

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sdb.errors import SdbError, UncertainError
+from sdb.errors import ConflictError, ExistsError, SdbError, UncertainError, UsageError
 from sdb.packfile import manifest
 from sdb.packfile.inputs import Input, recognise
 from sdb.progress import silent
@@ -21,7 +21,7 @@ from sdb.spark.plan import TARGET_BYTES, Task, measure, plan
 from sdb.store.url import is_local, local_path
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from pyspark import Accumulator, SparkContext
     from pyspark.sql import SparkSession
@@ -133,7 +133,7 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     spark = spark or session.running()
     own = session.start(master, name="sdb pack", conf=conf) if spark is None else None
     context = (spark or own).sparkContext  # type: ignore[union-attr]
-    replaced: tuple[str, ...] = ()
+    stop = own.stop if own is not None else _stay
     started = time.monotonic()
     try:
         cut = plan(
@@ -144,16 +144,46 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
             format=options.format,
         )
         outcomes = _Job(context, work, cut).run(progress)
-        packing_seconds = time.monotonic() - started
-        winners = [manifest.File(one.name, one.output_bytes, one.rows) for one in outcomes]
-        replaced = manifest.publish(place, winners, mode=mode, job=work.job).replaced
-    finally:
-        # Attempts that lost may be at work until the session is gone.
-        if own is not None:
-            own.stop()
-        removed = manifest.sweep(place, work.job, replaced)
+    except BaseException:
+        stop()
+        _sweep(work)
+        raise
+    packing_seconds = time.monotonic() - started
+    removed = _publish(work, outcomes, mode, stop)
     seconds = time.monotonic() - began
-    return BulkResult(place, work.job, outcomes, len(removed), packing_seconds, seconds)
+    return BulkResult(place, work.job, outcomes, removed, packing_seconds, seconds)
+
+
+def _stay() -> None:
+    """Leave the session of somebody else alone."""
+
+
+def _publish(work: Work, outcomes: Sequence[Outcome], mode: str, stop: Callable[[], None]) -> int:
+    """Let the packfiles count, and remove the others; gives how many.
+
+    As long as it is not known whether they count, they stay: the manifest may list them yet.
+    """
+    winners = [manifest.File(one.name, one.output_bytes, one.rows) for one in outcomes]
+    try:
+        published = manifest.publish(work.prefix, winners, mode=mode, job=work.job)
+    except (ConflictError, ExistsError, UsageError):
+        stop()
+        _sweep(work)
+        raise
+    except BaseException:
+        stop()
+        raise
+    # Attempts that lost may be at work until the session is gone.
+    stop()
+    return _sweep(work, published.replaced)
+
+
+def _sweep(work: Work, replaced: Sequence[str] = ()) -> int:
+    """Remove what does not count; what cannot be removed stays, and nobody reads it."""
+    try:
+        return len(manifest.sweep(work.prefix, work.job, replaced))
+    except SdbError:
+        return 0
 
 
 def _try(options: Options, path: str) -> None:

@@ -18,6 +18,7 @@ from pyarrow import parquet
 
 import sdb
 from sdb import errors
+from sdb.packfile import manifest
 from sdb.packfile.manifest import NAME, listed
 from sdb.spark.attempt import Options
 from sdb.spark.bulk import pack_on_spark
@@ -163,6 +164,23 @@ def test_modes(spark: SparkSession, tmp_path: Path) -> None:
     assert rows(listed(out)) == Counter(['{"n": 3}'])
     assert result.removed == 2
     check_clean(out)
+
+
+def test_packfiles_stay_while_it_is_unknown_whether_they_count(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request that publishes may take place after nobody waits for it any more."""
+    (tmp_path / "a.json").write_bytes(GITHUB)
+    failures: list[Exception] = [errors.UncertainError("no answer"), errors.ConflictError("lost")]
+    for left, failure in zip((1, 0), failures, strict=True):
+
+        def fail(*_: object, failure: Exception = failure, **__: object) -> None:
+            raise failure
+
+        monkeypatch.setattr(manifest, "publish", fail)
+        with pytest.raises(type(failure)):
+            pack_on_spark([tmp_path / "a.json"], tmp_path / f"out{left}", spark=spark, tasks=1)
+        assert len(os.listdir(tmp_path / f"out{left}")) == left  # noqa: PTH208
 
 
 def test_options_are_tried_before_anything_starts(tmp_path: Path) -> None:

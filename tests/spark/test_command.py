@@ -112,7 +112,8 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, number: int, code: int) -> 
     first = accidents.prepare(tmp_path / "accidents", stall=1)
     (tmp_path / "out").mkdir()
     pack = [*COMMAND, *PACK, "--master", "local[2]", "--tasks", "2", "a.json"]
-    process = session(pack, tmp_path, PYTHONPATH=os.pathsep.join([str(ROOT), first]))
+    python = os.pathsep.join([str(ROOT), first])
+    process = session([*pack, f"--conf=spark.executorEnv.PYTHONPATH={python}"], tmp_path)
     while accidents.left(tmp_path / "accidents"):
         assert process.poll() is None
         time.sleep(0.1)
@@ -123,8 +124,8 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, number: int, code: int) -> 
     assert os.listdir(tmp_path / "out") == []  # noqa: PTH208
 
 
-def session(command: list[str], folder: Path, **more: str) -> subprocess.Popen[bytes]:
+def session(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
     java = {name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ}
-    env = environment(**java, **more)
+    env = environment(**java)
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=folder, env=env, stdout=pipe, stderr=pipe)

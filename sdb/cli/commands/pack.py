@@ -29,7 +29,7 @@ from sdb.errors import UsageError
 
 EXAMPLES = (
     "sdb pack -o events.zion events.json.gz",
-    "sdb pack --spark -o s3://bucket/packed/ 's3://logs/2026/*.json.gz'",
+    "sdb pack --spark -o packed/ events.json.gz --master yarn --print-submit",
     "zcat events.json.gz | sdb pack -o events.zion --constant region=eu --force -",
 )
 

@@ -11,7 +11,7 @@ from sdb.cli.output import plain, say, say_json
 from sdb.cli.parameters import Argument, Option
 from sdb.errors import UsageError
 
-EXAMPLES = ("sdb spark env -o sdb.pex",)
+EXAMPLES = ("sdb spark env -o sdb.pex", "sdb spark env --force --json")
 
 
 def command(
