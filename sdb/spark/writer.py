@@ -10,7 +10,7 @@ from uuid import uuid4
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from sdb.errors import UsageError
+from sdb.errors import ConflictError, ExistsError, UsageError
 from sdb.packfile import manifest
 from sdb.packfile.inputs import Input
 from sdb.packfile.writer import DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
@@ -98,14 +98,24 @@ class ZionWriter(DataSourceArrowWriter):
         return Written(task, manifest.File(name, result.output_bytes, result.rows))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Let the files of the job count, all at once, and remove what is left of it."""
+        """Let the files of the job count, all at once, and remove what is left of it.
+
+        As long as it is not known whether they count, they stay: the manifest may list them yet.
+        """
         written = [message for message in messages if isinstance(message, Written)]
         written.sort(key=lambda message: message.task)
         files = [message.file for message in written if message.file is not None]
-        published = manifest.publish(self._prefix, files, mode=self._mode, job=self._job)
+        try:
+            published = manifest.publish(self._prefix, files, mode=self._mode, job=self._job)
+        except (ConflictError, ExistsError, UsageError):
+            manifest.sweep(self._prefix, self._job)
+            raise
         manifest.sweep(self._prefix, self._job, published.replaced)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Remove what the job has written: by its name, since not every task has told."""
-        del messages
-        manifest.sweep(self._prefix, self._job)
+        """Remove what the job has written: by its name, since not every task has told.
+
+        When every task has, it was :meth:`commit` that failed, which has removed what may go.
+        """
+        if not all(isinstance(message, Written) for message in messages):
+            manifest.sweep(self._prefix, self._job)

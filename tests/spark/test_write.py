@@ -112,3 +112,18 @@ def test_other_packfiles_are_not_replaced(spark: SparkSession, tmp_path: Path) -
     with pytest.raises(Exception, match="packfiles that no job wrote"):
         save(spark.range(5), tmp_path, "overwrite")
     assert load(spark, tmp_path).count() == 10
+
+
+def test_packfiles_stay_while_it_is_unknown_whether_they_count(tmp_path: Path) -> None:
+    from pyspark.sql.types import StructType
+
+    from sdb.spark.writer import Written, ZionWriter
+
+    writer = ZionWriter(StructType([]), {"path": str(tmp_path)}, overwrite=False)
+    packfile = tmp_path / manifest.attempt_name(0, writer._job)
+    events.make(packfile, 0, 10)
+    everyone = [Written(0, None), Written(1, None)]
+    writer.abort(everyone)  # so publishing failed
+    assert packfile.exists()
+    writer.abort([*everyone, None])
+    assert not packfile.exists()

@@ -96,7 +96,7 @@ impl Predicate<usize> {
         };
         let found = row.slots.get(at).and_then(Option::as_ref);
         if let Self::Is(_, mask) = self {
-            let bit = found.map_or(Ok(bits::MISSING), |value| value.type_bit())?;
+            let bit = found.map_or(Ok(bits::MISSING), Value::type_bit)?;
             return Ok(Some(mask & bit != 0));
         }
         let Some(value) = found else { return Ok(None) };
