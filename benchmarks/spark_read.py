@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sdb
-from sdb.spark import session
-from sdb.spark.source import register
+from sdb.spark import register, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

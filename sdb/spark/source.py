@@ -14,7 +14,6 @@ from sdb.spark.stream import ZionStreamReader
 from sdb.spark.writer import ZionWriter
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -22,7 +21,7 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 class ZionSource(DataSource):
-    """Packfiles as a data source of Spark; see :func:`register` and docs/spark.md."""
+    """Packfiles as a data source of Spark; see :func:`sdb.spark.register` and docs/spark.md."""
 
     @classmethod
     def name(cls) -> str:
@@ -47,25 +46,3 @@ class ZionSource(DataSource):
     def streamReader(self, schema: StructType) -> ZionStreamReader:  # noqa: N802 - Spark's name
         """Give the reader of a stream."""
         return ZionStreamReader(schema, read_options(self.options))
-
-
-def register(spark: SparkSession, *, pushdown: bool = False) -> None:
-    """Make ``zion`` a format of a session.
-
-    Parameters
-    ----------
-    spark : SparkSession
-        The session.
-    pushdown : bool
-        Whether to turn on ``spark.sql.python.filterPushdown.enabled`` in it, which the option of
-        the same name needs; see "Filters" in docs/spark.md for what is wrong with it in Spark.
-
-    Examples
-    --------
-    >>> from sdb.spark.source import register
-    >>> register(spark)                                              # doctest: +SKIP
-    >>> spark.read.format("zion").load("events/*.zion").count()      # doctest: +SKIP
-    """
-    if pushdown:
-        spark.conf.set(PUSHDOWN, value=True)
-    spark.dataSource.register(ZionSource)

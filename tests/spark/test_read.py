@@ -117,7 +117,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def load(spark: SparkSession, folder: Path) -> Callable[..., DataFrame]:
     """Loads the folder with options."""
-    from sdb.spark.source import register
+    from sdb.spark import register
 
     register(spark, pushdown=True)
 

@@ -84,7 +84,7 @@ class Stream:
 @pytest.fixture
 def stream(spark: SparkSession, tmp_path: Path) -> Stream:
     """Give a stream without a packfile."""
-    from sdb.spark.source import register
+    from sdb.spark import register
 
     register(spark)
     return Stream(spark, tmp_path)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(autouse=True)
 def registered(spark: SparkSession) -> None:
-    from sdb.spark.source import register
+    from sdb.spark import register
 
     register(spark)
 
