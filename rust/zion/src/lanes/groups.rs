@@ -155,7 +155,7 @@ impl Groups {
             if call.filter.as_ref().map_or(Ok(Some(true)), test)? == Some(true) {
                 let mut scene =
                     Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
-                self.bytes += total.add(call.function, &mut scene, slots[call.node])?;
+                self.bytes += total.add(call.function, &mut scene, slots[call.node].as_ref())?;
             }
         }
         Ok(())
@@ -164,8 +164,12 @@ impl Groups {
     /// The number of the group of a row; none if it has not all keys.
     #[inline]
     fn group(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<Option<usize>> {
-        let &[(node, _)] = &*self.places.keys else { return self.group_of_keys(data, table, slots) };
-        let Some(raw) = slots[node].and_then(|value| recent::raw(data, value)) else {
+        let node = match *self.places.keys {
+            [] => return Ok(Some(0)),
+            [(node, _)] => node,
+            _ => return self.group_of_keys(data, table, slots),
+        };
+        let Some(raw) = slots[node].as_ref().and_then(|value| recent::raw(data, value)) else {
             return self.group_of_keys(data, table, slots);
         };
         if let Some(number) = self.recent.group(raw) {
@@ -199,9 +203,6 @@ impl Groups {
 
     /// The number of the group of the keys at hand.
     fn number(&mut self) -> usize {
-        if self.places.keys.is_empty() && self.keys.len() > 0 {
-            return 0;
-        }
         let hash = self.places.hasher.hash_one(&*self.scratch);
         let (number, is_new) = self.keys.number(hash, &self.scratch);
         if is_new {

@@ -26,7 +26,7 @@ pub(super) struct Recent {
 
 /// The bytes of a key, if they alone tell what it is: those of symbols and structs need a table of names.
 #[inline]
-pub(super) fn raw(data: &[u8], value: Value) -> Option<&[u8]> {
+pub(super) fn raw<'a>(data: &'a [u8], value: &Value) -> Option<&'a [u8]> {
     let is_plain = matches!(
         value.header.kind,
         kind::BOOL | kind::UINT | kind::NEGINT | kind::FLOAT | kind::TIMESTAMP | kind::STRING

@@ -71,6 +71,9 @@ impl Function {
     }
 }
 
+/// Up to here all integers are doubles, too.
+const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+
 /// The sum of numbers, and how many there are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sums {
@@ -83,6 +86,7 @@ pub(super) struct Sums {
 impl Sums {
     fn add(&mut self, number: Number) {
         match number {
+            Number::Int(value) if value.unsigned_abs() <= EXACT => self.whole += i128::from(value),
             Number::Int(value) => self.whole += value as f64 as i128,
             Number::Float(value) => self.rest.add(value),
         }
@@ -123,7 +127,7 @@ impl Total {
         &mut self,
         function: Function,
         scene: &mut Scene<'_>,
-        value: Option<Value>,
+        value: Option<&Value>,
     ) -> Result<usize> {
         if function == Function::Rows {
             if let Self::Count(count) = self {
@@ -136,7 +140,7 @@ impl Total {
             Self::Count(count) => *count += 1,
             Self::Distinct(keys) => {
                 scene.scratch.clear();
-                key::put(scene.data, scene.table, value, scene.scratch)?;
+                key::put(scene.data, scene.table, *value, scene.scratch)?;
                 let hash = scene.hasher.hash_one(&**scene.scratch);
                 return Ok(grown(keys, hash, scene.scratch));
             }
