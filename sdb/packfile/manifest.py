@@ -8,7 +8,6 @@ readers see all rows of a job or none, and none twice (section "Folders of jobs"
 from __future__ import annotations
 
 import os
-import random
 import re
 import time
 from contextlib import ExitStack, closing
@@ -297,6 +296,8 @@ def publish(
             # Whatever became of it, the next attempt finds this job among those published, or not.
             if attempt >= ATTEMPTS:
                 raise
+        import random
+
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)
         time.sleep(random.uniform(0, longest))  # noqa: S311 - nothing to guess
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sdb import _core
@@ -125,6 +124,8 @@ def _explained(statement: ast.Statement, plan: Translation) -> Result:
 
 
 def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Result:
+    from tempfile import TemporaryDirectory
+
     import duckdb
 
     # A folder of its own, which goes with the connection: DuckDB would take one in the current one.

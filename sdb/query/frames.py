@@ -7,7 +7,6 @@ that :mod:`sdb.packfile.arrow` gives them: they take the way through a temporary
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -100,6 +99,8 @@ class Frame:
 
         as_json = Input("the result", "json", source=lambda: lines(self._replay, columns))
         as_ion = Input("the result", "ion", source=lambda: stream(rows(self._replay, columns)))
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="sdb-query-") as folder:
             path = Path(folder) / "rows.zion"
             try:

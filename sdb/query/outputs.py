@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import tempfile
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from sdb import ion
@@ -40,6 +39,8 @@ def write_cells(
     fmt : {"csv", "tsv", "markdown"}
         The form of the table.
     """
+    import tempfile
+
     with tempfile.SpooledTemporaryFile(_SPOOL_BYTES, prefix="sdb-query-") as spool:
         rows = _rows(pieces)
         if names is None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 _LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?>")
-_ESCAPES = re.compile(
-    r"\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQEx]|[^A-Za-z0-9\x80-\U0010ffff])", re.DOTALL
-)
+_ESCAPES = r"(?s)\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQEx]|[^A-Za-z0-9\x80-\U0010ffff])"
 
 
 def fault(pattern: str, *, is_similar: bool = False) -> str | None:
@@ -55,7 +53,7 @@ def _fault_at(pattern: str, at: int, *, is_similar: bool) -> str | None:
     word = pattern[at]
     if word == "\\" and at + 1 == len(pattern):
         return "trailing backslash at end of expression: ``"
-    if word == "\\" and not (is_similar or _ESCAPES.match(pattern, at)):
+    if word == "\\" and not (is_similar or re.compile(_ESCAPES).match(pattern, at)):
         return f"invalid escape sequence: `{pattern[at : at + 2]}`"
     if look := next((mark for mark in _LOOK_AROUND if pattern.startswith(mark, at)), None):
         return f"invalid or unsupported Perl syntax: `{look}`"

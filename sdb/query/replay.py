@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 from sdb import instants, ion
@@ -74,6 +73,8 @@ class Replay:
 
     def _write(self, batch: pa.RecordBatch) -> tuple[int, int]:
         if self._file is None:
+            import tempfile
+
             self._file = tempfile.TemporaryFile(prefix="sdb-query-")  # noqa: SIM115 - see close
         data = batch.serialize()
         offset = self._file.seek(0, 2)
