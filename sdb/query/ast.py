@@ -7,29 +7,16 @@ it stands in the text, which equality leaves aside, so that two spellings of one
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
+from dataclasses import field
+from typing import TypeAlias
 
-_Class = TypeVar("_Class")
+from sdb.records import record
 
 Span: TypeAlias = tuple[int, int]
 """Half-open range of byte offsets in the text of the query."""
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def _node(cls: type[_Class]) -> type[_Class]:
-    """Make a dataclass of a class of nodes.
-
-    What all can share is written once, in :class:`Node`: made for each of them anew, it would be
-    a fifth of the time that a short query takes. That nodes stay as they are is for mypy to see.
-    """
-    made = dataclass(eq=False, repr=False, slots=True)(cls)
-    members: Any = made
-    members.compared = tuple([one.name for one in fields(members) if one.compare])
-    return made
-
-
-@_node
+@record
 class Node:
     """What all nodes have.
 
@@ -39,29 +26,10 @@ class Node:
         Where the node stands in the text, in bytes.
     """
 
-    compared: ClassVar[tuple[str, ...]]
     span: Span = field(default=(0, 0), compare=False, kw_only=True)
 
-    def _key(self) -> tuple[object, ...]:
-        return tuple([getattr(self, name) for name in self.compared])
 
-    def __eq__(self, other: object) -> bool:
-        """Compare all but the places in the text."""
-        if type(other) is not type(self):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        """Give the same for nodes that are equal."""
-        return hash(self._key())
-
-    def __repr__(self) -> str:
-        """Show all but the place in the text."""
-        members = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.compared)
-        return f"{type(self).__name__}({members})"
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class Instant:
     """A timestamp constant.
 
@@ -77,7 +45,7 @@ class Instant:
 Constant: TypeAlias = bool | int | float | str | Instant | None
 
 
-@_node
+@record
 class Literal(Node):
     """A number, string, timestamp, TRUE, FALSE or NULL (``None``).
 
@@ -93,26 +61,26 @@ class Literal(Node):
         object.__setattr__(self, "type", type(self.value))
 
 
-@_node
+@record
 class Missing(Node):
     """The word MISSING."""
 
 
-@_node
+@record
 class Param(Node):
     """A value given beside the query, ``$name``; bound before the query is checked."""
 
     name: str
 
 
-@_node
+@record
 class Name(Node):
     """A bare name: a field, an alias, a table; which one is for the binder to find out."""
 
     name: str
 
 
-@_node
+@record
 class Dot(Node):
     """A field of a structure: ``base.name`` or ``base['name']``."""
 
@@ -120,7 +88,7 @@ class Dot(Node):
     name: str
 
 
-@_node
+@record
 class Index(Node):
     """An element of a list: ``base[index]``, counted from 0."""
 
@@ -128,7 +96,7 @@ class Index(Node):
     index: int
 
 
-@_node
+@record
 class Unary(Node):
     """A prefix operator: ``NOT``, ``~`` (bit complement) or ``-``."""
 
@@ -136,7 +104,7 @@ class Unary(Node):
     operand: Expr
 
 
-@_node
+@record
 class Binary(Node):
     """An infix operator.
 
@@ -149,7 +117,7 @@ class Binary(Node):
     right: Expr
 
 
-@_node
+@record
 class Between(Node):
     """``operand BETWEEN low AND high``."""
 
@@ -158,7 +126,7 @@ class Between(Node):
     high: Expr
 
 
-@_node
+@record
 class In(Node):
     """``operand IN (items)``; items are expressions, or one sub-query."""
 
@@ -166,7 +134,7 @@ class In(Node):
     items: tuple[Expr, ...] | Subquery
 
 
-@_node
+@record
 class Is(Node):
     """``operand IS [NOT] what``, `what` being ``NULL``, ``MISSING``, ``TRUE`` or ``FALSE``."""
 
@@ -175,7 +143,7 @@ class Is(Node):
     negated: bool
 
 
-@_node
+@record
 class Match(Node):
     """A pattern match.
 
@@ -189,7 +157,7 @@ class Match(Node):
     negated: bool
 
 
-@_node
+@record
 class Call(Node):
     """A function call.
 
@@ -213,7 +181,7 @@ class Call(Node):
     weekday: int | None = None
 
 
-@_node
+@record
 class Cast(Node):
     """``CAST(operand AS type)``, the type in upper case."""
 
@@ -221,7 +189,7 @@ class Cast(Node):
     type: str
 
 
-@_node
+@record
 class Case(Node):
     """``CASE [operand] WHEN condition THEN value ... [ELSE otherwise] END``."""
 
@@ -230,21 +198,21 @@ class Case(Node):
     otherwise: Expr | None
 
 
-@_node
+@record
 class MakeList(Node):
     """``[a, b]``."""
 
     items: tuple[Expr, ...]
 
 
-@_node
+@record
 class MakeStruct(Node):
     """``{'k': a}``."""
 
     members: tuple[tuple[str, Expr], ...]
 
 
-@_node
+@record
 class Sort(Node):
     """A sort key; NULLs come first in both directions unless `nulls_last`."""
 
@@ -253,7 +221,7 @@ class Sort(Node):
     nulls_last: bool = False
 
 
-@_node
+@record
 class Over(Node):
     """The window of a window function."""
 
@@ -261,7 +229,7 @@ class Over(Node):
     order: tuple[Sort, ...]
 
 
-@_node
+@record
 class Aggregate(Node):
     """An aggregate or a window function.
 
@@ -289,14 +257,14 @@ class Aggregate(Node):
     over: Over | None = None
 
 
-@_node
+@record
 class Subquery(Node):
     """A query as a value."""
 
     select: Select
 
 
-@_node
+@record
 class Exists(Node):
     """``EXISTS (SELECT ...)``."""
 
@@ -327,7 +295,7 @@ Expr: TypeAlias = (
 )
 
 
-@_node
+@record
 class PathTable(Node):
     """A table by name: a WITH name, a list of an earlier source (unnesting), or a file's path.
 
@@ -340,7 +308,7 @@ class PathTable(Node):
     expr: Expr
 
 
-@_node
+@record
 class CallTable(Node):
     """A table function: ``READ_FILE``, ``TABLE_GLOB`` or ``TABLE_PATTERN`` (upper case)."""
 
@@ -348,21 +316,21 @@ class CallTable(Node):
     args: tuple[Expr, ...]
 
 
-@_node
+@record
 class QueryTable(Node):
     """A sub-query as a table."""
 
     select: Select
 
 
-@_node
+@record
 class ConcatTable(Node):
     """``a ++ b``: the rows of tables, one after the other."""
 
     tables: tuple[Table, ...]
 
 
-@_node
+@record
 class UnpivotTable(Node):
     """``UNPIVOT table AS value AT key``: a row for each field of each row."""
 
@@ -374,7 +342,7 @@ class UnpivotTable(Node):
 Table: TypeAlias = PathTable | CallTable | QueryTable | ConcatTable | UnpivotTable
 
 
-@_node
+@record
 class Source(Node):
     """One entry of FROM.
 
@@ -397,7 +365,7 @@ class Source(Node):
     on: Expr | None = None
 
 
-@_node
+@record
 class Item(Node):
     """An entry of the select list or of GROUP BY."""
 
@@ -405,7 +373,7 @@ class Item(Node):
     alias: str | None = None
 
 
-@_node
+@record
 class Select(Node):
     """One SELECT.
 
@@ -444,7 +412,7 @@ class Select(Node):
     offset: int | None = None
 
 
-@_node
+@record
 class Statement(Node):
     """A whole query.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +15,7 @@ from sdb import ion
 from sdb.packfile.timeindex import UNBOUNDED
 from sdb.query import ast
 from sdb.query.prune import Anywhere, Both, Compare, Either, Nowhere
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,7 @@ _OPERATORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reason:
     """What one comparison says of a file.
 

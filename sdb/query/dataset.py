@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from sdb.query.blocks import Intervals, blocks, reasons
 from sdb.query.constants import folded
 from sdb.query.locations import candidates
 from sdb.query.prune import Anywhere, reduce
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ _BITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Blocks of one packfile.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Flag, auto
 
 from sdb.query.literals import words
+from sdb.records import record
 
 
 class Kind(Flag):
@@ -68,7 +68,7 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """What a function takes and gives.
 

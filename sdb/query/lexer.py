@@ -7,11 +7,11 @@ belong to a number, comments nest. The text is read as UTF-8, so that all positi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb.errors import QueryError
 from sdb.query import literals
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Token:
     """A word, a constant or a sign.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from sdb.records import record
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -19,7 +21,7 @@ MISSING, NULL, BOOL, NUMBER, TIME, STRING, LIST, STRUCT = 0x80, 1, 2, 4, 8, 16, 
 ANY = 0xFF
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TableName:
     """A table as a query names it.
 
@@ -58,7 +60,7 @@ OpenDataset: TypeAlias = "Callable[[tuple[TableName, ...], ast.Expr | None], Dat
 serve to leave out blocks where it is never TRUE."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """A member of each output row.
 

@@ -11,11 +11,11 @@ What is left is asked of the sparse index of each file, see :mod:`sdb.query.bloc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from sdb import instants
 from sdb.query import ast
+from sdb.records import record
 
 if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
@@ -28,7 +28,7 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Anywhere:
     """What may be TRUE in any row.
 
@@ -41,12 +41,12 @@ class Anywhere:
     expr: ast.Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Nowhere:
     """What is never TRUE."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compare:
     """A comparison of a path with a constant.
 
@@ -76,14 +76,14 @@ class Compare:
         return f"{'.'.join(self.path)} {self.op} {shown}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Both:
     """AND."""
 
     parts: tuple[Test, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Either:
     """OR."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     Function: TypeAlias = Callable[["Arguments"], Value]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arguments:
     """A call.
 

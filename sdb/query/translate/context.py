@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sdb.query.translate.lanes import passed
 from sdb.query.translate.levels import Level, Reference
 from sdb.query.translate.scans import Scan
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from sdb.query.translate.scope import Scope
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outline:
     """A SELECT that makes of one scan, which decides all of WHERE, rows or groups of rows.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from sdb.records import record
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -76,7 +78,7 @@ class Level:
         return " ".join(clause for clause in clauses if clause)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reference:
     """A level in FROM, or the level below another one, under an alias."""
 
@@ -88,7 +90,7 @@ class Reference:
         return f"{self.alias}.{self.level.column(sql)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lookup:
     """A level of at most one row, read by scalar sub-queries."""
 

@@ -6,7 +6,6 @@ forms and says nothing about the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sdb.query import ast
@@ -15,6 +14,7 @@ from sdb.query.translate.functions_time import MONTHS, UNITS_US, stride_us
 from sdb.query.translate.lanes import Constant
 from sdb.query.translate.push import Pusher, Unsuited
 from sdb.query.translate.scans import Field
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ Call = tuple[str, int | None, Any]
 """Function, lane and predicate of FILTER."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rows:
     """Rows of a scan as they are.
 
@@ -62,7 +62,7 @@ class Rows:
     limit: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Groups:
     """Rows of a scan summed up.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sdb.query import ast
@@ -17,6 +17,7 @@ from sdb.query.translate.rewrite import everything
 from sdb.query.translate.scope import rejected
 from sdb.query.translate.select import select
 from sdb.query.translate.unions import united
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ _UNION = "\0union"
 _NATIVE = re.compile(r"\bsdb_\w+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Translation:
     """A statement ready to run.
 
