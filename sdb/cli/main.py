@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -35,8 +34,6 @@ def main() -> NoReturn:
     if code == BROKEN_PIPE:
         # What is still buffered has no reader; the interpreter must not try again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    # All memory goes with the process: to look for garbage in it first takes 7 % of a short query.
-    gc.freeze()
     sys.exit(code)
 
 
