@@ -80,7 +80,8 @@ pub fn header(data: &[u8], at: usize) -> Result<Header> {
 
 /// As [`header`], for loops over values: none when that would give an error. Where a header shares its place
 /// with an error it goes through memory.
-#[inline]
+#[allow(clippy::inline_always, reason = "its four words would go through memory")]
+#[inline(always)]
 pub(crate) fn look(data: &[u8], at: usize) -> Option<Header> {
     let &first = data.get(at)?;
     let (kind, low) = (first >> 4, first & 0x0F);
@@ -209,8 +210,16 @@ pub fn put_symbol(out: &mut Vec<u8>, id: u32) {
 /// Reads a big-endian magnitude of at most 8 bytes.
 #[inline]
 pub fn magnitude(data: &[u8], at: usize) -> Result<u64> {
-    if data.len() > 8 {
+    let length = data.len();
+    if length > 8 {
         return Err(Error::corrupt("ion", at, "an integer of more than 8 bytes"));
     }
-    Ok(data.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    // The first bytes and the last ones, some of which may be the same.
+    Ok(if let (Some(first), Some(last)) = (data.first_chunk::<4>(), data.last_chunk::<4>()) {
+        u64::from(u32::from_be_bytes(*first)) << (8 * (length - 4)) | u64::from(u32::from_be_bytes(*last))
+    } else if let (Some(first), Some(last)) = (data.first_chunk::<2>(), data.last_chunk::<2>()) {
+        u64::from(u16::from_be_bytes(*first)) << (8 * (length - 2)) | u64::from(u16::from_be_bytes(*last))
+    } else {
+        data.first().map_or(0, |byte| u64::from(*byte))
+    })
 }

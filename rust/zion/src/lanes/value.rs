@@ -111,11 +111,12 @@ impl Value {
         Ok(Some(match self.header.kind {
             kind::UINT => {
                 let magnitude = magnitude()?;
-                i64::try_from(magnitude).map_or(Number::Float(magnitude as f64), Number::Int)
+                i64::try_from(magnitude).map_or_else(|_| Number::Float(magnitude as f64), Number::Int)
             }
             kind::NEGINT => {
                 let magnitude = magnitude()?;
-                0i64.checked_sub_unsigned(magnitude).map_or(Number::Float(-(magnitude as f64)), Number::Int)
+                let float = || Number::Float(-(magnitude as f64));
+                0i64.checked_sub_unsigned(magnitude).map_or_else(float, Number::Int)
             }
             kind::FLOAT => float(self.body(data), self.at)?.into(),
             _ => return Ok(None),
@@ -217,7 +218,8 @@ pub(super) struct Fields<'a> {
 impl Fields<'_> {
     /// The next field: its symbol, and its value. None behind the last one, and where [`Fields::check`] has an
     /// error to tell.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "its six words would go through memory")]
+    #[inline(always)]
     pub(super) fn step(&mut self) -> Option<(u64, Value)> {
         while self.at < self.data.len() {
             let (label, at) = varuint::look(self.data, self.at)?;

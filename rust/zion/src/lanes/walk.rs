@@ -175,7 +175,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    #[inline]
+    #[inline(always)]
     fn find(&mut self, node: usize, value: Value) -> Result<()> {
         self.slots[node] = Some(value);
         if self.targets[node].is_empty() && self.plan.nodes[node].items.is_empty() {
