@@ -37,6 +37,12 @@ class Blind:
     def row_count(self) -> None:
         return None
 
+    def bounds(self, _: plan.Path, **__: object) -> list[list[int | None]]:
+        return [[None] * len(chunks) for _, chunks, *_ in self.sources]
+
+    def visited(self, _: Sequence[tuple[int, int]]) -> None:
+        pass
+
 
 class Answers:
     """A query, and its answers."""

@@ -1,0 +1,134 @@
+//! The first rows in some order, found by what they are sorted by; whole rows are made of these alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow_schema::SchemaRef;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use zion::lanes::{First, Picks, ROW_BITS, Request, Sort, arranged};
+use zion::{Error, Result};
+
+use crate::errors::to_py;
+use crate::feed::{Feed, Source, blocks};
+use crate::groups::{AnySort, Table};
+use crate::place::Meter;
+
+/// For each source and each of its blocks the time that none of its values is in front of, if it is known.
+pub type Bounds = Vec<Vec<Option<i64>>>;
+/// Source and number of a block.
+type Place = (usize, usize);
+/// Numbers of rows, and the blocks that were read.
+pub type Found = (Vec<i64>, Vec<Place>);
+
+/// What lanes are sorted by.
+pub fn sorts(by: Vec<AnySort>) -> Vec<Sort> {
+    let sort = |(place, descending, nulls_last)| Sort { place, descending, nulls_last };
+    by.into_iter().map(sort).collect()
+}
+
+/// What is read, and who may stop it.
+pub struct Scene<'a> {
+    pub sources: &'a Arc<Vec<Source>>,
+    pub meter: &'a Arc<Meter>,
+    pub stopped: &'a AtomicBool,
+}
+
+impl Scene<'_> {
+    fn check(&self) -> PyResult<()> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(PyKeyboardInterrupt::new_err("the scan was stopped"));
+        }
+        Ok(())
+    }
+
+    /// The numbers of the first rows, in order. Blocks without a bound are read in any case, the others from
+    /// that which may have the very first rows on: as soon as the rows that are known are all in front of the
+    /// bound of the next one, they are in front of what all that are left can have. As many blocks are read at
+    /// a time as were before, so that threads have work, and at most twice the blocks that have to be.
+    ///
+    /// None when the rows take too much memory.
+    pub fn first(
+        &self,
+        py: Python<'_>,
+        request: &Request,
+        start: First,
+        bounds: &Bounds,
+        descending: bool,
+    ) -> PyResult<Option<Found>> {
+        let all = blocks(self.sources);
+        let (unknown, mut known) = split(&all, bounds, descending).map_err(to_py)?;
+        let runs = py.detach(|| request.first(start.clone())).map_err(to_py)?;
+        let mut feed = Feed::over(Arc::clone(self.sources), Arc::clone(self.meter), runs, unknown);
+        let mut rows = start;
+        loop {
+            while let Some(more) = feed.next(py)? {
+                self.check()?;
+                let read = feed.read_blocks();
+                let renumber = |number: i64| renumbered(number, read, &all);
+                py.detach(|| more.into_iter().for_each(|more| rows.join(more, renumber)));
+                if rows.is_full() {
+                    return Ok(None);
+                }
+            }
+            let most = feed.read_blocks().len().max(1);
+            let wanted = known.iter().take(most).take_while(|(us, _)| !rows.is_settled(*us)).count();
+            if wanted == 0 {
+                break;
+            }
+            feed.extend(known.drain(..wanted).map(|(_, place)| place));
+        }
+        Ok(Some((py.detach(|| rows.finish()), feed.read_blocks().to_vec())))
+    }
+
+    /// The rows of these numbers, in this order. None when they take too much memory.
+    pub fn pick(
+        &self,
+        py: Python<'_>,
+        mut request: Request,
+        rows: &[i64],
+        most_bytes: usize,
+    ) -> PyResult<Option<Table>> {
+        let (numbers, picks) = Picks::new(rows).map_err(to_py)?;
+        let all = blocks(self.sources);
+        let found = numbers.iter().map(|&number| all.get(number).copied());
+        let places = found.collect::<Option<Vec<_>>>().ok_or_else(|| Error::argument("no such block"));
+        request.picks = Some(Arc::new(picks));
+        let runs = py.detach(|| request.batches()).map_err(to_py)?;
+        let (sources, meter) = (Arc::clone(self.sources), Arc::clone(self.meter));
+        let mut feed = Feed::over(sources, meter, runs, places.map_err(to_py)?);
+        let (mut batches, mut bytes) = (Vec::new(), 0);
+        while let Some(more) = feed.next(py)? {
+            self.check()?;
+            bytes += more.iter().map(arrow_array::RecordBatch::get_array_memory_size).sum::<usize>();
+            if bytes > most_bytes {
+                return Ok(None);
+            }
+            batches.extend(more);
+        }
+        let schema = SchemaRef::clone(&request.plan.schema);
+        let whole = py.detach(|| arranged(&schema, &batches, rows)).map_err(to_py)?;
+        Ok(Some(Table { schema, batches: vec![whole] }))
+    }
+}
+
+/// Blocks without and with a bound, the latter from the very first rows on.
+fn split(all: &[Place], bounds: &Bounds, descending: bool) -> Result<(Vec<Place>, Vec<(i64, Place)>)> {
+    let (mut unknown, mut known) = (Vec::new(), Vec::new());
+    for &(source, block) in all {
+        match bounds.get(source).and_then(|of| of.get(block)) {
+            Some(Some(us)) => known.push((*us, (source, block))),
+            Some(None) => unknown.push((source, block)),
+            None => return Err(Error::argument("there are blocks without bounds")),
+        }
+    }
+    known.sort_by(|(a, _), (b, _)| if descending { b.cmp(a) } else { a.cmp(b) });
+    Ok((unknown, known))
+}
+
+/// Numbers of rows start with that of their block, first as it was read, then as it stands in the table.
+fn renumbered(number: i64, read: &[Place], all: &[Place]) -> i64 {
+    let place = read.get((number >> ROW_BITS) as usize);
+    let block = place.and_then(|place| all.binary_search(place).ok()).unwrap_or_default();
+    (block as i64) << ROW_BITS | number & ((1 << ROW_BITS) - 1)
+}

@@ -1,0 +1,80 @@
+//! Rows that are asked for by their numbers.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, RecordBatch, make_array};
+use arrow_data::transform::MutableArrayData;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use super::ROW_BITS;
+use crate::error::{Error, Result};
+
+/// For each block that is read, in the order in which it is, the places of the rows in it.
+#[derive(Debug)]
+pub struct Picks(Vec<Vec<u64>>);
+
+impl Picks {
+    /// The blocks of some rows, in the order of the table, and the rows of each.
+    pub fn new(rows: &[i64]) -> Result<(Vec<usize>, Self)> {
+        let mut sorted = rows.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let (mut blocks, mut picks): (Vec<usize>, Vec<Vec<u64>>) = (Vec::new(), Vec::new());
+        for number in sorted {
+            let number = u64::try_from(number).map_err(|_| Error::argument(format!("no row {number}")))?;
+            let block = (number >> ROW_BITS) as usize;
+            let place = number & ((1 << ROW_BITS) - 1);
+            match picks.last_mut() {
+                Some(places) if blocks.last() == Some(&block) => places.push(place),
+                _ => {
+                    blocks.push(block);
+                    picks.push(vec![place]);
+                }
+            }
+        }
+        Ok((blocks, Self(picks)))
+    }
+
+    /// How many rows there are.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+
+    /// Those of a range of places in a block.
+    pub(super) fn within(&self, block: usize, range: &Range<u64>) -> &[u64] {
+        let places = self.0.get(block).map_or(&[][..], Vec::as_slice);
+        let at = |place: u64| places.partition_point(|&other| other < place);
+        places.get(at(range.start)..at(range.end)).unwrap_or_default()
+    }
+}
+
+/// Rows that came in the order of the table, in the order in which they were asked for.
+pub fn arranged(schema: &SchemaRef, batches: &[RecordBatch], rows: &[i64]) -> Result<RecordBatch> {
+    let failed = |error| Error::argument(format!("no Arrow array: {error}"));
+    let mut sorted = rows.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let places: Vec<(usize, usize)> =
+        batches.iter().enumerate().flat_map(|(n, batch)| (0..batch.num_rows()).map(move |row| (n, row))).collect();
+    if places.len() != sorted.len() {
+        let message = format!("{} rows of {}: the table has changed", places.len(), sorted.len());
+        return Err(Error::argument(message));
+    }
+    let column = |column: usize| {
+        let data: Vec<_> = batches.iter().map(|batch| batch.column(column).to_data()).collect();
+        let mut built = MutableArrayData::new(data.iter().collect(), false, rows.len());
+        for row in rows {
+            let place = sorted.binary_search(row).ok().and_then(|at| places.get(at));
+            if let Some(&(batch, row)) = place {
+                built.try_extend(batch, row, row + 1)?;
+            }
+        }
+        Ok(make_array(built.freeze()))
+    };
+    if batches.is_empty() {
+        return Ok(RecordBatch::new_empty(Arc::clone(schema)));
+    }
+    let columns = (0..schema.fields().len()).map(column).collect::<Result<_, ArrowError>>().map_err(failed)?;
+    RecordBatch::try_new(Arc::clone(schema), columns).map_err(failed)
+}

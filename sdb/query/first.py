@@ -1,0 +1,137 @@
+"""Runs statements that want the first rows in some order.
+
+What rows are sorted by is read first, and only where a row comes from is kept. The rows that come
+out are made afterwards, from the chunks that hold them; no other row ever is.
+
+When they are sorted by a time that is indexed, blocks are read from that which may have the very
+first rows on, until no other can have one that is wanted (see `Scene::first` in rust/py/src/late.rs).
+That is sound for a block if each of its rows is behind the bound that the index gives, that is, if
+its values at the path are
+
+* timestamps, of which the index knows all;
+* of types that are behind timestamps in this direction: strings when times ascend, numbers and
+  booleans when they descend, lists and structures in any case, NULL with NULLS LAST;
+* MISSING: such rows do not come out.
+
+Which types there are is what the file says of itself. A condition that only timestamps satisfy will
+do as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sdb import _core
+from sdb.query.plan import ANY, BOOL, LIST, NULL, NUMBER, STRING, STRUCT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query.plan import Path
+    from sdb.query.translate.native import First
+    from sdb.query.translate.scans import Predicate
+
+
+class Ordered:
+    """The first rows, found when they are asked for.
+
+    Parameters
+    ----------
+    first : First
+        Which rows, and what of them.
+    threads : int
+        Number of threads; 0 for as many as there are cores.
+    most_bytes : int
+        Bound for the memory that rows take.
+    instead : callable
+        Has an engine do it all, when they take more memory.
+
+    Attributes
+    ----------
+    scans : tuple of LaneScan
+        What reads the keys, and what reads the rows.
+    """
+
+    def __init__(
+        self, first: First, threads: int, most_bytes: int, instead: Callable[[], Any]
+    ) -> None:
+        self._first = first
+        self._most_bytes = most_bytes
+        self._instead = instead
+        sources = list(first.scan.dataset.sources)
+        keys, rows = (
+            [(level, list(path), letter) for level, path, letter in lanes]
+            for lanes in (first.keys, first.lanes)
+        )
+        self.scans = (
+            _core.LaneScan(sources, keys, predicate=first.scan.predicate, threads=threads),
+            _core.LaneScan(sources, rows, threads=threads),
+        )
+
+    def interrupt(self) -> None:
+        """Make it stop soon."""
+        for scan in self.scans:
+            scan.interrupt()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand out a stream of the rows."""
+        stream = self._found() or self._instead()
+        return stream.__arrow_c_stream__(requested_schema)
+
+    def _found(self) -> _core.Table | None:
+        first = self._first
+        keys, rows = self.scans
+        found = keys.first(
+            first.sort, first.limit + first.offset, bounds(first), most_bytes=self._most_bytes
+        )
+        if found is None:
+            return None
+        numbers, blocks = found
+        table = rows.pick(numbers[first.offset :], most_bytes=self._most_bytes)
+        if table is not None:
+            first.scan.dataset.visited(blocks)
+        return table
+
+
+def bounds(first: First) -> list[list[int | None]]:
+    """Give for each block the time that its rows are behind.
+
+    Parameters
+    ----------
+    first : First
+        Which rows are wanted.
+
+    Returns
+    -------
+    list of list of int or None
+        For each source and each of its blocks, in microseconds since 1970; ``None`` when it may
+        have other rows.
+    """
+    _, descending, nulls_last = first.sort[0]
+    path = first.keys[0][1]
+    beside = LIST | STRUCT
+    beside |= BOOL | NUMBER if descending else STRING
+    beside |= NULL if nulls_last else 0
+    if only_times(first.scan.predicate, path):
+        beside = ANY
+    return first.scan.dataset.bounds(path, latest=descending, beside=beside)
+
+
+def only_times(predicate: Predicate | None, path: Path) -> bool:
+    """Tell whether only rows with a timestamp at a path satisfy a predicate."""
+    match predicate:
+        case ("and", parts):
+            return any(only_times(part, path) for part in parts)
+        case ("cmp", where, "=" | "<" | "<=" | ">" | ">=", ("u", _)):
+            return tuple(where) == path
+        case _:
+            return False
+
+
+def note(first: First) -> str:
+    """Tell which blocks are read, if that depends on their rows."""
+    if all(bound is None for of in bounds(first) for bound in of):
+        return ""
+    path = ".".join(map(str, first.keys[0][1]))
+    most = first.limit + first.offset
+    return f"from the {'latest' if first.sort[0][1] else 'earliest'} {path} on, as many as {most:,} rows need"
