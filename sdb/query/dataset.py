@@ -114,7 +114,6 @@ class Part:
                 types |= _BITS.get(kind, plan.ANY)
         return types
 
-
     def bounds(self, path: Path, *, latest: bool, beside: int) -> list[int | None]:
         """Give for each block a time that no other at a path is in front of.
 

@@ -4,9 +4,9 @@ What rows are sorted by is read first, and only where a row comes from is kept. 
 out are made afterwards, from the chunks that hold them; no other row ever is.
 
 When they are sorted by a time that is indexed, blocks are read from that which may have the very
-first rows on, until no other can have one that is wanted (see `Scene::first` in rust/py/src/late.rs).
-That is sound for a block if each of its rows is behind the bound that the index gives, that is, if
-its values at the path are
+first rows on, until no other can have one that is wanted: as soon as enough rows are known that are
+in front of the bound of the next block. That is sound for a block if none of its rows is in front
+of the bound that the index gives, that is, if its values at the path are
 
 * timestamps, of which the index knows all;
 * of types that are behind timestamps in this direction: strings when times ascend, numbers and
@@ -133,5 +133,5 @@ def note(first: First) -> str:
     if all(bound is None for of in bounds(first) for bound in of):
         return ""
     path = ".".join(map(str, first.keys[0][1]))
-    most = first.limit + first.offset
-    return f"from the {'latest' if first.sort[0][1] else 'earliest'} {path} on, as many as {most:,} rows need"
+    direction = "latest" if first.sort[0][1] else "earliest"
+    return f"from the {direction} {path} on, as many as {first.limit + first.offset:,} rows need"

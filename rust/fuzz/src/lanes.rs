@@ -63,8 +63,14 @@ fn summed(block: &Block, form: Form, plan: Plan, rows: Option<u64>) -> Result<()
     ];
     let summary = Summary { keys: vec![Key { lane: 0, grain: None }], calls, most_bytes: 1 << 24 };
     let mut groups = Groups::new(&plan, &summary)?;
-    let request =
-        Request { plan: Arc::new(plan), picks: None, limit: None, threads: 1, batch_rows: 7, looked: Arc::default() };
+    let request = Request {
+        plan: Arc::new(plan),
+        picks: None,
+        limit: None,
+        threads: 1,
+        batch_rows: 7,
+        looked: Arc::default(),
+    };
     let runs = request.groups(groups.clone())?;
     let whole = drain(runs, block, form, |more| {
         if let Some(more) = more {
@@ -89,8 +95,14 @@ fn summed(block: &Block, form: Form, plan: Plan, rows: Option<u64>) -> Result<()
 /// The number of rows that come out, if the block is good.
 fn scan(block: &Block, form: Form, plan: Plan) -> Result<Option<u64>> {
     let has_columns = !plan.schema.fields().is_empty();
-    let request =
-        Request { plan: Arc::new(plan), picks: None, limit: None, threads: 1, batch_rows: 7, looked: Arc::default() };
+    let request = Request {
+        plan: Arc::new(plan),
+        picks: None,
+        limit: None,
+        threads: 1,
+        batch_rows: 7,
+        looked: Arc::default(),
+    };
     if has_columns {
         let rows_of = |batches: Vec<RecordBatch>| batches.iter().map(|batch| batch.num_rows() as u64).sum();
         return drain(request.batches()?, block, form, rows_of);

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use zion::codec::Algorithm;
 use zion::lanes::{
-    Constant, First, Groups, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate, Ranking, Request,
-    Step, Summary, Unnest,
+    Constant, First, Groups, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate,
+    Ranking, Request, Step, Summary, Unnest,
 };
 use zion::runs::Form;
 use zion::{Error, Result};
@@ -252,10 +252,11 @@ impl LaneScan {
         let descending = sort.first().is_some_and(|(_, descending, _)| *descending);
         let ranking = Ranking { by: sorts(sort), most, most_bytes };
         let start = First::new(&self.request.plan, &ranking).map_err(to_py)?;
-        self.scene().first(py, &self.request, start, &bounds, descending)
+        self.scene().first(py, &self.request, start, bounds, descending)
     }
 
     /// The rows of some numbers, in their order; the predicate is not asked. None when they take too much memory.
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
     #[pyo3(signature = (rows, *, most_bytes=usize::MAX))]
     fn pick(&self, py: Python<'_>, rows: Vec<i64>, most_bytes: usize) -> PyResult<Option<Table>> {
         self.scene().pick(py, self.request.clone(), &rows, most_bytes)

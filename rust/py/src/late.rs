@@ -1,5 +1,6 @@
 //! The first rows in some order, found by what they are sorted by; whole rows are made of these alone.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,11 +54,13 @@ impl Scene<'_> {
         py: Python<'_>,
         request: &Request,
         start: First,
-        bounds: &Bounds,
+        bounds: Bounds,
         descending: bool,
     ) -> PyResult<Option<Found>> {
         let all = blocks(self.sources);
-        let (unknown, mut known) = split(&all, bounds, descending).map_err(to_py)?;
+        let mut left = ordered(&all, bounds, descending).map_err(to_py)?;
+        let unknown = left.partition_point(|(bound, _)| bound.is_none());
+        let unknown: Vec<Place> = left.drain(..unknown).map(|(_, place)| place).collect();
         let runs = py.detach(|| request.first(start.clone())).map_err(to_py)?;
         let mut feed = Feed::over(Arc::clone(self.sources), Arc::clone(self.meter), runs, unknown);
         let mut rows = start;
@@ -72,11 +75,12 @@ impl Scene<'_> {
                 }
             }
             let most = feed.read_blocks().len().max(1);
-            let wanted = known.iter().take(most).take_while(|(us, _)| !rows.is_settled(*us)).count();
+            let is_wanted = |(bound, _): &&(Option<i64>, Place)| !bound.is_some_and(|us| rows.is_settled(us));
+            let wanted = left.iter().take(most).take_while(is_wanted).count();
             if wanted == 0 {
                 break;
             }
-            feed.extend(known.drain(..wanted).map(|(_, place)| place));
+            feed.extend(left.drain(..wanted).map(|(_, place)| place));
         }
         Ok(Some((py.detach(|| rows.finish()), feed.read_blocks().to_vec())))
     }
@@ -112,18 +116,18 @@ impl Scene<'_> {
     }
 }
 
-/// Blocks without and with a bound, the latter from the very first rows on.
-fn split(all: &[Place], bounds: &Bounds, descending: bool) -> Result<(Vec<Place>, Vec<(i64, Place)>)> {
-    let (mut unknown, mut known) = (Vec::new(), Vec::new());
-    for &(source, block) in all {
-        match bounds.get(source).and_then(|of| of.get(block)) {
-            Some(Some(us)) => known.push((*us, (source, block))),
-            Some(None) => unknown.push((source, block)),
-            None => return Err(Error::argument("there are blocks without bounds")),
-        }
+/// Blocks with their bounds: those without one, then the others from the very first rows on.
+fn ordered(all: &[Place], bounds: Bounds, descending: bool) -> Result<VecDeque<(Option<i64>, Place)>> {
+    let bounds: Vec<Option<i64>> = bounds.into_iter().flatten().collect();
+    if bounds.len() != all.len() {
+        return Err(Error::argument(format!("{} bounds for {} blocks", bounds.len(), all.len())));
     }
-    known.sort_by(|(a, _), (b, _)| if descending { b.cmp(a) } else { a.cmp(b) });
-    Ok((unknown, known))
+    let mut blocks: Vec<_> = bounds.into_iter().zip(all.iter().copied()).collect();
+    blocks.sort_by(|(a, _), (b, _)| match (a, b) {
+        (Some(a), Some(b)) if descending => b.cmp(a),
+        _ => a.cmp(b),
+    });
+    Ok(blocks.into())
 }
 
 /// Numbers of rows start with that of their block, first as it was read, then as it stands in the table.

@@ -172,9 +172,7 @@ def native(query: Query, columns: Sequence[Column], context: Context) -> Native 
         return None
 
 
-def _rows(
-    outline: Outline, values: list[tuple[Value, str]], context: Context
-) -> Rows | First:
+def _rows(outline: Outline, values: list[tuple[Value, str]], context: Context) -> Rows | First:
     lanes = tuple((*_place(value, outline), letter) for value, letter in values)
     if outline.order:
         return _first(outline, lanes, context)

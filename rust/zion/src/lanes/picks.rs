@@ -36,11 +36,6 @@ impl Picks {
         Ok((blocks, Self(picks)))
     }
 
-    /// How many rows there are.
-    pub fn count(&self) -> usize {
-        self.0.iter().map(Vec::len).sum()
-    }
-
     /// Those of a range of places in a block.
     pub(super) fn within(&self, block: usize, range: &Range<u64>) -> &[u64] {
         let places = self.0.get(block).map_or(&[][..], Vec::as_slice);
@@ -55,8 +50,11 @@ pub fn arranged(schema: &SchemaRef, batches: &[RecordBatch], rows: &[i64]) -> Re
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let places: Vec<(usize, usize)> =
-        batches.iter().enumerate().flat_map(|(n, batch)| (0..batch.num_rows()).map(move |row| (n, row))).collect();
+    let places: Vec<(usize, usize)> = batches
+        .iter()
+        .enumerate()
+        .flat_map(|(n, batch)| (0..batch.num_rows()).map(move |row| (n, row)))
+        .collect();
     if places.len() != sorted.len() {
         let message = format!("{} rows of {}: the table has changed", places.len(), sorted.len());
         return Err(Error::argument(message));
@@ -75,6 +73,58 @@ pub fn arranged(schema: &SchemaRef, batches: &[RecordBatch], rows: &[i64]) -> Re
     if batches.is_empty() {
         return Ok(RecordBatch::new_empty(Arc::clone(schema)));
     }
-    let columns = (0..schema.fields().len()).map(column).collect::<Result<_, ArrowError>>().map_err(failed)?;
+    let columns =
+        (0..schema.fields().len()).map(column).collect::<Result<_, ArrowError>>().map_err(failed)?;
     RecordBatch::try_new(Arc::clone(schema), columns).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use arrow_array::{Int64Array, StringArray};
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+
+    fn number(block: i64, place: i64) -> i64 {
+        block << ROW_BITS | place
+    }
+
+    #[test]
+    fn rows_are_found_in_their_blocks() -> Result<()> {
+        let rows = [number(7, 5), number(2, 9), number(7, 0), number(2, 9), number(7, 4096)];
+        let (blocks, picks) = Picks::new(&rows)?;
+        assert_eq!(blocks, [2, 7]);
+        assert_eq!(picks.within(0, &(0..u64::MAX)), [9]);
+        assert_eq!(picks.within(1, &(0..4096)), [0, 5]);
+        assert_eq!(picks.within(1, &(4096..8192)), [4096]);
+        assert_eq!(picks.within(1, &(8192..u64::MAX)), [0; 0]);
+        assert_eq!(picks.within(2, &(0..u64::MAX)), [0; 0]);
+        assert!(Picks::new(&[-1]).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn rows_come_as_they_are_asked_for() -> Result<()> {
+        let field = |name, of| Field::new(name, of, true);
+        let schema = Arc::new(Schema::new(vec![field("c0", DataType::Int64), field("c1", DataType::Utf8)]));
+        let batch = |numbers: Vec<Option<i64>>, texts: Vec<Option<&str>>| {
+            let columns: Vec<arrow_array::ArrayRef> =
+                vec![Arc::new(Int64Array::from(numbers)), Arc::new(StringArray::from(texts))];
+            RecordBatch::try_new(Arc::clone(&schema), columns)
+                .map_err(|error| Error::argument(error.to_string()))
+        };
+        let batches =
+            [batch(vec![Some(0), None], vec![None, Some("b")])?, batch(vec![Some(2)], vec![Some("c")])?];
+        let rows = [number(1, 0), number(0, 3), number(0, 5), number(1, 0)];
+        let found = arranged(&schema, &batches, &rows)?;
+        let numbers: Vec<_> = found.column(0).as_primitive::<Int64Type>().iter().collect();
+        let texts: Vec<_> = found.column(1).as_string::<i32>().iter().collect();
+        assert_eq!(numbers, [Some(2), Some(0), None, Some(2)]);
+        assert_eq!(texts, [Some("c"), None, Some("b"), Some("c")]);
+        assert!(arranged(&schema, &batches, &rows[..2]).is_err());
+        assert_eq!(arranged(&schema, &[], &[])?.num_rows(), 0);
+        Ok(())
+    }
 }

@@ -114,7 +114,10 @@ impl Worker {
         let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
         self.walker.sync(chunk.table, is_first || chunk.resets);
         let marked = self.mark(job, chunk.number);
-        let ask = Ask { first: row_number(job, chunk.number)?, limit: marked.map_or(limit, |rows| rows.min(limit)) };
+        let ask = Ask {
+            first: row_number(job, chunk.number)?,
+            limit: marked.map_or(limit, |rows| rows.min(limit)),
+        };
         let seen = self.rows(plan, &chunk, ask, marked.is_some()).map_err(|error| chunk.error(&error))?;
         Ok(Some(seen))
     }
@@ -139,7 +142,10 @@ impl Worker {
             reader.close(chunk);
             return Ok(Some(Seen::default()));
         }
-        let ask = Ask { first: row_number(job, chunk.number)?, limit: marked.map_or(limit, |rows| rows.min(limit)) };
+        let ask = Ask {
+            first: row_number(job, chunk.number)?,
+            limit: marked.map_or(limit, |rows| rows.min(limit)),
+        };
         let is_probed = marked.is_none() && plan.predicate.is_some() && plan.fields != plan.tested;
         let tested = plan.tested.as_deref().filter(|_| is_probed);
         if let Some(tested) = tested {
