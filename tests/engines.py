@@ -31,6 +31,10 @@ class Blind:
     def sources(self) -> Sequence[Any]:
         return self._table.sources
 
+    @property
+    def is_remote(self) -> bool:
+        return self._table.is_remote
+
     def types(self, _: plan.Path) -> None:
         return None
 

@@ -164,6 +164,11 @@ class Table:
         """First argument of `_core.LaneScan`."""
         return [part.source() for part in self.read]
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether blocks come whole, over a network, however little of them is needed."""
+        return any(not hasattr(part.pack.reader, "fileno") for part in self.read)
+
     def types(self, path: Path) -> int | None:
         """Give the types that occur at a path, ``None`` when they are not known."""
         types = plan.MISSING if path else plan.STRUCT

@@ -15,21 +15,31 @@ of the bound that the index gives, that is, if its values at the path are
 
 Which types there are is what the file says of itself. A condition that only timestamps satisfy will
 do as well.
+
+Of local files only bytes that are needed are read, so that it costs little to come back to a block
+for its rows. Where blocks come whole over a network, the engine makes all rows while it has them,
+unless an index helps; then the blocks that were read last are at hand for the second look.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sdb import _core
 from sdb.query.plan import ANY, BOOL, LIST, NULL, NUMBER, STRING, STRUCT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sdb.query.plan import Path
     from sdb.query.translate.native import First
     from sdb.query.translate.scans import Predicate
+
+
+Bounds: TypeAlias = list[list[int | None]]
+"""For each source and each of its blocks a time, in microseconds since 1970."""
 
 
 class Ordered:
@@ -39,6 +49,8 @@ class Ordered:
     ----------
     first : First
         Which rows, and what of them.
+    bounds : Bounds
+        What :func:`bounds` gives.
     threads : int
         Number of threads; 0 for as many as there are cores.
     most_bytes : int
@@ -53,12 +65,18 @@ class Ordered:
     """
 
     def __init__(
-        self, first: First, threads: int, most_bytes: int, instead: Callable[[], Any]
+        self,
+        first: First,
+        bounds: Bounds,
+        threads: int,
+        most_bytes: int,
+        instead: Callable[[], Any],
     ) -> None:
         self._first = first
+        self._bounds = bounds
         self._most_bytes = most_bytes
         self._instead = instead
-        sources = list(first.scan.dataset.sources)
+        sources = _kept(first.scan.dataset.sources)
         keys, rows = (
             [(level, list(path), letter) for level, path, letter in lanes]
             for lanes in (first.keys, first.lanes)
@@ -81,9 +99,8 @@ class Ordered:
     def _found(self) -> _core.Table | None:
         first = self._first
         keys, rows = self.scans
-        found = keys.first(
-            first.sort, first.limit + first.offset, bounds(first), most_bytes=self._most_bytes
-        )
+        most = first.limit + first.offset
+        found = keys.first(first.sort, most, self._bounds, most_bytes=self._most_bytes)
         if found is None:
             return None
         numbers, blocks = found
@@ -93,7 +110,17 @@ class Ordered:
         return table
 
 
-def bounds(first: First) -> list[list[int | None]]:
+def _kept(sources: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Keep the blocks that were read last for a second look."""
+
+    @lru_cache(maxsize=2)
+    def read(source: int, block: int) -> object:
+        return sources[source][0](block)
+
+    return [(partial(read, number), *others) for number, (_, *others) in enumerate(sources)]
+
+
+def bounds(first: First) -> Bounds:
     """Give for each block the time that its rows are behind.
 
     Parameters
@@ -103,9 +130,8 @@ def bounds(first: First) -> list[list[int | None]]:
 
     Returns
     -------
-    list of list of int or None
-        For each source and each of its blocks, in microseconds since 1970; ``None`` when it may
-        have other rows.
+    Bounds
+        The times; ``None`` for blocks that may have other rows.
     """
     _, descending, nulls_last = first.sort[0]
     path = first.keys[0][1]
@@ -128,9 +154,14 @@ def only_times(predicate: Predicate | None, path: Path) -> bool:
             return False
 
 
-def note(first: First) -> str:
+def is_worth_it(first: First, bounds: Bounds) -> bool:
+    """Tell whether an engine would have to read more."""
+    return not first.scan.dataset.is_remote or None not in chain.from_iterable(bounds)
+
+
+def note(first: First, bounds: Bounds) -> str:
     """Tell which blocks are read, if that depends on their rows."""
-    if all(bound is None for of in bounds(first) for bound in of):
+    if all(bound is None for bound in chain.from_iterable(bounds)):
         return ""
     path = ".".join(map(str, first.keys[0][1]))
     direction = "latest" if first.sort[0][1] else "earliest"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sdb import _core
-from sdb.query.first import Ordered, note
+from sdb.query.first import Ordered, bounds, is_worth_it, note
 from sdb.query.plan import Result
 from sdb.query.translate.native import First, Rows
 
@@ -110,8 +110,11 @@ def _ordered(
     threads: int,
     most_bytes: int,
 ) -> Result:
-    result = Result(tuple(columns), None, note=note(first))
-    reader = Ordered(first, threads, most_bytes, _instead(result, engine))
+    known = bounds(first)
+    if not is_worth_it(first, known):
+        return engine()
+    result = Result(tuple(columns), None, note=note(first, known))
+    reader = Ordered(first, known, threads, most_bytes, _instead(result, engine))
     result.reader, result.scans, result.interrupt = reader, reader.scans, reader.interrupt
     return result
 

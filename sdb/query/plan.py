@@ -48,6 +48,10 @@ class Dataset(Protocol):
     def sources(self) -> Sequence[Any]:
         """First argument of `_core.LaneScan`."""
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether blocks come whole, over a network, however little of them is needed."""
+
     def types(self, path: Path) -> int | None:
         """Mask of the types that occur under a path (with MISSING), ``None`` when not known."""
 
