@@ -30,13 +30,13 @@ text in all components together. What goes beyond is left out, the shallowest pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
 from sdb.packfile.timeindex import TimeIndex, in_int64, integers
+from sdb.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ _MASKS = range(1 << 16)
 _TIMESTAMP = 1 << 6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """Counts of rows and types of values, for queries that need no more.
 
@@ -147,7 +147,7 @@ class Summary:
         return cls(tuple(rows), types, value.get("complete") is True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SparseIndex:
     """What is known of the rows of a packfile.
 
