@@ -94,7 +94,9 @@ fn ranked(block: &Block, form: Form, lanes: &[Lane], predicate: Option<&Predicat
     let mut first = First::new(&plan, &Ranking { by, most: 5, most_bytes: 1 << 24 })?;
     let runs = request(plan).first(first.clone())?;
     let whole = drain(runs, block, form, |more| {
-        more.into_iter().for_each(|more| first.join(more, |number| number));
+        if let Some(more) = more {
+            first.join(more, |number| number);
+        }
         0
     })?;
     if whole.is_none() || first.is_full() {
