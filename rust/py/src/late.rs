@@ -15,6 +15,9 @@ use crate::feed::{Feed, Source, blocks};
 use crate::groups::{AnySort, Table};
 use crate::place::Meter;
 
+/// Rows that take more memory are not put in order.
+const MOST_BYTES: usize = 1 << 30;
+
 /// For each source and each of its blocks the time that none of its values is in front of, if it is known.
 pub type Bounds = Vec<Vec<Option<i64>>>;
 /// Source and number of a block.
@@ -85,7 +88,8 @@ impl Scene<'_> {
         Ok(Some((py.detach(|| rows.finish()), feed.read_blocks().to_vec())))
     }
 
-    /// The rows of these numbers, in this order. None when they take too much memory.
+    /// The rows of these numbers, in this order. None when they take too much memory, or more than one array of
+    /// texts can have.
     pub fn pick(
         &self,
         py: Python<'_>,
@@ -105,7 +109,7 @@ impl Scene<'_> {
         while let Some(more) = feed.next(py)? {
             self.check()?;
             bytes += more.iter().map(arrow_array::RecordBatch::get_array_memory_size).sum::<usize>();
-            if bytes > most_bytes {
+            if bytes > most_bytes.min(MOST_BYTES) {
                 return Ok(None);
             }
             batches.extend(more);
