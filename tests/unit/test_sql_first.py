@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,30 @@ def test_other_fields_are_decompressed_for_the_rows_that_come_out(tmp_path: Path
         picked = pa.table(whole.pick(some))
         assert picked["c1"].to_pylist() == list(range(COUNT))[::-97]
         assert pa.table(whole.pick([])).num_rows == 0
+
+
+@pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])
+def test_rows_are_picked_from_large_blocks(tmp_path: Path, algorithm: str) -> None:
+    """Several threads work on a block, each on a run of its chunks, and hand on names of fields."""
+    noise = random.Random(5)
+    source, target = tmp_path / "t.json", tmp_path / "t.zion"
+    with source.open("w") as file:
+        for n in range(3000):
+            row = {"n": n, f"only{n // 9}": n, "noise": noise.randbytes(2500).hex()}
+            file.write(json.dumps(row) + "\n")
+    sdb.pack([source], target, algorithm=algorithm)
+    with sdb.open(target) as pack:
+        assert sum(block.chunks for block in pack.blocks) > 12
+        assert len(pack.blocks) < 3
+        lanes: list[Any] = [(0, ["n"], "x"), (0, [], "j"), (0, [], "r")]
+        scan = _core.LaneScan(sources(pack), lanes, threads=3)
+        everything = pa.table(scan)
+        for count in (1, 2, 5, 300, 3000):
+            for first in (0, 1500, 2999):
+                places = [first, *noise.sample(range(3000), count)] if count < 3000 else range(3000)
+                places = list(dict.fromkeys(places))
+                expected = everything.take(places)
+                assert pa.table(scan.pick(expected["c2"].to_pylist())) == expected
 
 
 def test_nonsense_is_refused(tmp_path: Path) -> None:

@@ -114,10 +114,7 @@ impl Worker {
         let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
         self.walker.sync(chunk.table, is_first || chunk.resets);
         let marked = self.mark(job, chunk.number);
-        let ask = Ask {
-            first: row_number(job, chunk.number)?,
-            limit: marked.map_or(limit, |rows| rows.min(limit)),
-        };
+        let ask = Ask { first: row_number(job, chunk.number)?, limit: limit.min(marked.unwrap_or(limit)) };
         let seen = self.rows(plan, &chunk, ask, marked.is_some()).map_err(|error| chunk.error(&error))?;
         Ok(Some(seen))
     }
@@ -142,12 +139,9 @@ impl Worker {
             reader.close(chunk);
             return Ok(Some(Seen::default()));
         }
-        let ask = Ask {
-            first: row_number(job, chunk.number)?,
-            limit: marked.map_or(limit, |rows| rows.min(limit)),
-        };
-        let is_probed = marked.is_none() && plan.predicate.is_some() && plan.fields != plan.tested;
-        let tested = plan.tested.as_deref().filter(|_| is_probed);
+        let ask = Ask { first: row_number(job, chunk.number)?, limit: limit.min(marked.unwrap_or(limit)) };
+        let is_open = marked.is_none() && plan.predicate.is_some();
+        let tested = plan.tested.as_deref().filter(|_| is_open && plan.fields != plan.tested);
         if let Some(tested) = tested {
             let Self { walker, passes, .. } = &mut *self;
             walker.begin(plan);
@@ -158,7 +152,7 @@ impl Worker {
                 return Ok(Some(Seen { rows: self.passes.len() as u64, out: 0 }));
             }
         }
-        let is_tested = is_probed || marked.is_some();
+        let is_tested = tested.is_some() || marked.is_some();
         if let Some(fields) = &plan.fields {
             let seen = self.direct(plan, reader, &chunk, fields, ask, is_tested)?;
             reader.close(chunk);
