@@ -48,6 +48,7 @@ MAX_SUMMARY_PATHS = 4096
 MAX_SUMMARY_COMPONENTS = 32
 MAX_SUMMARY_BYTES = 1 << 20
 _SUMMARY_VERSION = 1
+_TEXTS = {str, IonSymbol}
 _MASKS = range(1 << 16)
 _TIMESTAMP = 1 << 6
 
@@ -358,8 +359,8 @@ def _structs(values: object, what: str) -> Iterable[dict[str, Any]]:
 
 
 def _path(value: object) -> Path:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+    if not isinstance(value, list) or not _TEXTS.issuperset(map(type, value)):
         raise CorruptError("a path is not a list of names")
     if not 0 < len(value) <= MAX_COMPONENTS:
         raise CorruptError(f"a path has {len(value)} components, not 1 to {MAX_COMPONENTS}")
-    return tuple(map(str, value))
+    return tuple([str(name) for name in value])
