@@ -31,11 +31,21 @@ class Blind:
     def sources(self) -> Sequence[Any]:
         return self._table.sources
 
+    @property
+    def is_remote(self) -> bool:
+        return self._table.is_remote
+
     def types(self, _: plan.Path) -> None:
         return None
 
     def row_count(self) -> None:
         return None
+
+    def bounds(self, _: plan.Path, **__: object) -> list[list[int | None]]:
+        return [[None] * len(chunks) for _, chunks, *_ in self.sources]
+
+    def visited(self, _: Sequence[tuple[int, int]]) -> None:
+        pass
 
 
 class Answers:

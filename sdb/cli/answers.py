@@ -147,6 +147,8 @@ def explain(result: Result, *, as_json: bool) -> None:
         f"total: {found['blocks']:,} of {found['all_blocks']:,} blocks, "
         f"{sizes.human(found['stored_bytes'])} of {sizes.human(found['all_stored_bytes'])}"
     )
+    if found["order"]:
+        output.say(f"they are read {found['order']}")
 
 
 def _explained(table: dict[str, Any]) -> Iterable[str]:

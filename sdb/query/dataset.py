@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sdb.errors import CorruptError, from_os
 from sdb.packfile.reader import open_packfile
 from sdb.query import plan
-from sdb.query.blocks import Intervals, blocks, reasons
+from sdb.query.blocks import Intervals, blocks, reasons, union
 from sdb.query.constants import folded
 from sdb.query.locations import candidates
 from sdb.query.prune import Anywhere, reduce
@@ -114,6 +114,19 @@ class Part:
                 types |= _BITS.get(kind, plan.ANY)
         return types
 
+    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[int | None]:
+        """Give for each block a time that no other at a path is in front of.
+
+        See :meth:`sdb.query.plan.Dataset.bounds`.
+        """
+        numbers = self.blocks
+        types = plan.ANY if beside == plan.ANY else self.types(path)
+        index = self.pack.trailer.sparse.indices.get(path)  # type: ignore[arg-type]
+        if index is None or types is None or types & ~(beside | plan.TIME | plan.MISSING):
+            return [None] * len(numbers)
+        ranges = map(index.known_range, numbers)
+        return [None if known is None else known[latest] for known in ranges]
+
 
 class Table:
     """Rows of packfiles, as a query reads them; a :class:`sdb.query.plan.Dataset`.
@@ -126,14 +139,20 @@ class Table:
         What the condition of the query comes to.
     parts : tuple of Part
         The packfiles, in the order of their names, those without a block to read too.
+    done : tuple of Part
+        The same with the blocks that turned out to be enough.
     """
 
-    __slots__ = ("name", "parts", "test")
+    __slots__ = ("_prune", "done", "name", "parts", "test")
 
-    def __init__(self, name: str, test: Test, packs: Iterable[Packfile]) -> None:
+    def __init__(
+        self, name: str, test: Test, packs: Iterable[Packfile], *, prune: bool = True
+    ) -> None:
         self.name = name
         self.test = test
         self.parts = tuple(Part(pack, blocks(test, pack.trailer.sparse)) for pack in packs)
+        self.done = self.parts
+        self._prune = prune
 
     @property
     def read(self) -> list[Part]:
@@ -144,6 +163,11 @@ class Table:
     def sources(self) -> Sequence[Any]:
         """First argument of `_core.LaneScan`."""
         return [part.source() for part in self.read]
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether blocks come whole, over a network, however little of them is needed."""
+        return any(not hasattr(part.pack.reader, "fileno") for part in self.read)
 
     def types(self, path: Path) -> int | None:
         """Give the types that occur at a path, ``None`` when they are not known."""
@@ -160,6 +184,29 @@ class Table:
         counts = [part.rows for part in self.read]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
+
+    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[list[int | None]]:
+        """Give for each block a time that no other under a path is in front of.
+
+        See :meth:`sdb.query.plan.Dataset.bounds`. Time indexes say nothing of other values, so that
+        the types of the file have to.
+        """
+        if not self._prune:
+            return [[None] * len(part.blocks) for part in self.read]
+        return [part.bounds(path, latest=latest, beside=beside) for part in self.read]
+
+    def visited(self, blocks: Sequence[tuple[int, int]]) -> None:
+        """Take note of the blocks that were read after all."""
+        found: list[list[int]] = [[] for _ in self.read]
+        for source, block in blocks:
+            found[source].append(block)
+        of_source = iter(found)
+        done = []
+        for part in self.parts:
+            numbers = part.blocks
+            seen = [numbers[at] for at in next(of_source)] if numbers else []
+            done.append(Part(part.pack, union((number, number + 1) for number in seen)))
+        self.done = tuple(done)
 
     def reasons(self, part: Part) -> list[Reason]:
         """Tell why the blocks of a packfile have to be read, and others not."""
@@ -215,7 +262,8 @@ class Catalog:
         """
         test = self._reduced(condition)
         packs = list(chain.from_iterable(map(self._find, tables)))
-        table = Table(" ++ ".join("/".join(name.parts) for name in tables), test, packs)
+        name = " ++ ".join("/".join(name.parts) for name in tables)
+        table = Table(name, test, packs, prune=self._prune)
         self.tables.append(table)
         return table
 

@@ -25,7 +25,8 @@ def facts(result: Result) -> dict[str, Any]:
     -------
     dict
         JSON values: for each table of the query its packfiles, for each of them the blocks to
-        read, as half-open ranges, and what each comparison of the condition says.
+        read, as half-open ranges, and what each comparison of the condition says. `order` tells
+        how it is that not all of them will be; it is empty when they will.
     """
     reading = result.reading
     return {
@@ -36,6 +37,7 @@ def facts(result: Result) -> dict[str, Any]:
             }
             for table in result.tables
         ],
+        "order": result.note,
         "files": reading.files,
         "all_files": reading.all_files,
         "blocks": reading.blocks,

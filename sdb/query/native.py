@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sdb import _core
+from sdb.query.first import Ordered, bounds, is_worth_it, note
 from sdb.query.plan import Result
-from sdb.query.translate.native import Rows
+from sdb.query.translate.native import First, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from sdb.query.translate.native import Groups, Native
 
 _MOST_BYTES = 256 << 20
-"""Groups that take more memory are left to the engine, if no other bound is given."""
+"""Groups and rows that take more memory are left to the engine, if no other bound is given."""
 
 
 class Grouped:
@@ -73,7 +74,7 @@ def run(
 
     Parameters
     ----------
-    native : Rows or Groups
+    native : Rows, Groups or First
         What to ask of the scan.
     columns : sequence of Column
         What the columns of the result mean.
@@ -82,8 +83,11 @@ def run(
     threads : int
         Number of threads; 0 for as many as there are cores.
     memory_bytes : int, optional
-        Bound for the memory that groups take.
+        Bound for the memory that groups, or the first rows, take.
     """
+    most_bytes = _MOST_BYTES if memory_bytes is None else min(memory_bytes, _MOST_BYTES)
+    if isinstance(native, First):
+        return _ordered(native, columns, engine, threads, most_bytes)
     scan = _core.LaneScan(
         list(native.scan.dataset.sources),
         [(level, list(path), letter) for level, path, letter in native.lanes],
@@ -94,14 +98,35 @@ def run(
     )
     result = Result(tuple(columns), scan, None, (scan,), scan.interrupt)
 
-    def instead() -> Any:  # noqa: ANN401 - a stream of Arrow data
+    if not isinstance(native, Rows):
+        result.reader = Grouped(scan, native, most_bytes, _instead(result, engine))
+    return result
+
+
+def _ordered(
+    first: First,
+    columns: Sequence[Column],
+    engine: Callable[[], Result],
+    threads: int,
+    most_bytes: int,
+) -> Result:
+    known = bounds(first)
+    if not is_worth_it(first, known):
+        return engine()
+    result = Result(tuple(columns), None, note=note(first, known))
+    reader = Ordered(first, known, threads, most_bytes, _instead(result, engine))
+    result.reader, result.scans, result.interrupt = reader, reader.scans, reader.interrupt
+    return result
+
+
+def _instead(result: Result, engine: Callable[[], Result]) -> Callable[[], Any]:
+    """Let an engine have a result, should it come to that."""
+
+    def run() -> Any:  # noqa: ANN401 - a stream of Arrow data
         other = engine()
         result.on_close(other.close)
         result.scans += other.scans
         result.interrupt = other.interrupt
         return other.reader
 
-    if not isinstance(native, Rows):
-        most_bytes = _MOST_BYTES if memory_bytes is None else min(memory_bytes, _MOST_BYTES)
-        result.reader = Grouped(scan, native, most_bytes, instead)
-    return result
+    return run

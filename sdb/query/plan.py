@@ -47,11 +47,26 @@ class Dataset(Protocol):
     def sources(self) -> Sequence[Any]:
         """First argument of `_core.LaneScan`."""
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether blocks come whole, over a network, however little of them is needed."""
+
     def types(self, path: Path) -> int | None:
         """Mask of the types that occur under a path (with MISSING), ``None`` when not known."""
 
     def row_count(self) -> int | None:
         """Rows in all the blocks, from metadata; ``None`` when not known."""
+
+    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[list[int | None]]:
+        """For each source and each of its blocks a time that no other under a path is in front of.
+
+        Times are in microseconds since 1970. `latest` asks for a time that none is after, and not
+        before. ``None`` stands for blocks of which this is not known, or where values may be of
+        other types than timestamps and those of the mask `beside`.
+        """
+
+    def visited(self, blocks: Sequence[tuple[int, int]]) -> None:
+        """Take note of the blocks that were read after all: numbers of sources, and in them."""
 
 
 OpenDataset: TypeAlias = "Callable[[tuple[TableName, ...], ast.Expr | None], Dataset]"
@@ -98,6 +113,8 @@ class Result:
         The `_core.LaneScan` objects, whose `stats` tell what has been read.
     interrupt : callable
         Makes the engine stop soon; may be called from any thread.
+    note : str
+        How it is that not all blocks that could matter will be read; empty when they will.
     """
 
     columns: tuple[Column, ...]
@@ -105,6 +122,7 @@ class Result:
     values: tuple[tuple[Any, ...], ...] | None = None
     scans: tuple[Any, ...] = ()
     interrupt: Callable[[], None] = lambda: None
+    note: str = ""
     _close: list[Callable[[], None]] = field(default_factory=list)
 
     def on_close(self, action: Callable[[], None]) -> None:

@@ -54,7 +54,7 @@ class Reading:
 
 def reading(tables: list[Table]) -> Reading:
     """Sum up what is read; a packfile counts as often as the query names it."""
-    parts = [part for table in tables for part in table.parts]
+    parts = [part for table in tables for part in table.done]
     trailers = [part.pack.trailer for part in parts]
     return Reading(
         sum(bool(part.intervals) for part in parts),
@@ -104,8 +104,16 @@ class Result:
 
     @property
     def reading(self) -> Reading:
-        """How much is read, of how much."""
+        """How much is read, of how much; of some queries it is known at their end.
+
+        A block counts once, however often the query looks at it.
+        """
         return reading(self._tables)
+
+    @property
+    def note(self) -> str:
+        """How it is that not all blocks that could matter will be read; empty when they will."""
+        return self._result.note
 
     @property
     def _shown(self) -> list[plan.Column]:

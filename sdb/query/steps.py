@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdb.query.translate.native import First
+
 if TYPE_CHECKING:
     from sdb.query.plan import Path, TableName
     from sdb.query.translate.scans import Predicate
@@ -36,9 +38,24 @@ def steps(plan: Translation) -> list[str]:
             lines.append(f"  WHERE {_condition(scan.predicate)}")
         if scan.limit is not None:
             lines.append(f"  LIMIT {scan.limit}")
+    if isinstance(plan.native, First):
+        lines += _first(plan.native)
     if plan.counts is not None:
         return [*lines, "COUNT"]
     return [*lines, plan.sql]
+
+
+def _first(first: First) -> list[str]:
+    keys = [
+        f"{_path(first.keys[place][1])}{' DESC' * descending}{' NULLS LAST' * nulls_last}"
+        for place, descending, nulls_last in first.sort
+    ]
+    shown = sorted({_path(path) for _, path, _ in first.lanes})
+    offset = f" OFFSET {first.offset}" if first.offset else ""
+    return [
+        f"  FIRST {first.limit}{offset} BY {', '.join(keys)}",
+        f"  THEN READ {', '.join(shown)}",
+    ]
 
 
 def _table(name: TableName) -> str:

@@ -69,6 +69,22 @@ def test_only_blocks_of_interest_are_fetched(
 
 
 @pytest.mark.s3
+def test_the_latest_rows_are_in_the_last_block(
+    bucket: S3Place, tmp_path: Path, requests: Requests
+) -> None:
+    fill(bucket, tmp_path)
+    query = f"SELECT * FROM read_file('{bucket.at('logs/*.zion')}') ORDER BY {{}} DESC LIMIT 3"
+    for key, most in (("ts", 1), ("noise DESC, day", 1000)):
+        requests.clear()
+        with sdb.sql(query.format(key)) as result:
+            assert [row["day"] for row in result] == ([DAYS] * 3 if most == 1 else [4, 3, 2])
+            reading = result.reading
+        assert reading.blocks <= most
+        # Nothing is fetched twice.
+        assert requests.count("GetObject", "HeadObject") <= DAYS + reading.blocks
+
+
+@pytest.mark.s3
 def test_the_command_reads_and_writes_there(bucket: S3Place, tmp_path: Path) -> None:
     fill(bucket, tmp_path)
     command = [sys.executable, "-m", "sdb.cli.main", "--root", bucket.root, "query"]

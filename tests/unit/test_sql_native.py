@@ -41,6 +41,7 @@ ALONE = [
     "SELECT DATE_TRUNC(DAY, kind) AS d, AVG(id) FROM 't.zion' GROUP BY DATE_TRUNC(DAY, kind)",
     "SELECT kind, id FROM 't.zion' WHERE id < 20",
     "SELECT * FROM 't.zion' LIMIT 3",
+    "SELECT * FROM 't.zion' WHERE id > 50 ORDER BY kind DESC, id LIMIT 3",
     "SELECT COUNT(*) FROM 't.zion' WHERE n.v > 1",
     "SELECT x, COUNT(DISTINCT t.id) AS c FROM 't.zion' AS t, t.kind AS x GROUP BY x ORDER BY c",
 ]

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int64Type};
 use zion::Result;
 use zion::lanes::{
-    Call, Constant, Function, Groups, Inside, Key, Lane, Letter, Number, Op, Pattern, Plan, Predicate,
-    Request, Sort, Step, Summary, Unnest,
+    Call, Constant, First, Function, Groups, Inside, Key, Lane, Letter, Number, Op, Path, Pattern, Picks,
+    Plan, Predicate, Ranking, Request, Sort, Step, Summary, Unnest, arranged,
 };
 use zion::runs::{Block, Form, Next, Runs};
 
@@ -42,6 +42,8 @@ pub fn check(data: &[u8]) -> Result<()> {
     ]);
     let rows = scan(&block, form, Plan::new(&[], &some, None)?)?;
     summed(&block, form, Plan::new(&[], &some, None)?, rows)?;
+    ranked(&block, form, &some, None)?;
+    ranked(&block, form, &some, Some(&predicate))?;
     let passing = scan(&block, form, Plan::new(&[], &some, Some(&predicate))?)?;
     assert!(rows.is_none_or(|rows| passing.is_some_and(|passing| passing <= rows)), "a predicate adds rows");
     scan(&block, form, Plan::new(&[], &whole, Some(&predicate))?)?;
@@ -63,8 +65,7 @@ fn summed(block: &Block, form: Form, plan: Plan, rows: Option<u64>) -> Result<()
     ];
     let summary = Summary { keys: vec![Key { lane: 0, grain: None }], calls, most_bytes: 1 << 24 };
     let mut groups = Groups::new(&plan, &summary)?;
-    let request =
-        Request { plan: Arc::new(plan), limit: None, threads: 1, batch_rows: 7, looked: Arc::default() };
+    let request = request(plan);
     let runs = request.groups(groups.clone())?;
     let whole = drain(runs, block, form, |more| {
         if let Some(more) = more {
@@ -86,11 +87,48 @@ fn summed(block: &Block, form: Form, plan: Plan, rows: Option<u64>) -> Result<()
     Ok(())
 }
 
+/// Finds the first rows by the value of a path, and makes them: they are there, each once.
+fn ranked(block: &Block, form: Form, lanes: &[Lane], predicate: Option<&Predicate<Path>>) -> Result<()> {
+    let plan = Plan::new(&[], lanes, predicate)?;
+    let by = vec![Sort { place: 0, descending: true, nulls_last: false }];
+    let mut first = First::new(&plan, &Ranking { by, most: 5, most_bytes: 1 << 24 })?;
+    let runs = request(plan).first(first.clone())?;
+    let whole = drain(runs, block, form, |more| {
+        if let Some(more) = more {
+            first.join(more, |number| number);
+        }
+        0
+    })?;
+    if whole.is_none() || first.is_full() {
+        return Ok(());
+    }
+    let numbers = first.finish();
+    let (_, picks) = Picks::new(&numbers)?;
+    // Lists are not shown as such.
+    let is_shown = |lane: &&Lane| !matches!(lane.letter, Letter::Numbers | Letter::Keys);
+    let shown: Vec<Lane> = lanes.iter().filter(is_shown).cloned().collect();
+    let mut request = request(Plan::new(&[], &shown, None)?);
+    request.picks = Some(Arc::new(picks));
+    let (schema, mut made) = (Arc::clone(&request.plan.schema), Vec::new());
+    drain(request.batches()?, block, form, |more| {
+        made.extend(more);
+        0
+    })?;
+    let rows = shown.iter().position(|lane| lane.letter == Letter::Row).unwrap_or_default();
+    let found = arranged(&schema, &made, &numbers)?;
+    assert_eq!(found.column(rows).as_primitive::<Int64Type>().values(), &numbers[..], "these are other rows");
+    Ok(())
+}
+
+fn request(plan: Plan) -> Request {
+    let (plan, looked) = (Arc::new(plan), Arc::default());
+    Request { plan, picks: None, limit: None, threads: 1, batch_rows: 7, looked }
+}
+
 /// The number of rows that come out, if the block is good.
 fn scan(block: &Block, form: Form, plan: Plan) -> Result<Option<u64>> {
     let has_columns = !plan.schema.fields().is_empty();
-    let request =
-        Request { plan: Arc::new(plan), limit: None, threads: 1, batch_rows: 7, looked: Arc::default() };
+    let request = request(plan);
     if has_columns {
         let rows_of = |batches: Vec<RecordBatch>| batches.iter().map(|batch| batch.num_rows() as u64).sum();
         return drain(request.batches()?, block, form, rows_of);

@@ -1,5 +1,6 @@
 //! Blocks on their way from Python through the threads.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,27 +37,54 @@ impl Source {
     }
 }
 
+/// The source of each block, and its number there.
+pub fn blocks(sources: &[Source]) -> Vec<(usize, usize)> {
+    let of = |(number, source): (usize, &Source)| (0..source.chunks.len()).map(move |block| (number, block));
+    sources.iter().enumerate().flat_map(of).collect()
+}
+
 /// Blocks on their way through the threads.
 pub struct Feed<R> {
     sources: Arc<Vec<Source>>,
     meter: Arc<Meter>,
     runs: Runs<R>,
-    /// The source and block to be read next.
-    next: (usize, usize),
-    /// The sources and blocks that were read.
+    /// The blocks to be read, each with its source.
+    queue: VecDeque<(usize, usize)>,
+    /// Those that were read.
     read: Vec<(usize, usize)>,
 }
 
 impl<R: Send + 'static> Feed<R> {
     pub fn new(sources: Arc<Vec<Source>>, meter: Arc<Meter>, runs: Runs<R>) -> Self {
-        Self { sources, meter, runs, next: (0, 0), read: Vec::new() }
+        let queue = blocks(&sources).into();
+        Self { sources, meter, runs, queue, read: Vec::new() }
+    }
+
+    /// Reads these blocks, and no others.
+    pub fn over(
+        sources: Arc<Vec<Source>>,
+        meter: Arc<Meter>,
+        runs: Runs<R>,
+        blocks: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Self {
+        Self { sources, meter, runs, queue: blocks.into_iter().collect(), read: Vec::new() }
+    }
+
+    /// Reads more blocks; after the end, too.
+    pub fn extend(&mut self, blocks: impl IntoIterator<Item = (usize, usize)>) {
+        self.queue.extend(blocks);
+    }
+
+    /// The blocks that were read, in the order in which they were.
+    pub fn read_blocks(&self) -> &[(usize, usize)] {
+        &self.read
     }
 
     /// The next result. Blocks are read when all of the one before is on its way.
     pub fn next(&mut self, py: Python<'_>) -> PyResult<Option<R>> {
         loop {
             let wants = self.runs.queued() == 0 && !self.runs.is_done();
-            let more = if wants { self.more() } else { None };
+            let more = if wants { self.queue.front().copied() } else { None };
             let patience = if more.is_some() { Duration::ZERO } else { PATIENCE };
             match py.detach(|| self.runs.next(patience)) {
                 Next::Ready(result) => return Ok(Some(result)),
@@ -65,31 +93,20 @@ impl<R: Send + 'static> Feed<R> {
                 Next::Idle | Next::Pending => {}
             }
             py.check_signals()?;
-            if let Some(chunks) = more {
-                self.read(py, chunks)?;
+            if let Some(next) = more {
+                self.read(py, next)?;
             }
         }
     }
 
-    /// The number of chunks of the next block, if there is one.
-    fn more(&mut self) -> Option<usize> {
-        while let Some(source) = self.sources.get(self.next.0) {
-            if let Some(chunks) = source.chunks.get(self.next.1) {
-                return Some(*chunks);
-            }
-            self.next = (self.next.0 + 1, 0);
-        }
-        None
-    }
-
-    fn read(&mut self, py: Python<'_>, chunks: usize) -> PyResult<()> {
-        let (source, number) = self.next;
-        let Some(source) = self.sources.get(source) else { return Ok(()) };
-        let block = place::block(source.read.call1(py, (number,))?.bind(py), &self.meter)?;
-        let pushed = py.detach(|| self.runs.push(block, source.form, Some(chunks)));
-        pushed.map_err(|error| source.exception(py, (number, error)))?;
-        self.read.push(self.next);
-        self.next.1 += 1;
+    fn read(&mut self, py: Python<'_>, next: (usize, usize)) -> PyResult<()> {
+        self.queue.pop_front();
+        let Some(source) = self.sources.get(next.0) else { return Ok(()) };
+        let chunks = source.chunks.get(next.1).copied();
+        let block = place::block(source.read.call1(py, (next.1,))?.bind(py), &self.meter)?;
+        let pushed = py.detach(|| self.runs.push(block, source.form, chunks));
+        pushed.map_err(|error| source.exception(py, (next.1, error)))?;
+        self.read.push(next);
         Ok(())
     }
 

@@ -7,13 +7,14 @@ use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use zion::lanes::{Call, Function, Grain, Groups, Key, Letter, Sort, Summary};
+use zion::lanes::{Call, Function, Grain, Groups, Key, Letter, Summary};
 use zion::{Error, Result};
 
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::Feed;
 use crate::lanes::predicate;
+use crate::late::sorts;
 
 /// Lane and what times are rounded down to: `("us", every, from)`, `("months", every, 0)`.
 pub type AnyKey = (usize, Option<(String, i64, i64)>);
@@ -50,11 +51,10 @@ pub fn call((name, lane, filter): AnyCall<'_>) -> PyResult<Call> {
 impl Ask {
     /// The groups as a table.
     fn table(&self, groups: Groups) -> Result<Table> {
-        let sort = |&(place, descending, nulls_last): &AnySort| Sort { place, descending, nulls_last };
         let lane = |(place, letter): &(usize, String)| Ok((*place, Letter::from_name(letter)?));
         let mut answer = groups.finish();
         let most = self.limit.map_or(usize::MAX, |limit| limit.saturating_add(self.offset));
-        answer.sort(&self.sort.iter().map(sort).collect::<Vec<_>>(), most);
+        answer.sort(&sorts(self.sort.clone()), most);
         let lanes = self.lanes.iter().map(lane).collect::<Result<Vec<_>>>()?;
         let (schema, batches) = answer.batches(&lanes, self.offset)?;
         Ok(Table { schema, batches })
@@ -86,8 +86,8 @@ impl Ask {
 /// Rows that are all there.
 #[pyclass(module = "sdb._core", frozen)]
 pub struct Table {
-    schema: SchemaRef,
-    batches: Vec<RecordBatch>,
+    pub schema: SchemaRef,
+    pub batches: Vec<RecordBatch>,
 }
 
 #[pymethods]

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use zion::codec::Algorithm;
 use zion::lanes::{
-    Constant, Groups, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate, Request,
-    Step, Summary, Unnest,
+    Constant, First, Groups, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate,
+    Ranking, Request, Step, Summary, Unnest,
 };
 use zion::runs::Form;
 use zion::{Error, Result};
@@ -18,6 +18,7 @@ use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Source};
 use crate::groups::{self, AnyCall, AnyKey, AnySort, Ask, Table};
+use crate::late::{Bounds, Found, Scene, sorts};
 use crate::place::Meter;
 
 /// One step of a path.
@@ -129,6 +130,12 @@ pub struct LaneScan {
     stopped: Arc<AtomicBool>,
 }
 
+impl LaneScan {
+    fn scene(&self) -> Scene<'_> {
+        Scene { sources: &self.sources, meter: &self.meter, stopped: &self.stopped }
+    }
+}
+
 #[pymethods]
 impl LaneScan {
     #[new]
@@ -151,7 +158,7 @@ impl LaneScan {
         let looked = Arc::default();
         Ok(Self {
             sources: Arc::new(sources),
-            request: Request { plan, limit, threads, batch_rows, looked },
+            request: Request { plan, picks: None, limit, threads, batch_rows, looked },
             meter: Arc::default(),
             failure: Arc::default(),
             stopped: Arc::default(),
@@ -229,6 +236,30 @@ impl LaneScan {
         let runs = py.detach(|| self.request.groups(start.clone())).map_err(to_py)?;
         let feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
         ask.collect(py, start, feed, &self.stopped)
+    }
+
+    /// The numbers of the first `most` rows in an order of lanes, in that order, and the blocks that were read
+    /// for it. See `Scene::first` for what `bounds` are. None when what tells their order takes too much memory.
+    #[pyo3(signature = (sort, most, bounds, *, most_bytes=usize::MAX))]
+    fn first(
+        &self,
+        py: Python<'_>,
+        sort: Vec<AnySort>,
+        most: usize,
+        bounds: Bounds,
+        most_bytes: usize,
+    ) -> PyResult<Option<Found>> {
+        let descending = sort.first().is_some_and(|(_, descending, _)| *descending);
+        let ranking = Ranking { by: sorts(sort), most, most_bytes };
+        let start = First::new(&self.request.plan, &ranking).map_err(to_py)?;
+        self.scene().first(py, &self.request, start, bounds, descending)
+    }
+
+    /// The rows of some numbers, in their order; the predicate is not asked. None when they take too much memory.
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+    #[pyo3(signature = (rows, *, most_bytes=usize::MAX))]
+    fn pick(&self, py: Python<'_>, rows: Vec<i64>, most_bytes: usize) -> PyResult<Option<Table>> {
+        self.scene().pick(py, self.request.clone(), &rows, most_bytes)
     }
 
     /// Makes streams and groups in the making end soon, with an interrupt; may be called from any thread.

@@ -13,6 +13,7 @@ mod groups;
 mod iguana;
 mod ion;
 mod lanes;
+mod late;
 mod natives;
 mod pack;
 mod place;

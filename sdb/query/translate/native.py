@@ -32,6 +32,8 @@ _FUNCTIONS = {
     "EARLIEST": "earliest",
     "LATEST": "latest",
 }
+MOST_FIRST = 10_000
+"""With more of the first rows in an order there is little to be gained."""
 _THURSDAY = 4
 """The day of the week of 1970-01-01, where Sunday is 0."""
 
@@ -97,7 +99,35 @@ class Groups:
     offset: int
 
 
-Native = Rows | Groups
+@record
+class First:
+    """The first rows of a scan in some order.
+
+    Attributes
+    ----------
+    scan : Scan
+        What is read.
+    keys : tuple of lanes
+        What rows are sorted by; rows without one of them are left out.
+    sort : tuple of (int, bool, bool)
+        For each key its place, whether greater values come first, and whether NULL comes last.
+    lanes : tuple of lanes
+        The columns of the result.
+    limit : int
+        Number of rows that are wanted.
+    offset : int
+        Number of rows before these.
+    """
+
+    scan: Scan
+    keys: tuple[Lane, ...]
+    sort: tuple[tuple[int, bool, bool], ...]
+    lanes: tuple[Lane, ...]
+    limit: int
+    offset: int
+
+
+Native = Rows | Groups | First
 
 
 class _Unsuited(Exception):  # noqa: N818
@@ -118,7 +148,7 @@ def native(query: Query, columns: Sequence[Column], context: Context) -> Native 
 
     Returns
     -------
-    Rows, Groups or None
+    Rows, Groups, First or None
         What to ask of the scan; ``None`` when the engine has to run the statement.
     """
     outline = query.outline
@@ -134,18 +164,40 @@ def native(query: Query, columns: Sequence[Column], context: Context) -> Native 
     ordered = [lanes[place] for place in range(len(lanes))]
     try:
         if outline.groups is None:
-            return _rows(outline, [(query.columns[at][1], letter) for at, letter in ordered])
+            values = [(query.columns[at][1], letter) for at, letter in ordered]
+            return _rows(outline, values, context)
         grouping = _Grouping(outline, context)
         return grouping.native([(outline.items[at], letter) for at, letter in ordered])
     except _Unsuited:
         return None
 
 
-def _rows(outline: Outline, values: list[tuple[Value, str]]) -> Rows:
-    if outline.order or outline.offset or outline.limit != outline.scan.limit:
-        raise _Unsuited
+def _rows(outline: Outline, values: list[tuple[Value, str]], context: Context) -> Rows | First:
     lanes = tuple((*_place(value, outline), letter) for value, letter in values)
+    if outline.order:
+        return _first(outline, lanes, context)
+    if outline.offset or outline.limit != outline.scan.limit:
+        raise _Unsuited
     return Rows(outline.scan, lanes, outline.limit)
+
+
+def _first(outline: Outline, lanes: tuple[Lane, ...], context: Context) -> First:
+    limit, offset = outline.limit, outline.offset
+    if limit is None or limit + offset > MOST_FIRST or outline.scan.explode:
+        raise _Unsuited
+    keys: dict[Lane, int] = {}
+    sort = []
+    for one in outline.order:
+        # Any letter: the lane only says where values are.
+        key = (*_field(one.expr, outline, context), "t")
+        sort.append((keys.setdefault(key, len(keys)), one.descending, one.nulls_last))
+    return First(outline.scan, tuple(keys), tuple(sort), lanes, limit, offset)
+
+
+def _field(expr: ast.Expr, outline: Outline, context: Context) -> tuple[int, Path]:
+    if not isinstance(expr, (ast.Name, ast.Dot, ast.Index)):
+        raise _Unsuited
+    return _place(translate(expr, outline.scope, context), outline)
 
 
 def _place(value: Value, outline: Outline) -> tuple[int, Path]:
@@ -194,10 +246,7 @@ class _Grouping:
         return self.lanes.setdefault((level, path, "t"), len(self.lanes))
 
     def _found(self, expr: ast.Expr) -> int:
-        if not isinstance(expr, (ast.Name, ast.Dot, ast.Index)):
-            raise _Unsuited
-        value = translate(expr, self.outline.scope, self.context)
-        return self._lane(*_place(value, self.outline))
+        return self._lane(*_field(expr, self.outline, self.context))
 
     def _key(self, expr: ast.Expr) -> tuple[int, Grain | None]:
         if not isinstance(expr, ast.Call):

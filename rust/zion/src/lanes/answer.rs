@@ -13,10 +13,10 @@ use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::key;
 use super::keytable::KeyTable;
+use super::order::{Rank, Sort};
 use super::plan::Letter;
-use super::predicate::order;
 use super::totals::{Function, Total};
-use super::value::{Number, bits};
+use super::value::Number;
 use crate::error::{Error, Result};
 use crate::json::sink::Sink;
 use crate::natives::key::{Key, parse, put_json};
@@ -57,54 +57,22 @@ fn part(mut row: &[u8], place: usize) -> &str {
     ""
 }
 
-/// How rows are put in order.
-#[derive(Debug, Clone, Copy)]
-pub struct Sort {
-    /// The place of the value.
-    pub place: usize,
-    /// Whether greater values come first.
-    pub descending: bool,
-    /// Whether nulls come last and not first, whatever else.
-    pub nulls_last: bool,
-}
-
-impl Sort {
-    /// Lists and structs come last, in no order.
-    fn compare(self, a: &Key<'_>, b: &Key<'_>) -> Ordering {
-        let is_null = |key: &Key<'_>| matches!(key, Key::Null) == self.nulls_last;
-        let is_nested = |key: &Key<'_>| type_bit(key) >= bits::LIST;
-        let fixed = is_null(a).cmp(&is_null(b)).then(is_nested(a).cmp(&is_nested(b)));
-        let by_value = type_bit(a).cmp(&type_bit(b)).then_with(|| match (a, b) {
-            (Key::Bool(a), Key::Bool(b)) => a.cmp(b),
-            (Key::Time(a), Key::Time(b)) => a.cmp(b),
-            (Key::Text(a), Key::Text(b)) => a.cmp(b),
-            _ => match (number(a), number(b)) {
-                (Some(a), Some(b)) => order(a, b),
-                _ => Ordering::Equal,
-            },
-        });
-        fixed.then(if self.descending { by_value.reverse() } else { by_value })
-    }
-}
-
-fn type_bit(key: &Key<'_>) -> u8 {
-    match key {
-        Key::Null => bits::NULL,
-        Key::Bool(_) => bits::BOOL,
-        Key::Int(_) | Key::Float(_) => bits::NUMBER,
-        Key::Time(_) => bits::TIME,
-        Key::Text(_) => bits::TEXT,
-        Key::List(_) => bits::LIST,
-        Key::Struct(_) => bits::STRUCT,
+/// What tells the place of a key.
+fn rank<'a>(key: &Key<'a>) -> Rank<&'a str> {
+    match *key {
+        Key::Null => Rank::Null,
+        Key::Bool(flag) => Rank::Bool(flag),
+        Key::Int(value) => Rank::Number(Number::Int(value)),
+        Key::Float(value) => Rank::Number(Number::Float(value)),
+        Key::Time(us) => Rank::Time(us),
+        Key::Text(text) => Rank::Text(text),
+        Key::List(_) => Rank::List,
+        Key::Struct(_) => Rank::Struct,
     }
 }
 
 fn number(key: &Key<'_>) -> Option<Number> {
-    match key {
-        Key::Int(value) => Some(Number::Int(*value)),
-        Key::Float(value) => Some(Number::Float(*value)),
-        _ => None,
-    }
+    if let Rank::Number(number) = rank(key) { Some(number) } else { None }
 }
 
 /// Groups that are known.
@@ -149,9 +117,9 @@ impl Answer {
     }
 
     fn sorted(&self, by: &[Sort], most: usize) -> Vec<usize> {
-        let mut values: Vec<Key<'_>> = Vec::with_capacity(self.keys.len() * by.len());
+        let mut values: Vec<Rank<&str>> = Vec::with_capacity(self.keys.len() * by.len());
         for group in 0..self.keys.len() {
-            values.extend(by.iter().map(|sort| self.value(group, sort.place)));
+            values.extend(by.iter().map(|sort| rank(&self.value(group, sort.place))));
         }
         let compare = |a: &usize, b: &usize| {
             let pairs = values[a * by.len()..].iter().zip(&values[b * by.len()..]).zip(by);
@@ -188,7 +156,7 @@ impl Answer {
     fn column(&self, groups: &[usize], place: usize, letter: Letter) -> Result<ArrayRef> {
         let values = || groups.iter().map(|&group| self.value(group, place));
         Ok(match letter {
-            Letter::Type => Arc::new(values().map(|value| Some(type_bit(&value))).collect::<UInt8Array>()),
+            Letter::Type => Arc::new(values().map(|value| Some(rank(&value).bit())).collect::<UInt8Array>()),
             Letter::Number => {
                 Arc::new(values().map(|value| number(&value).map(Number::to_f64)).collect::<Float64Array>())
             }

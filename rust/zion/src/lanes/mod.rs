@@ -5,10 +5,13 @@
 
 mod answer;
 mod column;
+mod first;
 mod grain;
 mod groups;
 pub mod key;
 mod keytable;
+mod order;
+mod picks;
 mod plan;
 mod predicate;
 mod recent;
@@ -23,15 +26,18 @@ use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
 
-pub use answer::{Answer, Sort};
+pub use answer::Answer;
+pub use first::{First, Ranking};
 pub use grain::Grain;
 pub use groups::{Call, Groups, Key, Summary};
+pub use order::Sort;
+pub use picks::{Picks, arranged};
 pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
 pub use totals::Function;
 pub use value::{Number, bits};
-use walk::Walker;
+use walk::{Sink, Walker};
 use worker::Worker;
 
 use crate::error::Result;
@@ -47,6 +53,8 @@ pub const ROW_BITS: u32 = 36;
 pub struct Request {
     /// What is wanted of them.
     pub plan: Arc<Plan>,
+    /// Only these rows, of which the predicate is not asked; all, if there are none.
+    pub picks: Option<Arc<Picks>>,
     /// At most so many rows come out.
     pub limit: Option<u64>,
     /// Number of threads; 0: one for each processor.
@@ -70,17 +78,22 @@ impl Request {
 
     /// Groups of the rows, starting from groups without any; they are to be joined.
     pub fn groups(&self, start: Groups) -> Result<Runs<Option<Groups>>> {
-        self.run(Some(start), false, |walker, _| Ok(walker.take_groups()))
+        self.run(Some(Sink::Groups(start)), false, |walker, _| Ok(walker.take_groups()))
     }
 
-    fn run<R, T>(&self, groups: Option<Groups>, shapes_only: bool, take: T) -> Result<Runs<R>>
+    /// The first rows of each run, starting from none; they are to be joined.
+    pub fn first(&self, start: First) -> Result<Runs<Option<First>>> {
+        self.run(Some(Sink::First(start)), false, |walker, _| Ok(walker.take_first()))
+    }
+
+    fn run<R, T>(&self, sink: Option<Sink>, shapes_only: bool, take: T) -> Result<Runs<R>>
     where
         R: Send + 'static,
         T: Fn(&mut Walker, u64) -> Result<R> + Send + Sync + 'static,
     {
         let cut = Cut { run_bytes: RUN_BYTES, verbatim: shapes_only };
         let request = self.clone();
-        let make = move || Worker::new(request.clone(), groups.clone());
+        let make = move || Worker::new(request.clone(), sink.clone());
         let work = move |worker: &mut Worker, job: &Job| {
             let rows = worker.work(job, shapes_only)?;
             Ok((take(&mut worker.walker, rows)?, rows))

@@ -10,6 +10,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::ArrowError;
 
 use super::column::{Column, Scene, Tools};
+use super::first::First;
 use super::groups::Groups;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
@@ -22,6 +23,13 @@ const FULL_BYTES: usize = 16 << 20;
 
 /// The node of a symbol that is not asked for.
 const NOWHERE: usize = usize::MAX;
+
+/// Where rows go in the place of columns.
+#[derive(Clone)]
+pub(super) enum Sink {
+    Groups(Groups),
+    First(First),
+}
 
 /// Turns rows into columns.
 pub(super) struct Walker {
@@ -36,8 +44,7 @@ pub(super) struct Walker {
     /// For each level the name of the field that it stands at.
     labels: Vec<u64>,
     columns: Vec<Column>,
-    /// Where rows go in the place of columns.
-    groups: Option<Groups>,
+    sink: Option<Sink>,
     tools: Tools,
     /// Rows of the batch at hand.
     rows: usize,
@@ -45,7 +52,7 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    pub(super) fn new(plan: Arc<Plan>, batch_rows: usize, groups: Option<Groups>) -> Self {
+    pub(super) fn new(plan: Arc<Plan>, batch_rows: usize, sink: Option<Sink>) -> Self {
         Self {
             batch_rows: batch_rows.max(1),
             targets: plan.nodes.iter().map(|_| Vec::new()).collect(),
@@ -53,7 +60,7 @@ impl Walker {
             slots: vec![None; plan.nodes.len()],
             labels: vec![0; plan.levels.len()],
             columns: plan.columns.iter().map(|column| Column::new(column.letter)).collect(),
-            groups,
+            sink,
             tools: Tools::default(),
             rows: 0,
             full: Vec::new(),
@@ -146,7 +153,12 @@ impl Walker {
 
     /// The groups of the rows that were added since the last time.
     pub(super) fn take_groups(&mut self) -> Option<Groups> {
-        self.groups.as_mut().map(Groups::take)
+        if let Some(Sink::Groups(groups)) = &mut self.sink { Some(groups.take()) } else { None }
+    }
+
+    /// The first of the rows that were added since the last time.
+    pub(super) fn take_first(&mut self) -> Option<First> {
+        if let Some(Sink::First(first)) = &mut self.sink { Some(first.take()) } else { None }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -292,10 +304,13 @@ impl Emit<'_> {
     }
 
     fn put(&mut self) -> Result<()> {
-        let Walker { slots, labels, columns, groups, tools, .. } = &mut *self.walker;
-        if let Some(groups) = groups {
+        let Walker { slots, labels, columns, sink, tools, .. } = &mut *self.walker;
+        if let Some(sink) = sink {
             self.left -= 1;
-            return groups.add(self.data, self.table, slots);
+            return match sink {
+                Sink::Groups(groups) => groups.add(self.data, self.table, slots),
+                Sink::First(first) => first.add(self.data, self.table, slots, self.number),
+            };
         }
         let mut scene = Scene { data: self.data, table: self.table, tools };
         for (column, wanted) in columns.iter_mut().zip(&self.plan.columns) {

@@ -4,13 +4,13 @@
     reason = "fields that pass through memory between calls cost more than the calls"
 )]
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::groups::Groups;
 use super::plan::Plan;
 use super::value::Value;
-use super::walk::Walker;
+use super::walk::{Sink, Walker};
 use super::{ROW_BITS, Request};
 use crate::block::{BlockReader, Chunk, Codecs, OpenChunk};
 use crate::bucket::Visit;
@@ -46,13 +46,17 @@ struct Seen {
 }
 
 impl Worker {
-    pub(super) fn new(request: Request, groups: Option<Groups>) -> Self {
-        let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows, groups);
+    pub(super) fn new(request: Request, sink: Option<Sink>) -> Self {
+        let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows, sink);
         Self { request, codecs: None, walker, passes: Vec::new(), synced: None }
     }
 
     /// Adds the rows of a run; gives how many came out.
     pub(super) fn work(&mut self, job: &Job, shapes_only: bool) -> Result<u64> {
+        let start = job.position.chunk;
+        if self.lacks_picks(job, start..usize::MAX) {
+            return Ok(0);
+        }
         let codecs = match self.codecs.take() {
             Some(codecs) => codecs,
             None => Codecs::new()?,
@@ -60,7 +64,9 @@ impl Worker {
         let plan = Arc::clone(&self.request.plan);
         let mut reader = job.reader(codecs)?.project(plan.fields.as_deref());
         let mut all = Seen::default();
-        for number in 0..job.chunks {
+        // Without a row that is asked for, the reader has told the next one its symbols: that is enough.
+        let chunks = if self.lacks_picks(job, start..start + job.chunks) { 0 } else { job.chunks };
+        for number in 0..chunks {
             if all.out >= job.limit {
                 break;
             }
@@ -78,6 +84,24 @@ impl Worker {
         Ok(all.out)
     }
 
+    /// Whether only some rows are asked for, and none in these chunks.
+    fn lacks_picks(&self, job: &Job, chunks: Range<usize>) -> bool {
+        let picks = self.request.picks.as_ref();
+        picks.is_some_and(|picks| picks.within(job.number, &places(job, chunks)).is_empty())
+    }
+
+    /// Marks the rows of a chunk that are asked for, and gives their number; none if all are.
+    fn mark(&mut self, job: &Job, chunk: usize) -> Option<u64> {
+        self.passes.clear();
+        let range = places(job, chunk..chunk + 1);
+        let picks = self.request.picks.as_ref()?.within(job.number, &range);
+        for place in picks {
+            self.passes.resize((place - range.start) as usize, false);
+            self.passes.push(true);
+        }
+        Some(picks.len() as u64)
+    }
+
     /// Adds the rows of a plain chunk.
     fn plain(
         &mut self,
@@ -89,9 +113,9 @@ impl Worker {
     ) -> Result<Option<Seen>> {
         let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
         self.walker.sync(chunk.table, is_first || chunk.resets);
-        let ask = Ask { first: row_number(job, chunk.number)?, limit };
-        self.passes.clear();
-        let seen = self.rows(plan, &chunk, ask, false).map_err(|error| chunk.error(&error))?;
+        let marked = self.mark(job, chunk.number);
+        let ask = Ask { first: row_number(job, chunk.number)?, limit: limit.min(marked.unwrap_or(limit)) };
+        let seen = self.rows(plan, &chunk, ask, marked.is_some()).map_err(|error| chunk.error(&error))?;
         Ok(Some(seen))
     }
 
@@ -110,10 +134,14 @@ impl Worker {
             self.walker.sync(&chunk.table, is_first || chunk.resets());
             self.synced = Some(Arc::clone(&chunk.table));
         }
-        let ask = Ask { first: row_number(job, chunk.number)?, limit };
-        let tested =
-            plan.tested.as_deref().filter(|_| plan.predicate.is_some() && plan.fields != plan.tested);
-        self.passes.clear();
+        let marked = self.mark(job, chunk.number);
+        if marked == Some(0) {
+            reader.close(chunk);
+            return Ok(Some(Seen::default()));
+        }
+        let ask = Ask { first: row_number(job, chunk.number)?, limit: limit.min(marked.unwrap_or(limit)) };
+        let is_open = marked.is_none() && plan.predicate.is_some();
+        let tested = plan.tested.as_deref().filter(|_| is_open && plan.fields != plan.tested);
         if let Some(tested) = tested {
             let Self { walker, passes, .. } = &mut *self;
             walker.begin(plan);
@@ -124,7 +152,7 @@ impl Worker {
                 return Ok(Some(Seen { rows: self.passes.len() as u64, out: 0 }));
             }
         }
-        let is_tested = tested.is_some();
+        let is_tested = tested.is_some() || marked.is_some();
         if let Some(fields) = &plan.fields {
             let seen = self.direct(plan, reader, &chunk, fields, ask, is_tested)?;
             reader.close(chunk);
@@ -189,6 +217,12 @@ fn row_number(job: &Job, chunk: usize) -> Result<i64> {
         return Err(Error::unsupported("more rows than can be numbered"));
     }
     Ok((job.number as i64) << ROW_BITS | place as i64)
+}
+
+/// The numbers of rows, within their block, that some chunks can have.
+fn places(job: &Job, chunks: Range<usize>) -> Range<u64> {
+    let place = |chunk: usize| (chunk as u64).saturating_mul(job.form.align as u64);
+    place(chunks.start)..place(chunks.end)
 }
 
 /// Finds out which rows pass the predicate.

@@ -1,0 +1,142 @@
+//! The first rows in some order, found by what they are sorted by; whole rows are made of these alone.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow_schema::SchemaRef;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use zion::lanes::{First, Picks, ROW_BITS, Request, Sort, arranged};
+use zion::{Error, Result};
+
+use crate::errors::to_py;
+use crate::feed::{Feed, Source, blocks};
+use crate::groups::{AnySort, Table};
+use crate::place::Meter;
+
+/// Rows that take more memory are not put in order.
+const MOST_BYTES: usize = 1 << 30;
+
+/// For each source and each of its blocks the time that none of its values is in front of, if it is known.
+pub type Bounds = Vec<Vec<Option<i64>>>;
+/// Source and number of a block.
+type Place = (usize, usize);
+/// Numbers of rows, and the blocks that were read.
+pub type Found = (Vec<i64>, Vec<Place>);
+
+/// What lanes are sorted by.
+pub fn sorts(by: Vec<AnySort>) -> Vec<Sort> {
+    let sort = |(place, descending, nulls_last)| Sort { place, descending, nulls_last };
+    by.into_iter().map(sort).collect()
+}
+
+/// What is read, and who may stop it.
+pub struct Scene<'a> {
+    pub sources: &'a Arc<Vec<Source>>,
+    pub meter: &'a Arc<Meter>,
+    pub stopped: &'a AtomicBool,
+}
+
+impl Scene<'_> {
+    fn check(&self) -> PyResult<()> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(PyKeyboardInterrupt::new_err("the scan was stopped"));
+        }
+        Ok(())
+    }
+
+    /// The numbers of the first rows, in order. Blocks without a bound are read in any case, the others from
+    /// that which may have the very first rows on: as soon as the rows that are known are all in front of the
+    /// bound of the next one, they are in front of what all that are left can have. As many blocks are read at
+    /// a time as were before, so that threads have work, and at most twice the blocks that have to be.
+    ///
+    /// None when the rows take too much memory.
+    pub fn first(
+        &self,
+        py: Python<'_>,
+        request: &Request,
+        start: First,
+        bounds: Bounds,
+        descending: bool,
+    ) -> PyResult<Option<Found>> {
+        let all = blocks(self.sources);
+        let mut left = ordered(&all, bounds, descending).map_err(to_py)?;
+        let unknown = left.partition_point(|(bound, _)| bound.is_none());
+        let unknown: Vec<Place> = left.drain(..unknown).map(|(_, place)| place).collect();
+        let runs = py.detach(|| request.first(start.clone())).map_err(to_py)?;
+        let mut feed = Feed::over(Arc::clone(self.sources), Arc::clone(self.meter), runs, unknown);
+        let mut rows = start;
+        loop {
+            while let Some(more) = feed.next(py)? {
+                self.check()?;
+                let read = feed.read_blocks();
+                let renumber = |number: i64| renumbered(number, read, &all);
+                py.detach(|| more.into_iter().for_each(|more| rows.join(more, renumber)));
+                if rows.is_full() {
+                    return Ok(None);
+                }
+            }
+            let most = feed.read_blocks().len().max(1);
+            let is_wanted = |(bound, _): &&(Option<i64>, Place)| !bound.is_some_and(|us| rows.is_settled(us));
+            let wanted = left.iter().take(most).take_while(is_wanted).count();
+            if wanted == 0 {
+                break;
+            }
+            feed.extend(left.drain(..wanted).map(|(_, place)| place));
+        }
+        Ok(Some((py.detach(|| rows.finish()), feed.read_blocks().to_vec())))
+    }
+
+    /// The rows of these numbers, in this order. None when they take too much memory, or more than one array of
+    /// texts can have.
+    pub fn pick(
+        &self,
+        py: Python<'_>,
+        mut request: Request,
+        rows: &[i64],
+        most_bytes: usize,
+    ) -> PyResult<Option<Table>> {
+        let (numbers, picks) = Picks::new(rows).map_err(to_py)?;
+        let all = blocks(self.sources);
+        let found = numbers.iter().map(|&number| all.get(number).copied());
+        let places = found.collect::<Option<Vec<_>>>().ok_or_else(|| Error::argument("no such block"));
+        request.picks = Some(Arc::new(picks));
+        let runs = py.detach(|| request.batches()).map_err(to_py)?;
+        let (sources, meter) = (Arc::clone(self.sources), Arc::clone(self.meter));
+        let mut feed = Feed::over(sources, meter, runs, places.map_err(to_py)?);
+        let (mut batches, mut bytes) = (Vec::new(), 0);
+        while let Some(more) = feed.next(py)? {
+            self.check()?;
+            bytes += more.iter().map(arrow_array::RecordBatch::get_array_memory_size).sum::<usize>();
+            if bytes > most_bytes.min(MOST_BYTES) {
+                return Ok(None);
+            }
+            batches.extend(more);
+        }
+        let schema = SchemaRef::clone(&request.plan.schema);
+        let whole = py.detach(|| arranged(&schema, &batches, rows)).map_err(to_py)?;
+        Ok(Some(Table { schema, batches: vec![whole] }))
+    }
+}
+
+/// Blocks with their bounds: those without one, then the others from the very first rows on.
+fn ordered(all: &[Place], bounds: Bounds, descending: bool) -> Result<VecDeque<(Option<i64>, Place)>> {
+    let bounds: Vec<Option<i64>> = bounds.into_iter().flatten().collect();
+    if bounds.len() != all.len() {
+        return Err(Error::argument(format!("{} bounds for {} blocks", bounds.len(), all.len())));
+    }
+    let mut blocks: Vec<_> = bounds.into_iter().zip(all.iter().copied()).collect();
+    blocks.sort_by(|(a, _), (b, _)| match (a, b) {
+        (Some(a), Some(b)) if descending => b.cmp(a),
+        _ => a.cmp(b),
+    });
+    Ok(blocks.into())
+}
+
+/// Numbers of rows start with that of their block, first as it was read, then as it stands in the table.
+fn renumbered(number: i64, read: &[Place], all: &[Place]) -> i64 {
+    let place = read.get((number >> ROW_BITS) as usize);
+    let block = place.and_then(|place| all.binary_search(place).ok()).unwrap_or_default();
+    (block as i64) << ROW_BITS | number & ((1 << ROW_BITS) - 1)
+}
