@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod arrow;
 mod capsule;
+mod columns;
 mod errors;
 mod feed;
 #[allow(unsafe_code)]
@@ -36,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
     module.add_class::<verify::BlockReport>()?;
+    module.add_function(wrap_pyfunction!(columns::dump_batch, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_compress, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
