@@ -41,7 +41,7 @@ class ZionSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> ZionWriter:  # noqa: FBT001 - Spark's
         """Give the writer of a job."""
-        return ZionWriter(schema, self.options, overwrite=overwrite)
+        return ZionWriter(self.options, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> ZionStreamReader:  # noqa: N802 - Spark's name
         """Give the reader of a stream."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import math
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from sdb import ion
 from sdb._core import dump_batch
+from sdb.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,3 +203,86 @@ def test_any_batch(drawn: tuple[pa.RecordBatch, list[dict[str, Any]]]) -> None:
     assert comparable(ion.loads(dump_batch(batch, keep_nulls=True))) == comparable(rows)
     fewer = ion.loads(dump_batch(batch, keep_nulls=False))
     assert comparable(fewer) == comparable(without_nulls(rows))
+
+
+VARIANT = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
+    ]
+)
+# {"a": [1.5, "x", true], "b": {"a": -300}}, as Spark encodes it.
+DICTIONARY = bytes.fromhex("01020001026162")
+VALUE = bytes.fromhex("02020001000f1703030006080920010f000000057804020100000310d4fe")
+
+
+def opened(value: bytes, dictionary: bytes) -> Any:
+    column = pa.array([{"value": value, "metadata": dictionary}], VARIANT)
+    (row,) = ion.loads(dump_batch(pa.record_batch([column], ["v"]), keep_nulls=True))  # type: ignore[misc]
+    return row["v"]
+
+
+def test_a_variant() -> None:
+    assert opened(VALUE, DICTIONARY) == {"a": [1.5, "x", True], "b": {"a": -300}}
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_damaged_variants_are_refused(data: st.DataObject) -> None:
+    parts = []
+    for part in (VALUE, DICTIONARY):
+        damaged = bytearray(part)
+        for at, byte in data.draw(
+            st.dictionaries(st.integers(0, len(part) - 1), st.integers(0, 255), max_size=3)
+        ).items():
+            damaged[at] = byte
+        parts.append(bytes(damaged[: data.draw(st.integers(len(part) - 3, len(part)))]))
+    with contextlib.suppress(InputError):
+        opened(*parts)
+
+
+def test_values_without_a_place_are_refused() -> None:
+    for column, message in [
+        (pa.array([2**62], pa.timestamp("us")), "column c: a timestamp outside the years 0 to 16383"),
+        (pa.array([-(2**40)], pa.timestamp("s")), "column c: a timestamp outside the years"),
+        (pa.array([2**31 - 1], pa.int32()).cast(pa.date32()), "column c: a timestamp outside"),
+        (pa.array([[b"\xff"]], pa.list_(pa.binary())).view(pa.list_(pa.string())), "column c: a text that is not UTF-8"),
+        (pa.array([DAY * 1000], pa.int32()).cast(pa.time32("ms")), "column c: a time of day"),
+        (pa.array([pa.MonthDayNano([1, 2, 3])]), "column c: values of the type Interval"),
+        (pa.array([[([1], 2)]], pa.map_(pa.list_(pa.int8()), pa.int8())), "column c: a map with keys"),
+        (pa.StructArray.from_arrays([pa.array([1])] * 2, ["a", "a"]), "column c: 2 fields are called"),
+        (pa.array([{"value": b"", "metadata": b""}], VARIANT), "column c: a malformed variant"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            dump_batch(pa.record_batch([column], ["c"]), keep_nulls=True)
+    with pytest.raises(TypeError, match="a record batch was expected, this is a Int64"):
+        dump_batch(pa.array([1]), keep_nulls=True)
+
+
+def test_keys_of_maps_become_text() -> None:
+    for keys, name in [
+        (pa.array([-7]), "-7"),
+        (pa.array([1.5]), "1.5"),
+        (pa.array([True]), "true"),
+        (pa.array([dt.datetime(2021, 1, 2)]), "2021-01-02T00:00:00Z"),  # noqa: DTZ001
+        (pa.array(["x"]).dictionary_encode(), "x"),
+    ]:
+        column = pa.MapArray.from_arrays([0, 1], keys, pa.array([5]))
+        data = dump_batch(pa.record_batch([column], ["m"]), keep_nulls=True)
+        assert ion.loads(data) == [{"m": {name: 5}}]
+
+
+def test_the_last_of_equal_keys_counts() -> None:
+    entries = [("b", 1), ("a", 2), ("b", 3), ("a", None), ("c", None)]
+    column = pa.array([entries], pa.map_(pa.string(), pa.int8()))
+    batch = pa.record_batch([column], ["m"])
+    assert ion.loads(dump_batch(batch, keep_nulls=True)) == [{"m": {"a": None, "b": 3, "c": None}}]
+    assert ion.loads(dump_batch(batch, keep_nulls=False)) == [{"m": {"b": 3}}]
+
+
+def test_runs_and_dictionaries_with_nulls() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3, 5], ["x", None, "y"])
+    dictionary = pa.DictionaryArray.from_arrays([0, 1, None, 1, 0], pa.array([None, 7]))
+    batch = pa.record_batch([runs, dictionary], ["r", "d"]).slice(1)
+    expected = [{"r": "x", "d": 7}, {}, {"r": "y", "d": 7}, {"r": "y"}]
+    assert ion.loads(dump_batch(batch, keep_nulls=False)) == expected
