@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from sdb.errors import SdbError, UsageError
 from sdb.query.lines import effective, lines
-from sdb.query.outputs import FORMATS, stream, write_cells
+from sdb.query.outputs import FORMATS, structs, write_cells
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -185,7 +185,10 @@ class Result:
         if fmt == "json":
             output.writelines(self.lines())
         elif fmt == "ion":
-            output.writelines(stream(self))
+            with self._explained():
+                known = self._result.values is not None  # noqa: PD011
+                rows = self._kept() if known else self._replay or self._result.reader
+                output.writelines(structs(rows, self._result.columns))
         elif fmt in {"arrow", "parquet"}:
             with self._explained():
                 self._framed().write(output, fmt)

@@ -32,7 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowTypes>()?;
     module.add_class::<groups::Table>()?;
     module.add_class::<lanes::LaneScan>()?;
-    module.add_class::<render::JsonLines>()?;
+    module.add_class::<render::RenderedRows>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
@@ -43,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
     module.add_function(wrap_pyfunction!(natives::native_call, module)?)?;
+    module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;

@@ -18,7 +18,7 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
-use super::variant::{self, Variants};
+use super::variant;
 use super::{Bytes, Column, DAY, Data, Field, Refused, Result};
 use crate::ion::value::MAX_DEPTH;
 
