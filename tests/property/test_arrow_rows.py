@@ -156,9 +156,7 @@ def batches(draw: st.DrawFn) -> tuple[pa.RecordBatch, list[dict[str, Any]]]:
     count, start, stop = draw(st.integers(0, 6)), draw(st.integers(0, 3)), draw(st.integers(3, 6))
     arrays, values = [], []
     for kind in columns.values():
-        cells = draw(
-            st.lists(st.none() | kind.values, min_size=count, max_size=count)
-        )
+        cells = draw(st.lists(st.none() | kind.values, min_size=count, max_size=count))
         arrays.append(pa.array(cells, kind.type))
         values.append([shown(kind, cell) for cell in cells])
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]
@@ -243,14 +241,26 @@ def test_damaged_variants_are_refused(data: st.DataObject) -> None:
 
 def test_values_without_a_place_are_refused() -> None:
     for column, message in [
-        (pa.array([2**62], pa.timestamp("us")), "column c: a timestamp outside the years 0 to 16383"),
+        (
+            pa.array([2**62], pa.timestamp("us")),
+            "column c: a timestamp outside the years 0 to 16383",
+        ),
         (pa.array([-(2**40)], pa.timestamp("s")), "column c: a timestamp outside the years"),
         (pa.array([2**31 - 1], pa.int32()).cast(pa.date32()), "column c: a timestamp outside"),
-        (pa.array([[b"\xff"]], pa.list_(pa.binary())).view(pa.list_(pa.string())), "column c: a text that is not UTF-8"),
+        (
+            pa.array([[b"\xff"]], pa.list_(pa.binary())).view(pa.list_(pa.string())),
+            "column c: a text that is not UTF-8",
+        ),
         (pa.array([DAY * 1000], pa.int32()).cast(pa.time32("ms")), "column c: a time of day"),
         (pa.array([pa.MonthDayNano([1, 2, 3])]), "column c: values of the type Interval"),
-        (pa.array([[([1], 2)]], pa.map_(pa.list_(pa.int8()), pa.int8())), "column c: a map with keys"),
-        (pa.StructArray.from_arrays([pa.array([1])] * 2, ["a", "a"]), "column c: 2 fields are called"),
+        (
+            pa.array([[([1], 2)]], pa.map_(pa.list_(pa.int8()), pa.int8())),
+            "column c: a map with keys",
+        ),
+        (
+            pa.StructArray.from_arrays([pa.array([1])] * 2, ["a", "a"]),
+            "column c: 2 fields are called",
+        ),
         (pa.array([{"value": b"", "metadata": b""}], VARIANT), "column c: a malformed variant"),
     ]:
         with pytest.raises(InputError, match=message):

@@ -80,8 +80,12 @@ def test_any_type_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     fixed = {
         "t": at,
         "d": dt.datetime(1960, 2, 29, tzinfo=dt.UTC),
-        **{"b": "AP8=", "bytes": "AP8=", "f": struct.unpack("f", struct.pack("f", 0.1))[0]},
-        **{"c": 12.5, "i": 86401.5, "numbered": {"1": "x"}},
+        "b": "AP8=",
+        "f": struct.unpack("f", struct.pack("f", 0.1))[0],
+        "c": 12.5,
+        "bytes": "AP8=",
+        "i": 86401.5,
+        "numbered": {"1": "x"},
         "day": dt.datetime(2021, 1, 2, tzinfo=dt.UTC),
         "ntz": at.replace(microsecond=0),
     }
@@ -157,8 +161,6 @@ def test_other_packfiles_are_not_replaced(spark: SparkSession, tmp_path: Path) -
 
 
 def test_packfiles_stay_while_it_is_unknown_whether_they_count(tmp_path: Path) -> None:
-    from pyspark.sql.types import StructType
-
     from sdb.spark.writer import Written, ZionWriter
 
     writer = ZionWriter({"path": str(tmp_path)}, overwrite=False)

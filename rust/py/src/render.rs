@@ -36,7 +36,7 @@ struct State {
 /// The rows that wait to be handed out.
 enum Output {
     Json(Sink),
-    Ion(IonRows),
+    Ion(Box<IonRows>),
 }
 
 impl Output {
@@ -81,7 +81,7 @@ pub fn render_json(stream: &Bound<'_, PyAny>, columns: Columns) -> PyResult<Rend
 /// members of the row; of several with the same name the last one counts.
 #[pyfunction]
 pub fn render_ion(stream: &Bound<'_, PyAny>, columns: Columns) -> PyResult<RenderedRows> {
-    render(stream, columns, Output::Ion(IonRows::default()))
+    render(stream, columns, Output::Ion(Box::default()))
 }
 
 fn render(stream: &Bound<'_, PyAny>, columns: Columns, output: Output) -> PyResult<RenderedRows> {

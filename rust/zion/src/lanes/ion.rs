@@ -11,6 +11,7 @@ use crate::json::sink::Sink;
 use crate::json::{digits, number, text};
 
 /// What a member is.
+#[derive(Clone, Copy)]
 pub(super) enum Cell<'a> {
     Null,
     Bool(bool),

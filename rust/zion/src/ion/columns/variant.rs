@@ -117,7 +117,7 @@ fn split_number(data: &[u8], width: usize) -> Option<(usize, &[u8])> {
 /// and their bytes.
 type Container<'a> = (Numbers<'a>, Numbers<'a>, &'a [u8], usize);
 
-fn container<'a>(data: &'a [u8], is_large: bool, ids: usize, offsets: usize) -> Option<Container<'a>> {
+fn container(data: &[u8], is_large: bool, ids: usize, offsets: usize) -> Option<Container<'_>> {
     let (count, rest) = split_number(data, if is_large { 4 } else { 1 })?;
     let (names, rest) = Numbers::split(rest, count, ids)?;
     let (starts, values) = Numbers::split(rest, count.checked_add(1)?, offsets)?;
