@@ -17,10 +17,11 @@ Rows are not decoded here; for them see :meth:`sdb.packfile.reader.Packfile.rows
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+from functools import total_ordering
 
 from sdb import instants
+from sdb.records import record
 
 
 class IonSymbol(str):
@@ -29,7 +30,8 @@ class IonSymbol(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@total_ordering
+@record
 class Timestamp:
     """An instant in a year that `datetime` cannot hold.
 
@@ -40,6 +42,10 @@ class Timestamp:
     """
 
     us: int
+
+    def __lt__(self, other: Timestamp) -> bool:
+        """Tell which comes first."""
+        return self.us < other.us
 
     def __str__(self) -> str:
         """Give the instant in RFC 3339 form."""

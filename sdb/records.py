@@ -1,25 +1,71 @@
-"""Classes of plain data that are made quickly."""
+"""Classes of plain data that are made quickly.
+
+What :mod:`dataclasses` writes anew for each class is shared here, and the constructor is written
+when the first record is made. A query knows a hundred classes and uses a few: writing all of their
+methods would be a fifth of the time of a short one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _Class = TypeVar("_Class")
+_NOTHING: Any = object()
+_FIELDS = "__record_fields__"
+_COMPARED = "__compared__"
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def record(cls: type[_Class]) -> type[_Class]:
-    """Make a dataclass with slots, equal by value and with a hash.
+class Field:
+    """What is known of a field; see :func:`field`."""
 
-    What ``dataclass(frozen=True, slots=True)`` writes anew for each class is shared here, but for
-    the constructor: with as many classes as a query has, that is a fifth of the time of a short
-    one. That nobody changes a record is for mypy to see, and not checked when it runs.
+    __slots__ = ("compare", "default", "factory", "init", "kw_only", "repr")
+
+    def __init__(
+        self,
+        default: object = _NOTHING,
+        factory: object = _NOTHING,
+        options: tuple[bool, bool, bool, bool] = (True, True, True, False),
+    ) -> None:
+        self.default, self.factory = default, factory
+        self.init, self.repr, self.compare, self.kw_only = options
+
+
+def field(
+    *,
+    default: Any = _NOTHING,  # noqa: ANN401 - of any type
+    default_factory: Callable[[], Any] = _NOTHING,
+    init: bool = True,
+    repr: bool = True,  # noqa: A002
+    compare: bool = True,
+    kw_only: bool = False,
+) -> Any:  # noqa: ANN401 - stands for the value of the field
+    """Say more of a field than its default; as :func:`dataclasses.field`."""
+    return Field(default, default_factory, (init, repr, compare, kw_only))
+
+
+@overload
+def record(cls: type[_Class], /) -> type[_Class]: ...
+@overload
+def record(*, frozen: bool = True) -> Callable[[type[_Class]], type[_Class]]: ...
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field, Field))
+def record(
+    cls: type[_Class] | None = None, /, *, frozen: bool = True
+) -> type[_Class] | Callable[[type[_Class]], type[_Class]]:
+    """Make a class of records: with slots, a constructor, a text form, and equal by value.
+
+    The functions of :mod:`dataclasses` take records too.
 
     Parameters
     ----------
     cls : type
         A class with annotated fields, as for a dataclass.
+    frozen : bool
+        Whether the fields of a record never change; if so, it has a hash.
 
     Returns
     -------
@@ -35,24 +81,185 @@ def record(cls: type[_Class]) -> type[_Class]:
     >>> Place(2), Place(2) == Place(2, 1)
     (Place(line=2, column=1), True)
     """
-    made: Any = dataclass(eq=False, repr=False, slots=True)(cls)
-    made.__compared__ = tuple([one.name for one in fields(made) if one.compare])
-    made.__eq__, made.__hash__, made.__repr__ = _is_equal, _hash, _shown
+    if cls is None:
+        return lambda cls: _made(cls, frozen=frozen)
+    return _made(cls, frozen=frozen)
+
+
+def replace(one: _Class, /, **changes: object) -> _Class:
+    """Give a record with other values in some fields.
+
+    Parameters
+    ----------
+    one : record
+        The record, which stays as it is.
+    **changes : object
+        The new values by name.
+
+    Returns
+    -------
+    record
+        The new one.
+
+    Examples
+    --------
+    >>> @record
+    ... class Place:
+    ...     line: int
+    ...     column: int = 1
+    >>> replace(Place(2, 3), line=4)
+    Place(line=4, column=3)
+    """
+    for name in field_names(type(one)):
+        if name not in changes:
+            changes[name] = getattr(one, name)
+    return type(one)(**changes)
+
+
+def field_names(cls: type) -> tuple[str, ...]:
+    """Give the names of the fields that the constructor of a class of records takes."""
+    return tuple([name for name, found in getattr(cls, _FIELDS).items() if found.init])
+
+
+def _made(cls: type[_Class], *, frozen: bool) -> type[_Class]:
+    own = [name for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar")]
+    fields: dict[str, Field] = {}
+    for base in cls.__mro__[:0:-1]:
+        fields |= base.__dict__.get(_FIELDS, {})
+    space = dict(cls.__dict__)
+    for name in own:
+        value = space.pop(name, _NOTHING)
+        fields[name] = value if isinstance(value, Field) else Field(value)
+    for name in ("__dict__", "__weakref__"):
+        space.pop(name, None)
+    for name, shared in (_FROZEN if frozen else _CHANGING).items():
+        if space.get(name) is None:
+            space[name] = shared
+    ordered = [name for name, found in fields.items() if found.init and not found.kw_only]
+    compared = [name for name, found in fields.items() if found.compare]
+    space |= {"__slots__": tuple(own), "__match_args__": tuple(ordered)}
+    space |= {_FIELDS: fields, _COMPARED: tuple(compared)}
+    kind: Any = type(cls)
+    made: Any = kind(cls.__name__, cls.__bases__, space)
+    made.__qualname__ = cls.__qualname__
+    if "__init__" not in space:
+        made.__init__ = _written_when_called(made)
     return made  # type: ignore[no-any-return]
 
 
-def _values(one: Any) -> tuple[object, ...]:  # noqa: ANN401 - any record
+def _written_when_called(cls: Any) -> Callable[..., None]:  # noqa: ANN401 - any class
+    def __init__(self: object, /, *args: object, **kwargs: object) -> None:  # noqa: N807
+        cls.__init__ = _constructor(cls)
+        cls.__init__(self, *args, **kwargs)
+
+    return __init__
+
+
+def _constructor(cls: type) -> Callable[..., None]:
+    """Write the constructor of a class from its fields."""
+    known: dict[str, object] = {"nothing": _NOTHING}
+    plain: list[str] = []
+    named: list[str] = []
+    body: list[str] = []
+    for name, found in getattr(cls, _FIELDS).items():
+        known[f"set_{name}"] = getattr(cls, name).__set__
+        value = name
+        if found.factory is not _NOTHING:
+            known[f"make_{name}"] = found.factory
+            fresh = f"make_{name}()"
+            value = f"{fresh} if {name} is nothing else {name}" if found.init else fresh
+        if not found.init and found.factory is _NOTHING:
+            continue
+        body.append(f"set_{name}(self, {value})")
+        if found.init:
+            known[f"default_{name}"] = found.default
+            optional = not (found.default is _NOTHING and found.factory is _NOTHING)
+            taken = f"{name}=default_{name}" if optional else name
+            (named if found.kw_only else plain).append(taken)
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    takes = ", ".join(["self", *plain, *(["*", *named] if named else [])])
+    text = f"def __init__({takes}):\n    " + "\n    ".join(body or ["pass"])
+    exec(text, known)  # noqa: S102 - of names of fields alone
+    made: Any = known["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made  # type: ignore[no-any-return]
+
+
+def _compared(one: Any) -> tuple[object, ...]:  # noqa: ANN401 - any record
     return tuple([getattr(one, name) for name in one.__compared__])
 
 
-def _is_equal(one: object, other: object) -> bool:
-    return type(one) is type(other) and _values(one) == _values(other)
+def _is_equal(self: object, other: object) -> Any:  # noqa: ANN401 - or NotImplemented
+    if type(self) is not type(other):
+        return NotImplemented
+    return _compared(self) == _compared(other)
 
 
-def _hash(one: object) -> int:
-    return hash(_values(one))
+def _hash(self: object) -> int:
+    return hash(_compared(self))
 
 
-def _shown(one: Any) -> str:  # noqa: ANN401 - any record
-    members = [f"{name}={getattr(one, name)!r}" for name in one.__compared__]
-    return f"{type(one).__name__}({', '.join(members)})"
+def _shown(self: object) -> str:
+    fields = getattr(type(self), _FIELDS).items()
+    members = [f"{name}={getattr(self, name)!r}" for name, found in fields if found.repr]
+    return f"{type(self).__qualname__}({', '.join(members)})"
+
+
+def _refuse(self: object, name: str, *_: object) -> None:
+    message = f"{name!r} of {type(self).__name__} never changes"
+    raise AttributeError(message)
+
+
+def _state(self: object) -> list[object]:
+    return [getattr(self, name) for name in getattr(type(self), _FIELDS)]
+
+
+def _restore(self: object, state: list[object]) -> None:
+    for name, value in zip(getattr(type(self), _FIELDS), state, strict=True):
+        getattr(type(self), name).__set__(self, value)
+
+
+class _Signature:
+    """The parameters of the constructor, for help and completion."""
+
+    def __get__(self, one: object, cls: type) -> object:
+        import inspect
+
+        signature = inspect.signature(_constructor(cls))
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+class _DataclassFields:
+    """The fields as the functions of :mod:`dataclasses` want them."""
+
+    def __get__(self, one: object, cls: type) -> object:
+        import dataclasses
+
+        fields = []
+        for name, found in getattr(cls, _FIELDS).items():
+            options: dict[str, Any] = {"init": found.init, "compare": found.compare}
+            options |= {"repr": found.repr, "kw_only": found.kw_only}
+            if found.default is not _NOTHING:
+                options["default"] = found.default
+            if found.factory is not _NOTHING:
+                options["default_factory"] = found.factory
+            fields.append((name, Any, dataclasses.field(**options)))
+        made: Any = dataclasses.make_dataclass(cls.__name__, fields)
+        return made.__dataclass_fields__
+
+
+_CHANGING = {
+    "__eq__": _is_equal,
+    "__hash__": None,
+    "__repr__": _shown,
+    "__signature__": _Signature(),
+    "__dataclass_fields__": _DataclassFields(),
+}
+_FROZEN = _CHANGING | {
+    "__hash__": _hash,
+    "__setattr__": _refuse,
+    "__delattr__": _refuse,
+    "__getstate__": _state,
+    "__setstate__": _restore,
+}

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _UNLIMITED = 1 << 16
 # Control characters save tab and line feed, overrides of the writing direction, lone surrogates.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def plain(text: str) -> str:
     """Show control characters as escapes, so that no file name or input can steer a terminal."""
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub(_STEERING, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def say(text: str, *, to: TextIO | None = None) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from sdb.records import record
 
 
 class Context(Protocol):
@@ -18,7 +19,7 @@ class Context(Protocol):
     obj: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """A parameter without a name on the command line; a list takes all that are left.
 
@@ -34,7 +35,7 @@ class Argument:
     help: str
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@record
 class Option:
     """A parameter with a name on the command line.
 

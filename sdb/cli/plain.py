@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from importlib import import_module
-from inspect import Parameter, signature
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from sdb.cli.commands import COMMANDS
 from sdb.cli.parameters import Argument, Context, Option
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,16 +56,23 @@ class _NotPlainError(Exception):
     """Typer has to look."""
 
 
+@record
+class _Parameter:
+    name: str
+    annotation: Any
+
+
 class _Reader:
     def __init__(self, command: Callable[..., int | None]) -> None:
-        self._values: dict[str, Any] = {}
+        self._values = _defaults(command)
         self._missing: set[str] = set()
-        self._options: dict[str, tuple[Parameter, Option]] = {}
-        self._arguments: list[Parameter] = []
-        for parameter in signature(command, eval_str=True).parameters.values():
-            self._declare(parameter)
+        self._options: dict[str, tuple[_Parameter, Option]] = {}
+        self._arguments: list[_Parameter] = []
+        for name, annotation in get_type_hints(command, include_extras=True).items():
+            if name != "return":
+                self._declare(_Parameter(name, annotation))
 
-    def _declare(self, parameter: Parameter) -> None:
+    def _declare(self, parameter: _Parameter) -> None:
         name = parameter.name
         if parameter.annotation is Context:
             self._values[name] = SimpleNamespace(obj=os.environ.get("SNELLER_BUCKET", ""))
@@ -78,10 +85,8 @@ class _Reader:
                 self._arguments.append(parameter)
             case _:
                 raise _NotPlainError
-        if parameter.default is Parameter.empty:
+        if name not in self._values:
             self._missing.add(name)
-        else:
-            self._values[name] = parameter.default
 
     def read(self, words: deque[str]) -> dict[str, Any]:
         free: list[str] = []
@@ -141,6 +146,14 @@ class _Reader:
     def _set(self, name: str, *, value: object) -> None:
         self._values[name] = value
         self._missing.discard(name)
+
+
+def _defaults(command: Any) -> dict[str, Any]:  # noqa: ANN401 - any function
+    values = command.__defaults__ or ()
+    names = command.__code__.co_varnames[: command.__code__.co_argcount]
+    return dict(zip(names[len(names) - len(values) :], values, strict=True)) | (
+        command.__kwdefaults__ or {}
+    )
 
 
 def _convert(text: str, kind: object, least: int | None) -> str | int:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sdb import sizes
@@ -14,6 +12,7 @@ from sdb.cli.compat import rewrite
 from sdb.cli.parameters import Option
 from sdb.cli.progress import Meter
 from sdb.errors import UsageError
+from sdb.records import record
 
 if TYPE_CHECKING:
     from sdb.cli.report import Rejects
@@ -40,14 +39,18 @@ PrintSubmit = Annotated[
     bool, Option("--print-submit", help="Print the spark-submit command, and do nothing.")
 ]
 
-MAIN = str(Path(__file__).parent / "submitted" / "main.py")
-"""The program that `spark-submit` gets."""
-
 _MOST_TASKS = 20
 _OWN_FLAGS = {"--print-submit": 0, "--master": 1, "--conf": 1}
 
 
-@dataclass(frozen=True, slots=True)
+def program() -> str:
+    """Give the path of the program that `spark-submit` gets."""
+    from pathlib import Path
+
+    return str(Path(__file__).parent / "submitted" / "main.py")
+
+
+@record
 class Form:
     """How the command treats what is there and what is malformed, and how it tells of its work."""
 
@@ -59,7 +62,7 @@ class Form:
     verbose: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """What the options that only make sense with ``--spark`` came to."""
 
@@ -163,7 +166,7 @@ def submit_command(master: str | None, conf: list[str] | None) -> str:
     }
     for name, value in (python | given).items():
         words += ["--conf", f"{name}={value}"]
-    return shlex.join([*words, MAIN, *_without_own(rewrite(sys.argv[1:]))])
+    return shlex.join([*words, program(), *_without_own(rewrite(sys.argv[1:]))])
 
 
 def _without_own(arguments: list[str]) -> list[str]:

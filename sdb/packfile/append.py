@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import time
 from contextlib import ExitStack, closing, nullcontext
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
 from sdb.progress import silent
+from sdb.records import record, replace
 from sdb.store.url import grow, locked, open_read
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AppendResult:
     """What appending came to.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb.errors import UsageError, text_of
@@ -16,6 +15,7 @@ from sdb.packfile.sparseindex import SparseIndex, Summary, join_types
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Block, Trailer
 from sdb.progress import silent
+from sdb.records import record
 from sdb.store.reading import pieces
 from sdb.store.url import grow
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sdb.store.url import Location
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConcatResult:
     """What joining came to.
 

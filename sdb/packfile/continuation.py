@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sdb import ion
@@ -12,6 +11,7 @@ from sdb.packfile.kept import Kept
 from sdb.packfile.merge import Span, merge, typed
 from sdb.packfile.reader import Packfile
 from sdb.packfile.trailer import Trailer
+from sdb.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ class Told:
             self._on_error(record)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     """What is asked for, the same for every attempt."""
 

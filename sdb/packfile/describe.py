@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sdb import errors, instants, ion, sizes
 from sdb.packfile.counted import expand
 from sdb.packfile.trailer import Trailer, read_trailer
+from sdb.records import field, record
 from sdb.store import url
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _ION_TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexDescription:
     """One time index.
 
@@ -62,7 +62,7 @@ class IndexDescription:
         return ".".join(self.path)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockDescription:
     """One block.
 
@@ -92,7 +92,7 @@ class BlockDescription:
     times: dict[Path, tuple[int, int] | None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileDescription:
     """One packfile.
 
@@ -143,7 +143,7 @@ class FileDescription:
         return BlockDescription(number, start, stop - start, size, chunks, rows, times)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Description:
     """Several packfiles and their totals.
 

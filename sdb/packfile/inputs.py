@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
@@ -25,6 +24,7 @@ from sdb.packfile.pieces import (
     unpacked,
     whole,
 )
+from sdb.records import field, record, replace
 from sdb.store.url import is_local, local_path, open_read, reopen
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _CLOUDTRAIL = re.compile(rb'[\s]*\{[\s]*"Records":[\s]*[\[{]')
 _HEAD_BYTES = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Input:
     """One input, ready to be read.
 
@@ -223,7 +223,7 @@ def _of_name(name: str) -> tuple[str | None, str]:
     return (_SUFFIXES[max(known, key=len)] if known else None), compression
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Found:
     """What is known of an input by its name and options."""
 

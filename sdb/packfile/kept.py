@@ -7,12 +7,12 @@ by what the old trailer says: see the section on appending in docs/format.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb.errors import CorruptError
 from sdb.packfile.merge import Span
 from sdb.packfile.sparseindex import Summary, join_types
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TIMES_OF_A_RANGE = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kept:
     """What stays of a packfile.
 

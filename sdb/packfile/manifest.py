@@ -11,7 +11,6 @@ import os
 import re
 import time
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sdb.errors import (
@@ -24,6 +23,7 @@ from sdb.errors import (
     UsageError,
     text_of,
 )
+from sdb.records import field_names, record, replace
 from sdb.store import folder, url
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _JOB = re.compile(r"[0-9a-f]{32}")
 _ATTEMPT = re.compile(r"part-\d{5,}-([0-9a-f]{32})-[0-9a-f]{8,}\.zion")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class File:
     """A packfile that counts.
 
@@ -68,7 +68,7 @@ class File:
     etag: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Manifest:
     """What a folder's manifest says.
 
@@ -93,14 +93,18 @@ class Manifest:
         import json
 
         files = [
-            {name: value for name, value in asdict(file).items() if value != "" or name == "job"}
+            {
+                name: value
+                for name in field_names(File)
+                if (value := getattr(file, name)) != "" or name == "job"
+            }
             for file in self.files
         ]
         content = {"version": _VERSION, "jobs": list(self.jobs), "files": files}
         return json.dumps(content, indent=1).encode() + b"\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Published:
     """What publishing came to.
 

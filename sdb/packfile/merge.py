@@ -8,11 +8,11 @@ file, never block by block. See the section on the time index in docs/format.md.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sdb.packfile.sparseindex import MAX_COMPONENTS, Path, SparseIndex, Summary, build_indices
 from sdb.packfile.trailer import Block
+from sdb.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ Range = tuple[int, int, int]
 """First time in µs, last time in µs, number of times."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Chunks that follow each other; the first one has a full symbol table.
 

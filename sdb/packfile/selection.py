@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb import instants
 from sdb.errors import NotFoundError, UsageError
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NUMBERS = re.compile(r"(\d+)(?:(-)(\d*))?")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Selection:
     """Blocks to read, and the times that their rows must have.
 

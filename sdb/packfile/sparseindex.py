@@ -30,13 +30,13 @@ text in all components together. What goes beyond is left out, the shallowest pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
 from sdb.packfile.timeindex import TimeIndex, in_int64, integers
+from sdb.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,11 +48,12 @@ MAX_SUMMARY_PATHS = 4096
 MAX_SUMMARY_COMPONENTS = 32
 MAX_SUMMARY_BYTES = 1 << 20
 _SUMMARY_VERSION = 1
+_TEXTS = {str, IonSymbol}
 _MASKS = range(1 << 16)
 _TIMESTAMP = 1 << 6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """Counts of rows and types of values, for queries that need no more.
 
@@ -147,7 +148,7 @@ class Summary:
         return cls(tuple(rows), types, value.get("complete") is True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SparseIndex:
     """What is known of the rows of a packfile.
 
@@ -358,8 +359,8 @@ def _structs(values: object, what: str) -> Iterable[dict[str, Any]]:
 
 
 def _path(value: object) -> Path:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+    if not isinstance(value, list) or not _TEXTS.issuperset(map(type, value)):
         raise CorruptError("a path is not a list of names")
     if not 0 < len(value) <= MAX_COMPONENTS:
         raise CorruptError(f"a path has {len(value)} components, not 1 to {MAX_COMPONENTS}")
-    return tuple(map(str, value))
+    return tuple([str(name) for name in value])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from sdb.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Generator

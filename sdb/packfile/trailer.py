@@ -11,7 +11,6 @@ T is an Ion stream of one struct. See the section on the trailer in docs/format.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +18,7 @@ from sdb import ion
 from sdb.errors import CorruptError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integers
+from sdb.records import record, replace
 from sdb.store.url import TAIL_BYTES
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _LENGTH_BYTES = 4
 _FIELDS = {"version", "offset", "algo", "blockshift", "sparse", "blocks-delta", "blocks"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """A run of chunks that can be decoded on its own.
 
@@ -57,7 +57,7 @@ class Block:
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trailer:
     """What a packfile says of itself.
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb import errors, instants
 from sdb import progress as progress_
 from sdb.packfile.describe import type_names
 from sdb.packfile.reader import Packfile, open_packfile
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ _TEXT = 1 << 8
 _SYMBOL = 1 << 7
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """One thing that is wrong.
 
@@ -67,7 +67,7 @@ class Finding:
         return f"{place}{separator}{self.text}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Report:
     """What came of checking a packfile.
 

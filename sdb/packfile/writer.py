@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb import ion
@@ -19,6 +18,7 @@ from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.merge import Span, merge
 from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
+from sdb.records import record
 from sdb.store.url import atomic_write
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd
 DEFAULT_LEVEL = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rejected:
     """A record that was passed over.
 
@@ -62,7 +62,7 @@ class Rejected:
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackResult:
     """What packing came to.
 
@@ -264,6 +264,6 @@ class Feeder:
             self._write(frame)
         if self._on_error is None:
             return
-        for record in self._packer.take_rejected():
+        for found in self._packer.take_rejected():
             self.rejected += 1
-            self._on_error(Rejected(*record))
+            self._on_error(Rejected(*found))

@@ -7,10 +7,9 @@ it stands in the text, which equality leaves aside, so that two spellings of one
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TypeAlias
 
-from sdb.records import record
+from sdb.records import field, record
 
 Span: TypeAlias = tuple[int, int]
 """Half-open range of byte offsets in the text of the query."""
@@ -26,7 +25,7 @@ class Node:
         Where the node stands in the text, in bytes.
     """
 
-    span: Span = field(default=(0, 0), compare=False, kw_only=True)
+    span: Span = field(default=(0, 0), compare=False, repr=False, kw_only=True)
 
 
 @record
@@ -437,4 +436,4 @@ class Statement(Node):
     unions: tuple[tuple[bool, Select], ...] = ()
     explain: str | None = None
     into: Expr | None = None
-    text: str = field(default="", compare=False)
+    text: str = field(default="", compare=False, repr=False)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb.query import ast, printer, walk
 from sdb.query.statics import refuse
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def aggregates(expr: ast.Expr) -> Iterator[ast.Aggregate]:
             yield node
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Scope:
     """The names that expressions of a select may use.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -82,6 +81,8 @@ def _pages(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
 
 def _delimited(delimiter: str, line_end: str) -> Callable[..., bytes]:
     def write(rows: list[list[str]], *, head: bool) -> bytes:
+        import csv
+
         out = io.StringIO()
         writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end)
         writer.writerows(row or [""] for row in rows)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from sdb.records import record
+from sdb.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +81,7 @@ class Column:
     kind: str
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Result:
     """What a statement returns.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from sdb.errors import SdbError, UsageError
 from sdb.query.lines import effective, lines
 from sdb.query.outputs import FORMATS, structs, write_cells
+from sdb.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sdb.query.replay import Replay
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """What a query reads of its packfiles.
 

@@ -5,7 +5,6 @@ An expression that could never give a value is refused; docs/sql.md has the rule
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING, NoReturn
 
 from sdb.errors import QueryError
@@ -311,6 +310,8 @@ def _check_subnet(node: ast.Call) -> None:
     for bound in node.args[:-1]:
         if not isinstance(bound, ast.Literal) or not isinstance(bound.value, str):
             continue
+        import ipaddress
+
         try:
             if len(node.args) == 2 and "/" in bound.value:  # noqa: PLR2004 - a network
                 ipaddress.IPv4Network(bound.value, strict=False)

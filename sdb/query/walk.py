@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from sdb.query import ast
+from sdb.records import field_names, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,10 +29,7 @@ def children(node: ast.Node) -> Iterator[ast.Node]:
     ast.Node
         Expressions, tables, sources, items, sort keys, windows and selects alike.
     """
-    kind = type(node)
-    if kind not in _FIELDS:
-        _FIELDS[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
-    for name in _FIELDS[kind]:
+    for name in _names(type(node)):
         value = getattr(node, name)
         if isinstance(value, ast.Node):
             yield value
@@ -43,7 +40,7 @@ def children(node: ast.Node) -> Iterator[ast.Node]:
 def _names(kind: type[ast.Node]) -> tuple[str, ...]:
     """Give the fields that may hold nodes."""
     if kind not in _FIELDS:
-        _FIELDS[kind] = tuple(field.name for field in fields(kind) if field.name != "span")
+        _FIELDS[kind] = tuple(name for name in field_names(kind) if name != "span")
     return _FIELDS[kind]
 
 
@@ -127,7 +124,7 @@ def rewrite(root: T, change: Callable[[ast.Node], ast.Node]) -> T:
         new = _rewritten(old, change)
         if new is not old:
             changes[name] = new
-    whole = replace(root, **changes) if changes else root  # type: ignore[arg-type]
+    whole = replace(root, **changes) if changes else root
     return change(whole)  # type: ignore[return-value]
 
 

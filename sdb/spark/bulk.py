@@ -89,7 +89,7 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     options : Options, optional
         How to pack.
     spark : pyspark.sql.SparkSession, optional
-        The session to use; without it the one that runs, or else one that is stopped in the end.
+        The session to use; without it what runs, or else what is stopped in the end.
     master, conf
         See :func:`sdb.spark.session.start`.
     tasks, target_bytes
@@ -130,10 +130,11 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     _try(options, files[0].path)
     manifest.prepare(place, mode)
     work = Work(place, uuid.uuid4().hex, options)
-    spark = spark or session.running()
-    own = session.start(master, name="sdb pack", conf=conf) if spark is None else None
-    context = (spark or own).sparkContext  # type: ignore[union-attr]
-    stop = own.stop if own is not None else _stay
+    context = spark.sparkContext if spark is not None else session.running()
+    stop = _stay
+    if context is None:
+        context = session.start_context(master, name="sdb pack", conf=conf)
+        stop = context.stop
     started = time.monotonic()
     try:
         cut = plan(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from sdb.store.url import Reader
 
-_PIECE_BYTES = 1 << 20
+_PIECE_BYTES = 256 << 10
 
 
 def pieces(reader: Reader, start: int, stop: int) -> Generator[bytes]:
@@ -25,7 +25,7 @@ def pieces(reader: Reader, start: int, stop: int) -> Generator[bytes]:
     Yields
     ------
     bytes
-        At most a mebibyte. On S3 all of them come with one request.
+        At most 256 KiB, which stay in the cache of a core. On S3 all of them come with one request.
     """
     streamed = getattr(reader, "pieces", None)
     if streamed is not None:

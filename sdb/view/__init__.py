@@ -1,1 +1,1 @@
-"""Pictures and tables, made from plain dataclasses; nothing here reads files or prints."""
+"""Pictures and tables, made from plain records; nothing here reads files or prints."""

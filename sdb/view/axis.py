@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sdb import instants
+from sdb.records import record
 
 _MINUTE = 60
 _HOUR = 3600
@@ -21,7 +21,7 @@ _MONTH_STEPS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000)
 _MONTHS = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tick:
     """A mark on the axis.
 

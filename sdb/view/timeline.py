@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from sdb import instants
+from sdb.records import record
 from sdb.view.axis import ticks
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _TICK_COLUMNS = 12
 _LEAST_PLOT = 10
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """One line of the picture: a block, or several that follow each other.
 
@@ -45,7 +45,7 @@ class Line:
         return str(last) if last == self.start else f"{self.start}-{last}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Glyphs:
     """The characters to draw with."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdb.cli.spark import MAIN
+from sdb.cli.spark import program
 from sdb.packfile.manifest import listed
 from tests.cli.conftest import COMMAND, ROOT, environment, run  # noqa: F401 - a fixture
 from tests.spark import accidents
@@ -66,13 +66,13 @@ def test_print_submit(run: Run) -> None:  # noqa: F811
     result = run(*PACK, *words, "--print-submit", "--tasks=4", "--", "s3://b/*.json", "--conf")
     assert (result.returncode, result.stderr) == (0, b"")
     submit, given = shlex.split(result.stdout.decode()), "--tasks=4 -- s3://b/*.json --conf"
-    program = submit.index(MAIN)
-    assert submit[program + 1 :] == [*PACK, *given.split()]
+    place = submit.index(program())
+    assert submit[place + 1 :] == [*PACK, *given.split()]
     assert submit[:5] == ["spark-submit", "--master", "yarn", "--files", "sdb.pex"]
-    assert "spark.a=b c" in submit[:program]
-    assert "spark.pyspark.python=./my.pex" in submit[:program]
-    assert "spark.pyspark.driver.python=./sdb.pex" in submit[:program]
-    assert Path(MAIN).is_file()
+    assert "spark.a=b c" in submit[:place]
+    assert "spark.pyspark.python=./my.pex" in submit[:place]
+    assert "spark.pyspark.driver.python=./sdb.pex" in submit[:place]
+    assert Path(program()).is_file()
 
 
 def test_an_archive_is_not_replaced(run: Run, tmp_path: Path) -> None:  # noqa: F811

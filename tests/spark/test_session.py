@@ -63,6 +63,12 @@ def test_no_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.spark
+def test_spark_connect_cannot_pack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://there")
+    with pytest.raises(errors.UnsupportedError, match="SPARK_REMOTE names another: sc://there"):
+        session.start_context()
+
+
 def test_a_local_session_is_closed_to_the_network(spark: SparkSession) -> None:
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.driver.host") == "127.0.0.1"

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import inspect
 import pickle
-from dataclasses import field, replace
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
-from sdb.records import record
+import pytest
+
+from sdb.records import field, field_names, record, replace
 
 
 @record
@@ -30,11 +35,90 @@ def test_records_are_equal_by_value_and_class() -> None:
 
 
 def test_records_are_dataclasses() -> None:
-    assert repr(Point(1)) == "Point(x=1, y=1.0)"
-    assert replace(Point(1, note="n"), x=2).note == "n"
-    assert not hasattr(Point(1), "__dict__")
-    for one in (copy.deepcopy(Point(3)), pickle.loads(pickle.dumps(Point(3)))):  # noqa: S301
-        assert one == Point(3)
+    assert repr(Point(1)) == "Point(x=1, y=1.0, note='')"
+    assert dataclasses.is_dataclass(Point)
+    assert dataclasses.asdict(Point(1)) == {"x": 1, "y": 1.0, "note": ""}
+    assert [one.name for one in dataclasses.fields(Point(1))] == ["x", "y", "note"]
+    assert dataclasses.replace(Point(1, note="n"), x=2).note == "n"
+    assert str(inspect.signature(Point)) == "(x, y=1.0, *, note='')"
     match Point(4, 5.0):
         case Point(x, y):
             assert (x, y) == (4, 5.0)
+
+
+def test_copies() -> None:
+    assert replace(Point(1, note="n"), x=2).note == "n"
+    assert field_names(Point) == ("x", "y", "note")
+    for one in (copy.deepcopy(Point(3)), pickle.loads(pickle.dumps(Point(3)))):  # noqa: S301
+        assert one == Point(3)
+
+
+def test_a_frozen_record_never_changes() -> None:
+    one = Point(1)
+    assert not hasattr(one, "__dict__")
+    with pytest.raises(AttributeError, match="'x' of Point never changes"):
+        one.x = 2  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="'x' of Point never changes"):
+        del one.x
+
+
+@record(frozen=False)
+class Basket:
+    things: list[int] = field(default_factory=list)
+    count: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.count = len(self.things)
+
+
+def test_records_that_change() -> None:
+    one, other = Basket(), Basket()
+    one.things.append(1)
+    one.count += 1
+    assert (other.things, other.count) == ([], 0)
+    assert Basket([2]).count == 1
+    assert Basket([2]) == Basket([2])
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+
+
+@record
+class Place(Point):
+    name: str = "here"
+
+
+class Named(Place):
+    def __init__(self, x: int) -> None:
+        super().__init__(x, name="there")
+
+
+def test_what_inherits() -> None:
+    assert Place(1, 2.0, "a", note="b").note == "b"
+    assert Place(1) != Point(1)
+    assert Named(1).name == Named(2).name == "there"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((), "missing 1 required positional argument: 'x'"), ((1, 2, 3), "takes from 2 to 3")],
+)
+def test_wrong_arguments(arguments: tuple[int, ...], message: str) -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError, match=message):
+            Point(*arguments)
+
+
+def test_first_records_of_many_threads() -> None:
+    for _ in range(20):
+
+        @record
+        class Fresh:
+            x: int
+
+        def make(barrier: Barrier, kind: type[Fresh] = Fresh) -> Fresh:
+            barrier.wait()
+            return kind(1)
+
+        with ThreadPoolExecutor(4) as pool:
+            made = list(pool.map(make, [Barrier(4)] * 4))
+        assert made == [Fresh(1)] * 4

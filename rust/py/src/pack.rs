@@ -15,8 +15,9 @@ use zion::{Error, Result};
 
 use crate::errors::{to_py, to_py_in};
 
-/// Decompressed text of a part: what one thread parses at a time.
-const PART_BYTES: usize = 16 << 20;
+/// Decompressed text of a part: what one thread parses at a time. Larger ones save a thousandth of the
+/// output, but the memory that their text takes is slow while it is new.
+const PART_BYTES: usize = 8 << 20;
 
 /// Packs inputs into frames on threads of its own.
 #[pyclass(module = "sdb._core")]

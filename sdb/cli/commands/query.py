@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import Annotated
 
 from sdb.cli import answers, output
@@ -97,6 +96,8 @@ def _text(sql: str | None, file: str | None) -> str:
         raise UsageError("give a query, or --file with a file that holds one")
     if file is None:
         return sql or ""
+    from pathlib import Path
+
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     try:
         return data.decode("utf-8-sig")

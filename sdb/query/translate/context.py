@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sdb.query.translate.lanes import passed
 from sdb.query.translate.levels import Level, Reference
 from sdb.query.translate.scans import Scan
-from sdb.records import record
+from sdb.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +51,7 @@ class Outline:
     offset: int
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Query:
     """A translated SELECT.
 
@@ -84,7 +83,7 @@ class Query:
         return [(name, passed(relation, value, optional=optional)) for name, value in self.columns]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Context:
     """State of the translation of one statement.
 

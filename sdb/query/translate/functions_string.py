@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING
 
 from sdb.query.plan import BOOL, NUMBER, STRING
@@ -73,6 +72,8 @@ def _subnet(call: Arguments) -> Value:
     texts = [bound for bound in bounds if isinstance(bound, str)]
     if len(texts) != len(call.values) - 1:
         raise rejected("IS_SUBNET_OF takes constant bounds", call.node)
+    import ipaddress
+
     try:
         if len(texts) == 1:
             network = ipaddress.IPv4Network(texts[0], strict=False)

@@ -5,11 +5,11 @@ There they can leave out blocks and rows; the condition outside stays as it is.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from sdb.query import ast
 from sdb.query.translate.rewrite import conjunction, conjuncts, replaced, walk
+from sdb.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ def narrowed(inner: ast.Select, where: ast.Expr | None, alias: str | None) -> as
     if not kept:
         return inner
     own = [] if inner.where is None else [inner.where]
-    return dataclasses.replace(inner, where=conjunction(own + kept))
+    return replace(inner, where=conjunction(own + kept))
 
 
 def _passed_on(inner: ast.Select) -> Mapping[str, ast.Expr] | str | None:

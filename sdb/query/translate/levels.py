@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from sdb.records import record
+from sdb.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +21,7 @@ class Part(Protocol):
         """Write it out."""
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Level:
     """One SELECT.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from typing import TYPE_CHECKING, Any
 
 from sdb.query import ast
+from sdb.records import field_names, record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def _below(node: ast.Node, skipped: type | tuple[()]) -> Iterator[ast.Node]:
             waiting.extend(reversed(found))
         elif isinstance(found, ast.Node) and not isinstance(found, skipped):
             yield found
-            waiting.extend(getattr(found, item.name) for item in dataclasses.fields(found)[::-1])
+            waiting.extend(getattr(found, name) for name in field_names(type(found))[::-1])
 
 
 def aggregates(node: ast.Node) -> Iterator[ast.Aggregate]:
@@ -58,23 +58,22 @@ def replaced(node: Any, change: Callable[[ast.Node], ast.Node | None]) -> Any:  
         above = spine.pop()
         right = replaced(above.right, change)
         if result is not above.left or right is not above.right:
-            above = dataclasses.replace(above, left=result, right=right)
+            above = replace(above, left=result, right=right)
         result = above
     return result
 
 
 def _rebuilt(node: ast.Node, change: Callable[[ast.Node], ast.Node | None]) -> ast.Node:
     updates = {}
-    for item in dataclasses.fields(node):
-        if item.init:
-            old = getattr(node, item.name)
-            new = replaced(old, change)
-            if new is not old:
-                updates[item.name] = new
-    return dataclasses.replace(node, **updates) if updates else node
+    for name in field_names(type(node)):
+        old = getattr(node, name)
+        new = replaced(old, change)
+        if new is not old:
+            updates[name] = new
+    return replace(node, **updates) if updates else node
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@record
 class Aliases:
     """What names of a SELECT stand for.
 
@@ -115,7 +114,7 @@ class Aliases:
         if isinstance(part, ast.Aggregate) and part.over is None:
             fields = {n: expr for n, expr in self.exprs.items() if not any(aggregates(expr))}
             if len(fields) < len(self.exprs):
-                return dataclasses.replace(self, exprs=fields).expanded(part)
+                return replace(self, exprs=fields).expanded(part)
         if isinstance(part, ast.Name):
             return self.exprs.get(part.name)
         return part if isinstance(part, ast.Select) else None

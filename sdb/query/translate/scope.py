@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from sdb.errors import QueryError
 from sdb.query import ast
 from sdb.query.plan import ANY, MISSING
 from sdb.query.translate.scans import Field
+from sdb.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ class Binding(Protocol):
         """Give what ``*`` stands for: names and values, the empty name for a whole row."""
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Rows:
     """The rows of a scan."""
 
@@ -67,7 +67,7 @@ class Rows:
         return [("", self.row)]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Names:
     """Values with names of their own: unnested elements, keys and values of UNPIVOT."""
 
@@ -87,7 +87,7 @@ class Names:
         return list(self.values.items())
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Outputs:
     """The output of a sub-query, which can be read with or without its alias."""
 
@@ -115,7 +115,7 @@ class Outputs:
         return self.columns
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Scope:
     """The names that an expression may use.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sdb.query import ast
@@ -17,7 +16,7 @@ from sdb.query.translate.rewrite import everything
 from sdb.query.translate.scope import rejected
 from sdb.query.translate.select import select
 from sdb.query.translate.unions import united
-from sdb.records import record
+from sdb.records import record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

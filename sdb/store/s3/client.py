@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 import threading
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from sdb.errors import UsageError
+from sdb.records import record
 from sdb.store.s3.errors import translated
 
 Client = Any  # boto3 makes the classes of its clients at run time
@@ -27,7 +27,7 @@ _AWS_HOST = re.compile(r"(^|\.)amazonaws\.com(\.cn)?$")
 _GOOGLE_HOST = "storage.googleapis.com"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Endpoint:
     """The service that a process talks to.
 

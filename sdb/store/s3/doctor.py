@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, SdbError
+from sdb.records import record
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.errors import is_answer, status_of, translate, translated
 from sdb.store.s3.history import ids_of, new_id, settings
@@ -35,7 +35,7 @@ _FOR_APPEND = {
 _FOR_NEW = {"put-if-none-match", "complete-if-none-match"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Check:
     """One thing that was tried.
 
@@ -57,7 +57,7 @@ class Check:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnosis:
     """What an endpoint does.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sdb.errors import SdbError
+from sdb.records import record
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import translated
 from sdb.store.s3.place import Place
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _CLOCK_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpenUpload:
     """An upload that was neither completed nor given up.
 

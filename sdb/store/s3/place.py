@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError, UsageError
+from sdb.records import record
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import translated
 
@@ -22,7 +22,7 @@ _PATTERN = re.compile(r"\*\*/|\*+|\?|\[(!?)([^\]]+)\]|.", re.DOTALL)
 _MOST_KEY_BYTES = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """The place of an object.
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 import enum
 import random
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sdb.errors import ExistsError, SdbError, UncertainError
+from sdb.records import record
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import changed, is_answer, status_of, translate
 from sdb.store.s3.history import ids_of
@@ -36,7 +36,7 @@ _SENDING_SECONDS = 60  # well within the time that a lock lasts
 _NOT_FOUND = 404
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Condition:
     """What must be at a place for an object to appear there.
 
@@ -73,7 +73,7 @@ class _Now(enum.Enum):
     UNRELATED = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Publication:
     """An object that is about to appear.
 

@@ -8,11 +8,11 @@ import threading
 import time
 from base64 import b64encode
 from collections import deque
-from dataclasses import dataclass
 from hashlib import md5
 from typing import TYPE_CHECKING, Any
 
 from sdb.errors import UnsupportedError
+from sdb.records import record
 from sdb.store.s3.client import ATTEMPTS, connect
 from sdb.store.s3.errors import code_of, is_answer, translated
 from sdb.store.s3.orphans import remove_nameless
@@ -31,7 +31,7 @@ _STOP_SECONDS = 2.0
 _PAUSE_SECONDS = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Task:
     number: int
     size_bytes: int

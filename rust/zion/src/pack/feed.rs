@@ -73,10 +73,10 @@ struct Current {
 }
 
 impl Current {
-    /// The size of the part being gathered: the first ones are smaller, so that all threads soon have
+    /// The size of the part being gathered: the first one is smaller, so that all threads soon have
     /// something to do.
     fn part_bytes(&self, full: usize) -> usize {
-        full.div_ceil(4 >> self.parts.min(2))
+        full.div_ceil(2 >> self.parts.min(1))
     }
 }
 
