@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
+from sdb import ion
 from sdb.query.lines import cells, members
 
 if TYPE_CHECKING:
@@ -130,3 +131,9 @@ def structs(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
 
     yield _ION_VERSION
     yield from _core.render_ion(stream, members(columns))
+
+
+def known_structs(rows: Iterable[dict[str, Any]]) -> Generator[bytes]:
+    """Encode a few rows that are values of Python already."""
+    yield _ION_VERSION
+    yield from map(ion.dumps, rows)
