@@ -229,8 +229,9 @@ def _text(result: BulkResult, *, verbose: bool) -> str:
     totals = _totals(result.outcomes)
     text, packed = totals["text_bytes"], totals["output_bytes"]
     ratio, seconds = sizes.ratio(text, packed), max(result.packing_seconds, 1e-3)
+    count = len(result.outcomes)
     lines = [
-        f"packed   {totals['rows']:,} rows in {len(result.outcomes):,} packfiles",
+        f"packed   {totals['rows']:,} rows in {count:,} packfile{'' if count == 1 else 's'}",
         f"size     {sizes.human(packed)}, {ratio}x smaller than {sizes.human(text)}",
         f"speed    {text / 1e6 / seconds:.0f} MB/s, {seconds:.2f} s; {result.seconds:.2f} s in all",
     ]

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError, UnsupportedError
@@ -27,10 +28,14 @@ _JAVA_SECONDS = 30
 _CONF = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
 }
+_QUIET = {"spark.log.level": "ERROR"}
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Compiles at once, and collects garbage on one thread: for a driver that lives for seconds.
+_BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _HERE = "local[*,4]"  # as many chances for a task as on a cluster
 _CONFIGURED = {"SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "MASTER"}
+_GATEWAY = "PYSPARK_GATEWAY_PORT"  # where `spark-submit` has started Java already
 _LOOPBACK = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -180,22 +185,24 @@ def start_context(
     if remote:
         message = f"packing needs a driver of its own, and SPARK_REMOTE names another: {remote}"
         raise UnsupportedError(message, hint="unset SPARK_REMOTE, and give --master")
-    settings = _prepare(master, name, conf)
+    settings = _prepare(master, name, conf, _BRIEF)
     from pyspark import SparkConf, SparkContext
 
     return SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
 
 
-def _prepare(master: str | None, name: str, conf: Mapping[str, str] | None) -> dict[str, str]:
+def _prepare(
+    master: str | None, name: str, conf: Mapping[str, str] | None, java_options: str = ""
+) -> dict[str, str]:
     """Make what Spark wants to find in the environment, and give its settings."""
     check_pyspark()
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    submitted = _GATEWAY in os.environ
     if not submitted:
         find_java()
     if master is None and not submitted and not _CONFIGURED & set(os.environ):
         master = _HERE
     at_home = is_local(master)
-    settings = {**_CONF, **(_LOOPBACK if at_home else {}), **(conf or {})}
+    settings = {**_CONF, **(_at_home(java_options) if at_home else _QUIET), **(conf or {})}
     if "spark.pyspark.python" not in settings and not submitted:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if at_home and "spark.driver.host" not in (conf or {}):
@@ -203,3 +210,12 @@ def _prepare(master: str | None, name: str, conf: Mapping[str, str] | None) -> d
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     named = {"spark.app.name": name} | ({} if master is None else {"spark.master": master})
     return named | settings
+
+
+def _at_home(java_options: str) -> dict[str, str]:
+    """Give the settings of a driver on this machine, unless there are files with others."""
+    if {_GATEWAY, *_CONFIGURED} & set(os.environ):
+        return _LOOPBACK | _QUIET
+    # Java is told before Spark starts, which would talk of how it logs.
+    logging = Path(__file__).with_name("log4j2.properties").as_uri()
+    return _LOOPBACK | {_JAVA_OPTIONS: f"-Dlog4j2.configurationFile={logging} {java_options}"}

@@ -1,0 +1,64 @@
+"""Spark reads and writes packfiles on S3, from end to end."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.spark import register
+from sdb.spark.planned import plan
+from tests.spark import events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.store.conftest import S3Place
+
+pytestmark = pytest.mark.s3
+
+
+@pytest.fixture
+def reaching(
+    spark: SparkSession, bucket: S3Place, monkeypatch: pytest.MonkeyPatch
+) -> tuple[SparkSession, S3Place]:
+    """Let the workers of the session talk to the server."""
+    for name, value in os.environ.items():
+        if name.startswith("AWS_"):
+            monkeypatch.setitem(spark.sparkContext.environment, name, value)
+    register(spark)
+    return spark, bucket
+
+
+def test_packfiles_of_sdb_are_read(reaching: tuple[SparkSession, S3Place], tmp_path: Path) -> None:
+    spark, bucket = reaching
+    for name, start in (("a", 0), ("b", 250)):
+        text = events.make(tmp_path / "a.zion", start, start + 500).with_suffix(".json")
+        sdb.pack([text], bucket.at(f"in/{name}.zion"), block_bytes=1 << 15, align_bytes=1 << 13)
+    cache = str(tmp_path / "cache")
+    reader = spark.read.format("zion").option("cache", cache)
+    for _ in range(2):
+        frame = reader.load(bucket.at("in/*.zion"))
+        found = frame.groupBy("id").count().where("count = 2").count()
+        assert (frame.count(), found) == (1000, 250)
+    (whole,) = plan(reader.load(bucket.at("in/*.zion")))
+    assert (whole.files, whole.blocks) == (2, whole.blocks_total)
+    assert len(list((tmp_path / "cache").rglob("*.block"))) == whole.blocks
+
+
+def test_what_spark_writes_sdb_and_spark_read(reaching: tuple[SparkSession, S3Place]) -> None:
+    spark, bucket = reaching
+    folder = bucket.at("out/")
+    frame = spark.range(1000).selectExpr("id", "concat('n', id % 7) AS name").repartition(3)
+    frame.write.format("zion").mode("append").save(folder)
+    frame.write.format("zion").mode("append").save(folder)
+    assert spark.read.format("zion").load(folder).where("name = 'n3'").count() == 2 * 143
+    (row,) = sdb.sql(f"SELECT COUNT(*) AS n, SUM(id) AS total FROM read_file('{folder}*.zion')")
+    assert row == {"n": 2000, "total": 999000}
+    frame.limit(10).write.format("zion").mode("overwrite").save(folder)
+    assert spark.read.format("zion").load(folder).count() == 10
+    assert bucket.uploads() == []
