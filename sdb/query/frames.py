@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from sdb.errors import InputError
 from sdb.query import plan
 from sdb.query.lines import effective, lines
-from sdb.query.outputs import stream
-from sdb.query.replay import rows
+from sdb.query.outputs import structs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,7 +97,7 @@ class Frame:
         from sdb.packfile.writer import pack
 
         as_json = Input("the result", "json", source=lambda: lines(self._replay, columns))
-        as_ion = Input("the result", "ion", source=lambda: stream(rows(self._replay, columns)))
+        as_ion = Input("the result", "ion", source=lambda: structs(self._replay, columns))
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="sdb-query-") as folder:

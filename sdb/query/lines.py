@@ -51,13 +51,9 @@ def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
     """
     from sdb import _core
 
-    shown = effective(columns)
-    whole = [column for column in shown if column.kind == "row"]
-    if whole:
-        # The row first: its name is not printed, so any will do.
-        shown = [*whole, *(column for column in shown if column.kind != "row")]
-    members = [("" if column.kind == "row" else column.name, _lanes(column)) for column in shown]
-    pieces = _core.render_json(stream, members)
+    shown = members(columns)
+    whole = sum(name is None for name, _ in shown)
+    pieces = _core.render_json(stream, shown)
     if not whole:
         yield from pieces
     elif len(shown) == 1:
@@ -65,11 +61,31 @@ def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
         for piece in pieces:
             yield b"".join(line[start:-stop] + b"\n" for line in piece.split(b"\n")[:-1])
     else:
-        yield from _spliced(pieces, len(whole))
+        yield from _spliced(pieces, whole)
 
 
-def _lanes(column: Column) -> dict[str, int]:
-    return {letter: at for letter, at in column.lanes.items() if letter in _PRINTED}
+def members(columns: Iterable[Column]) -> list[tuple[str | None, dict[str, int]]]:
+    """Give the names of columns, and their lanes as the core takes them.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        The members of each row.
+
+    Returns
+    -------
+    list of (str or None, dict)
+        Whole rows come first, without a name: a named member counts before one of theirs.
+    """
+    shown = effective(columns)
+    found = [
+        (
+            None if column.kind == "row" else column.name,
+            {letter: at for letter, at in column.lanes.items() if letter in _PRINTED},
+        )
+        for column in shown
+    ]
+    return sorted(found, key=lambda member: member[0] is not None)
 
 
 def _spliced(pieces: Iterable[bytes], rows: int) -> Iterator[bytes]:
@@ -77,9 +93,9 @@ def _spliced(pieces: Iterable[bytes], rows: int) -> Iterator[bytes]:
     for piece in pieces:
         merged = []
         for line in piece.decode().split("\n")[:-1]:
-            members = _load(line, tuple)
-            row = {name: value for _, inner in members[:rows] for name, value in inner}
-            merged.append(text(row | dict(members[rows:])) + "\n")
+            found = _load(line, tuple)
+            row = {name: value for _, inner in found[:rows] for name, value in inner}
+            merged.append(text(row | dict(found[rows:])) + "\n")
         yield "".join(merged).encode()
 
 

@@ -6,20 +6,20 @@ import io
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from sdb import ion
-from sdb.query.lines import cells
+from sdb.query.lines import cells, members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
+
+    from sdb.query.plan import Column
 
 _Row = TypeVar("_Row")
 FORMATS = ("json", "csv", "tsv", "markdown", "ion", "arrow", "parquet")
 TEXTS = frozenset({"json", "csv", "tsv", "markdown"})
 
 _SPOOL_BYTES = 64 << 20
-_INT64 = range(-(2**63), 2**63)
 _ROWS = 1000
 _ION_VERSION = b"\xe0\x01\x00\xea"
-_ION_LIST, _ION_ANNOTATION, _LONG = 0xB0, 0xE0, 14
 
 
 def write_cells(
@@ -112,56 +112,28 @@ _WRITERS: dict[str, Callable[..., bytes]] = {
 }
 
 
-def stream(rows: Iterable[dict[str, Any]]) -> Generator[bytes]:
+def structs(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
     """Encode rows as a stream of Ion structs.
 
     Parameters
     ----------
-    rows : iterable of dict
-        The rows, as Python values.
+    stream : object
+        Has `__arrow_c_stream__`, which is called once.
+    columns : iterable of Column
+        The members of each row.
 
     Yields
     ------
     bytes
-        The next part of the stream.
+        The next part of the stream, with its own symbols.
     """
+    from sdb import _core
+
     yield _ION_VERSION
-    for page in _pages(iter(rows)):
-        yield _structs(ion.dumps([_canonical(row) for row in page]))
+    yield from _core.render_ion(stream, members(columns))
 
 
-def _structs(stream: bytes) -> bytes:
-    """Make the elements of the one list in an Ion stream values of the stream itself."""
-    at = len(_ION_VERSION)
-    if stream[at] & 0xF0 == _ION_ANNOTATION:  # the symbol table
-        at = _body(stream, at)[1]
-    assert stream[at] & 0xF0 == _ION_LIST  # noqa: S101
-    start, stop = _body(stream, at)
-    return stream[:at] + stream[start:stop]
-
-
-def _body(stream: bytes, at: int) -> tuple[int, int]:
-    """Give the range of the content of a value."""
-    size = stream[at] & 0x0F
-    at += 1
-    if size == _LONG:
-        size = 0
-        while not stream[at] & 0x80:
-            size = size << 7 | stream[at]
-            at += 1
-        size = size << 7 | stream[at] & 0x7F
-        at += 1
-    return at, at + size
-
-
-def _canonical(value: Any) -> Any:  # noqa: ANN401 - any value
-    """Store whole floats as integers, as everywhere in packfiles."""
-    match value:
-        case float() if value.is_integer() and int(value) in _INT64:
-            return int(value)
-        case list():
-            return [_canonical(inner) for inner in value]
-        case dict():
-            return {name: _canonical(inner) for name, inner in value.items()}
-        case _:
-            return value
+def known_structs(rows: Iterable[dict[str, Any]]) -> Generator[bytes]:
+    """Encode a few rows that are values of Python already."""
+    yield _ION_VERSION
+    yield from map(ion.dumps, rows)

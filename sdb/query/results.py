@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from sdb.errors import SdbError, UsageError
 from sdb.query.lines import effective, lines
-from sdb.query.outputs import FORMATS, stream, write_cells
+from sdb.query.outputs import FORMATS, known_structs, structs, write_cells
 from sdb.records import record
 
 if TYPE_CHECKING:
@@ -165,10 +165,19 @@ class Result:
             Whole lines.
         """
         if self._result.values is not None:  # noqa: PD011
-            yield from _known_lines(self._result.values, self._shown)
+            rows = _known_rows(self._result.values, self._shown)
+            yield from (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
             return
         with self._explained():
             yield from lines(self._replay or self._result.reader, self._result.columns)
+
+    def _structs(self) -> Iterator[bytes]:
+        """Go over the rows as a stream of Ion, as :meth:`lines` does."""
+        if self._result.values is not None:  # noqa: PD011
+            yield from known_structs(_known_rows(self._result.values, self._shown))
+            return
+        with self._explained():
+            yield from structs(self._replay or self._result.reader, self._result.columns)
 
     def write(self, output: BinaryIO, fmt: str = "json") -> None:
         """Write the rows.
@@ -193,7 +202,7 @@ class Result:
         if fmt == "json":
             output.writelines(self.lines())
         elif fmt == "ion":
-            output.writelines(stream(self))
+            output.writelines(self._structs())
         elif fmt in {"arrow", "parquet"}:
             with self._explained():
                 self._framed().write(output, fmt)
@@ -318,13 +327,13 @@ class Result:
         return f"<Result of {'whole rows' if names is None else ', '.join(names) or 'no columns'}>"
 
 
-def _known_lines(
+def _known_rows(
     values: tuple[tuple[Any, ...], ...], columns: list[plan.Column]
-) -> Iterator[bytes]:
-    """Print rows of integers and texts, without Arrow."""
+) -> Iterator[dict[str, Any]]:
+    """Make rows of integers and texts, without Arrow."""
     for row in values:
         members: dict[str, Any] = {}
         for column in columns:
             found = [row[at] for at in column.lanes.values() if row[at] is not None]
             members |= {column.name: found[0]} if found else {}
-        yield json.dumps(members, ensure_ascii=False).encode() + b"\n"
+        yield members

@@ -39,9 +39,9 @@ class ZionSource(DataSource):
         options = read_options(self.options)
         return (PushedReader if options.pushdown else ZionReader)(schema, options)
 
-    def writer(self, schema: StructType, overwrite: bool) -> ZionWriter:  # noqa: FBT001 - Spark's
+    def writer(self, schema: StructType, overwrite: bool) -> ZionWriter:  # noqa: ARG002, FBT001 - Spark's
         """Give the writer of a job."""
-        return ZionWriter(schema, self.options, overwrite=overwrite)
+        return ZionWriter(self.options, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> ZionStreamReader:  # noqa: N802 - Spark's name
         """Give the reader of a stream."""

@@ -12,17 +12,16 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from sdb.errors import ConflictError, ExistsError, UsageError
 from sdb.packfile import manifest
+from sdb.packfile.batches import encoded
 from sdb.packfile.inputs import Input
 from sdb.packfile.writer import DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
 from sdb.spark.options import paths
-from sdb.spark.rows import encoded
 from sdb.store import folder
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,6 @@ class ZionWriter(DataSourceArrowWriter):
 
     Parameters
     ----------
-    schema : StructType
-        The columns.
     options : mapping
         ``path``, ``algorithm``, ``level``, ``timeFields`` and ``ignoreNullFields``.
     overwrite : bool
@@ -59,12 +56,11 @@ class ZionWriter(DataSourceArrowWriter):
         There is not one path, or an option makes no sense.
     """
 
-    def __init__(self, schema: StructType, options: Mapping[str, str], *, overwrite: bool) -> None:
+    def __init__(self, options: Mapping[str, str], *, overwrite: bool) -> None:
         found = paths(options)
         if len(found) != 1:
             raise UsageError(f"{len(found)} paths to write to", expected="one folder")
         self._prefix = found[0].rstrip("/") + "/"
-        self._schema = schema
         self._mode = "overwrite" if overwrite else "append"
         self._job = uuid4().hex
         self._algorithm = options.get("algorithm", DEFAULT_ALGORITHM)
@@ -83,8 +79,7 @@ class ZionWriter(DataSourceArrowWriter):
             return Written(task, None)
 
         def pieces() -> Generator[bytes]:
-            batches = chain([first], iterator)
-            return encoded(batches, self._schema, keep_nulls=self._keep_nulls)
+            return encoded(chain([first], iterator), keep_nulls=self._keep_nulls)
 
         name = manifest.attempt_name(task, self._job)
         result = pack(

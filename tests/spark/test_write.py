@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import datetime as dt
+import json
 import os
+import struct
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,6 +53,49 @@ def test_what_is_written_is_read_again(spark: SparkSession, tmp_path: Path) -> N
         assert not sdb.validate(path).findings
         with sdb.open(path) as pack:
             assert ("created_at",) in pack.time_indexes
+
+
+def test_any_type_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    texts = [
+        *("1", "-129", "70000", "5000000000", "1.5", "12345678901234567890.5", "1e300", "true"),
+        *('"x"', f'"{"é" * 64}"', "null", "[]", "{}", '[null, 1, {"b": [false]}]'),
+        *('{"b": {"a": null, "": 0.25}, "a": "x"}', str(list(range(300))).replace(" ", "")),
+    ]
+    frame = spark.createDataFrame([(text,) for text in texts], "text STRING").selectExpr(
+        "parse_json(text) AS v",
+        "array(parse_json(text), NULL) AS vs",
+        "map('k', named_struct('v', parse_json(text), 'n', CAST(NULL AS INT))) AS m",
+        "CAST(TIMESTAMP '2021-01-02 03:04:05.678901+00:00' AS VARIANT) AS t",
+        "CAST(DATE '1960-02-29' AS VARIANT) AS d",
+        "CAST(X'00ff' AS VARIANT) AS b",
+        "CAST(CAST(0.1 AS FLOAT) AS VARIANT) AS f",
+        "CAST(12.50 AS DECIMAL(9, 2)) AS c",
+        "DATE '2021-01-02' AS day",
+        "TIMESTAMP_NTZ '2021-01-02 03:04:05' AS ntz",
+        "X'00ff' AS bytes",
+        "INTERVAL '1 00:00:01.5' DAY TO SECOND AS i",
+        "map(1, 'x') AS numbered",
+    )
+    at = dt.datetime(2021, 1, 2, 3, 4, 5, 678901, tzinfo=dt.UTC)
+    fixed = {
+        "t": at,
+        "d": dt.datetime(1960, 2, 29, tzinfo=dt.UTC),
+        "b": "AP8=",
+        "f": struct.unpack("f", struct.pack("f", 0.1))[0],
+        "c": 12.5,
+        "bytes": "AP8=",
+        "i": 86401.5,
+        "numbered": {"1": "x"},
+        "day": dt.datetime(2021, 1, 2, tzinfo=dt.UTC),
+        "ntz": at.replace(microsecond=0),
+    }
+    save(frame.coalesce(1), tmp_path / "out", ignoreNullFields="false")
+    (path,) = manifest.listed(str(tmp_path / "out"))
+    with sdb.open(path) as pack:
+        for row, text in zip(pack.rows(), texts, strict=True):
+            value = json.loads(text)
+            variants = {"v": value, "vs": [value, None], "m": {"k": {"v": value, "n": None}}}
+            assert row == variants | fixed
 
 
 def test_rows_are_added_and_replaced(spark: SparkSession, tmp_path: Path) -> None:
@@ -115,11 +161,9 @@ def test_other_packfiles_are_not_replaced(spark: SparkSession, tmp_path: Path) -
 
 
 def test_packfiles_stay_while_it_is_unknown_whether_they_count(tmp_path: Path) -> None:
-    from pyspark.sql.types import StructType
-
     from sdb.spark.writer import Written, ZionWriter
 
-    writer = ZionWriter(StructType([]), {"path": str(tmp_path)}, overwrite=False)
+    writer = ZionWriter({"path": str(tmp_path)}, overwrite=False)
     packfile = tmp_path / manifest.attempt_name(0, writer._job)
     events.make(packfile, 0, 10)
     everyone = [Written(0, None), Written(1, None)]

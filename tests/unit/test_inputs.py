@@ -266,5 +266,5 @@ def test_bad_parquet_is_refused(tmp_path: Path) -> None:
         list(recognise(cut).pieces())
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     parquet.write_table(twice, whole)
-    with pytest.raises(errors.InputError, match="2 columns are called 'a'"):
+    with pytest.raises(errors.InputError, match='2 fields are called "a"'):
         list(recognise(whole).pieces())

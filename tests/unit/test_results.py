@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sdb
 from sdb import errors, ion
@@ -104,6 +107,45 @@ def test_ion_of_many_rows_is_one_stream() -> None:
     rows = amazon(out.getvalue())
     assert [row["x"] for row in rows] == list(range(count))
     assert {row["y"] for row in rows} == {"é" * 20}
+
+
+texts = st.text(max_size=5) | st.datetimes(timezones=st.just(UTC)).map(
+    lambda at: at.isoformat().replace("+00:00", "Z")
+)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def whole(value: Any) -> Any:
+    """Make whole numbers integers, as they are in rows."""
+    match value:
+        case float() if value.is_integer() and -(2**63) <= value < 2**63:
+            return int(value)
+        case list():
+            return [whole(inner) for inner in value]
+        case dict():
+            return {name: whole(inner) for name, inner in sorted(value.items())}
+        case _:
+            return value
+
+
+@settings(deadline=None)
+@given(st.dictionaries(texts, values, max_size=4))
+def test_ion_of_whole_rows(row: dict[str, Any]) -> None:
+    printed = (
+        json.dumps(row).replace("Infinity", "Inf").replace(" Inf", " +Inf").replace("[Inf", "[+Inf")
+    )
+    table = lanes(n=(pa.int64(), [5]), r=(pa.utf8(), [printed]))
+    rows = result(table, Column("", {"j": 1}, "row"), Column("n", {"x": 0}, "integer"))
+    out = io.BytesIO()
+    rows.write(out, "ion")
+    marker, stream = out.getvalue()[:4], out.getvalue()[4:]
+    (expected,) = rows
+    assert stream.startswith(marker)
+    assert repr(whole(ion.loads(stream))) == repr(whole(expected))
 
 
 def test_columns_of_one_type_have_it() -> None:

@@ -40,6 +40,15 @@ fn build(py: Python<'_>, error: &Error, path: &str) -> PyResult<PyErr> {
         Error::Argument { .. } => "UsageError",
     };
     let text = if path.is_empty() { error.to_string() } else { format!("{path}: {error}") };
+    raised(py, class, &text, Some(&attributes))
+}
+
+/// The exception for an input without a place in it.
+pub fn refused(py: Python<'_>, message: &str) -> PyErr {
+    raised(py, "InputError", message, None).unwrap_or_else(|failure| failure)
+}
+
+fn raised(py: Python<'_>, class: &str, text: &str, more: Option<&Bound<'_, PyDict>>) -> PyResult<PyErr> {
     let class = py.import("sdb.errors")?.getattr(class)?;
-    Ok(PyErr::from_value(class.call((text,), Some(&attributes))?))
+    Ok(PyErr::from_value(class.call((text,), more)?))
 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod arrow;
 mod capsule;
+mod columns;
 mod errors;
 mod feed;
 #[allow(unsafe_code)]
@@ -32,16 +33,18 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowTypes>()?;
     module.add_class::<groups::Table>()?;
     module.add_class::<lanes::LaneScan>()?;
-    module.add_class::<render::JsonLines>()?;
+    module.add_class::<render::RenderedRows>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
     module.add_class::<verify::BlockReport>()?;
+    module.add_function(wrap_pyfunction!(columns::dump_batch, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_compress, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
     module.add_function(wrap_pyfunction!(natives::native_call, module)?)?;
+    module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;

@@ -1,4 +1,4 @@
-//! `render_json`: lanes of any Arrow stream as lines of JSON.
+//! `render_json` and `render_ion`: lanes of any Arrow stream as lines of JSON, or as structs of Ion.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zion::Result;
 use zion::json::sink::Sink;
-use zion::lanes::{Letter, Member, Page, Renderer};
+use zion::lanes::{IonRows, Letter, Member, Page, Renderer};
 
 use crate::errors::to_py;
 use crate::foreign;
@@ -17,9 +17,9 @@ use crate::foreign;
 /// Pieces of text have at least so many bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Goes over the lines of a stream, many at a time.
+/// Goes over the rows of a stream, many at a time.
 #[pyclass(module = "sdb._core", frozen)]
-pub struct JsonLines {
+pub struct RenderedRows {
     state: Mutex<State>,
 }
 
@@ -28,73 +28,111 @@ struct State {
     renderer: Renderer,
     /// The batch at hand, and how many rows of it are printed.
     page: Option<(Page, usize)>,
-    sink: Sink,
+    output: Output,
     /// Told when all before it was handed out.
     failure: Option<PyErr>,
 }
 
-/// Lines of JSON of the rows of a stream. `columns` has a name and the columns of its lanes for each member.
+/// The rows that wait to be handed out.
+enum Output {
+    Json(Sink),
+    Ion(Box<IonRows>),
+}
+
+impl Output {
+    fn len(&self) -> usize {
+        match self {
+            Self::Json(sink) => sink.len(),
+            Self::Ion(rows) => rows.len(),
+        }
+    }
+
+    fn row(&mut self, renderer: &Renderer, page: &Page, row: usize) -> Result<()> {
+        match self {
+            Self::Json(sink) => renderer.row(page, row, sink),
+            Self::Ion(rows) => renderer.ion_row(page, row, rows)?,
+        }
+        Ok(())
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        match self {
+            Self::Json(sink) => {
+                let text = sink.as_slice().to_vec();
+                sink.truncate(0);
+                text
+            }
+            Self::Ion(rows) if rows.is_empty() => Vec::new(),
+            Self::Ion(rows) => rows.take(),
+        }
+    }
+}
+
+/// For each member a name and the columns of its lanes.
+type Columns = Vec<(Option<String>, HashMap<String, usize>)>;
+
+/// Lines of JSON of the rows of a stream; a member without a name has the empty one.
 #[pyfunction]
-pub fn render_json(
-    stream: &Bound<'_, PyAny>,
-    columns: Vec<(String, HashMap<String, usize>)>,
-) -> PyResult<JsonLines> {
-    let member = |(name, lanes): (String, HashMap<String, usize>)| {
+pub fn render_json(stream: &Bound<'_, PyAny>, columns: Columns) -> PyResult<RenderedRows> {
+    render(stream, columns, Output::Json(Sink::default()))
+}
+
+/// Ion streams of structs of the rows of a stream. Of a member without a name, a struct, the members are
+/// members of the row; of several with the same name the last one counts.
+#[pyfunction]
+pub fn render_ion(stream: &Bound<'_, PyAny>, columns: Columns) -> PyResult<RenderedRows> {
+    render(stream, columns, Output::Ion(Box::default()))
+}
+
+fn render(stream: &Bound<'_, PyAny>, columns: Columns, output: Output) -> PyResult<RenderedRows> {
+    let member = |(name, lanes): (Option<String>, HashMap<String, usize>)| {
         let lane = |(letter, column): (String, usize)| Ok((Letter::from_name(&letter)?, column));
         Ok(Member { name, lanes: lanes.into_iter().map(lane).collect::<Result<_>>()? })
     };
     let members = columns.into_iter().map(member).collect::<Result<Vec<_>>>().map_err(to_py)?;
     let renderer = Renderer::new(&members).map_err(to_py)?;
-    let state = State {
-        stream: foreign::stream(stream)?,
-        renderer,
-        page: None,
-        sink: Sink::default(),
-        failure: None,
-    };
-    Ok(JsonLines { state: Mutex::new(state) })
+    let state = State { stream: foreign::stream(stream)?, renderer, page: None, output, failure: None };
+    Ok(RenderedRows { state: Mutex::new(state) })
 }
 
 #[pymethods]
-impl JsonLines {
+impl RenderedRows {
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
         this
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         // A producer may need the interpreter while others wait for the lock.
-        let text = py.detach(|| {
+        let piece = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.failure.is_none() {
                 state.failure = state.fill().err();
             }
-            if state.sink.is_empty()
+            if state.output.len() == 0
                 && let Some(failure) = state.failure.take()
             {
                 return Err(failure);
             }
-            let text = state.sink.as_slice().to_vec();
-            state.sink.truncate(0);
-            Ok(text)
+            Ok(state.output.take())
         })?;
         py.check_signals()?;
-        Ok((!text.is_empty()).then(|| PyBytes::new(py, &text)))
+        Ok((!piece.is_empty()).then(|| PyBytes::new(py, &piece)))
     }
 }
 
 impl State {
-    /// Prints rows until there is a piece, or no row is left.
+    /// Renders rows until there is a piece, or no row is left.
     fn fill(&mut self) -> PyResult<()> {
-        let Self { stream, renderer, page, sink, .. } = self;
-        while sink.len() < PIECE_BYTES {
+        let Self { stream, renderer, page, output, .. } = self;
+        while output.len() < PIECE_BYTES {
             let Some((open, next)) = page else {
                 let Some(batch) = stream.next() else { return Ok(()) };
                 let batch = batch.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
                 *page = Some((renderer.open(&batch).map_err(to_py)?, 0));
                 continue;
             };
-            while *next < open.rows && sink.len() < PIECE_BYTES {
-                renderer.row(open, *next, sink);
+            while *next < open.rows && output.len() < PIECE_BYTES {
+                output.row(renderer, open, *next).map_err(to_py)?;
                 *next += 1;
             }
             if *next == open.rows {

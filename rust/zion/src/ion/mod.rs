@@ -1,5 +1,7 @@
 //! Canonical binary Ion 1.0: the form in which rows are stored.
 
+pub mod columns;
+pub mod fields;
 pub mod input;
 pub mod nest;
 pub mod pad;

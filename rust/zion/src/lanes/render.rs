@@ -1,4 +1,4 @@
-//! Lanes as lines of JSON: what queries print.
+//! Lanes as lines of JSON, or as structs of Ion: what queries print.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -9,6 +9,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 
+use super::ion::{Cell, IonRows};
 use super::plan::Letter;
 use super::value::{Number, bits};
 use crate::error::{Error, Result};
@@ -18,8 +19,8 @@ use crate::json::sink::Sink;
 /// A member of the objects: its name, and which columns hold its lanes.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// The name.
-    pub name: String,
+    /// The name; none for one that is a struct, whose members come in its place in Ion.
+    pub name: Option<String>,
     /// Letters and numbers of columns.
     pub lanes: Vec<(Letter, usize)>,
 }
@@ -34,8 +35,9 @@ pub struct Renderer {
 
 /// A member before a batch is at hand.
 struct Wanted {
-    /// In its printed form.
-    name: Sink,
+    name: Option<String>,
+    /// The name in its printed form.
+    label: Sink,
     kind: Option<usize>,
     values: Vec<(Letter, usize)>,
 }
@@ -48,18 +50,19 @@ impl Renderer {
     /// Rows of these members.
     pub fn new(members: &[Member]) -> Result<Self> {
         let prepare = |member: &Member| {
-            let mut name = Sink::default();
-            name.string(member.name.as_bytes(), 0, member.name.len());
-            name.copy(b": ", 0, 2);
+            let name = member.name.as_deref().unwrap_or_default();
+            let mut label = Sink::default();
+            label.string(name.as_bytes(), 0, name.len());
+            label.copy(b": ", 0, 2);
             let find = |wanted| member.lanes.iter().find(|(letter, _)| *letter == wanted).map(|(_, at)| *at);
             let kind = find(Letter::Type);
             let values: Vec<_> =
                 ORDER.into_iter().filter_map(|letter| Some((letter, find(letter)?))).collect();
             if values.len() + usize::from(kind.is_some()) < member.lanes.len() {
-                let message = format!("a lane of {:?} that cannot be printed", member.name);
+                let message = format!("a lane of {name:?} that cannot be printed");
                 return Err(Error::argument(message));
             }
-            Ok(Wanted { name, kind, values })
+            Ok(Wanted { name: member.name.clone(), label, kind, values })
         };
         Ok(Self { members: members.iter().map(prepare).collect::<Result<_>>()? })
     }
@@ -78,6 +81,21 @@ impl Renderer {
         Ok(Page { rows: batch.num_rows(), members: self.members.iter().map(open).collect::<Result<_>>()? })
     }
 
+    /// Adds the struct of a row; nothing when that fails.
+    pub fn ion_row(&self, page: &Page, row: usize, out: &mut IonRows) -> Result<()> {
+        out.begin();
+        let added = self.members.iter().zip(&page.members).try_for_each(|(wanted, opened)| {
+            let cell = match opened.at(row) {
+                Some(Shown::Cells(cells)) => cells.cell(row),
+                Some(Shown::Null) => Cell::Null,
+                None => return Ok(()),
+            };
+            out.value(wanted.name.as_deref(), cell)
+        });
+        out.end(added.is_ok());
+        added
+    }
+
     /// Appends the line of a row.
     pub fn row(&self, page: &Page, row: usize, out: &mut Sink) {
         out.reserve(8);
@@ -89,7 +107,7 @@ impl Renderer {
                 out.reserve(8);
                 out.piece(b", ", 2);
             }
-            out.copy(wanted.name.as_slice(), 0, wanted.name.len());
+            out.copy(wanted.label.as_slice(), 0, wanted.label.len());
             match shown {
                 Shown::Null => out.copy(b"null", 0, 4),
                 Shown::Cells(cells) => cells.put(row, out),
@@ -165,6 +183,17 @@ impl Cells {
             Self::Times(values) => values.is_valid(row),
             Self::Flags(values) => values.is_valid(row),
             Self::Texts(values) | Self::Json(values) => values.is_valid(row),
+        }
+    }
+
+    fn cell(&self, row: usize) -> Cell<'_> {
+        match self {
+            Self::Integers(values) => Cell::Number(Number::Int(values.value(row))),
+            Self::Numbers(values) => Cell::Number(values.value(row).into()),
+            Self::Times(values) => Cell::Time(values.value(row)),
+            Self::Flags(values) => Cell::Bool(values.value(row)),
+            Self::Texts(values) => Cell::Text(values.value(row)),
+            Self::Json(values) => Cell::Json(values.value(row)),
         }
     }
 

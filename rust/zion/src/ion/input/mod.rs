@@ -10,6 +10,7 @@ mod table;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::fields::{Fields, Keep};
 use super::{Header, SymbolTable, is_bvm, kind, nest, timestamp, varuint};
 use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
@@ -42,7 +43,7 @@ impl IonInput {
     /// A parser for parts of the stream; one for each worker.
     pub fn parser(self: &Arc<Self>, constants: Arc<Constants>, on_error: OnError) -> IonParser {
         let (table, index_depth) = (Arc::default(), self.index_depth);
-        let writer = Writer { table, index_depth, fields: vec![], spans: vec![], scratch: vec![] };
+        let writer = Writer { table, index_depth, fields: Fields::default() };
         IonParser { input: Arc::clone(self), constants, on_error, writer }
     }
 
@@ -194,9 +195,7 @@ impl IonParser {
 struct Writer {
     table: Arc<SymbolTable>,
     index_depth: u8,
-    fields: Vec<(u32, usize)>,
-    spans: Vec<(u32, usize, usize)>,
-    scratch: Vec<u8>,
+    fields: Fields,
 }
 
 impl Writer {
@@ -219,12 +218,12 @@ impl Writer {
         check_depth(value.body, depth)?;
         let table = Arc::clone(&self.table);
         let data = &data[..value.end];
-        let first_field = self.fields.len();
+        let first_field = self.fields.begin();
         let start = nest::open(row.out);
         let mut names = row.paths.enter(node);
         for (name, content) in &constants.fields {
             let field = row.paths.field(&mut names, name, row.symbols);
-            self.fields.push((field.symbol, row.out.len()));
+            self.fields.add(field.symbol, row.out.len());
             varuint::put(row.out, u64::from(field.symbol));
             row.out.extend_from_slice(content);
             row.paths.saw(field.node, content.first().map_or(kind::NULL, |first| first >> 4));
@@ -242,33 +241,14 @@ impl Writer {
                 if field.repeated {
                     row.out.truncate(begin);
                 } else {
-                    self.fields.push((field.symbol, begin));
+                    self.fields.add(field.symbol, begin);
                 }
             }
             at = content.end;
         }
-        self.sort(row.out, start + 1, first_field);
+        self.fields.sort(row.out, start + 1, first_field, Keep::First);
         nest::close(row.out, start, kind::STRUCT);
         Ok(())
-    }
-
-    /// Puts the fields from `first_field` on into the order of their symbols; of equal ones the first stays.
-    fn sort(&mut self, out: &mut Vec<u8>, body: usize, first_field: usize) {
-        let fields = &self.fields[first_field..];
-        if !fields.is_sorted_by(|before, after| before.0 < after.0) {
-            let ends = fields.iter().skip(1).map(|field| field.1).chain([out.len()]);
-            self.spans.clear();
-            self.spans.extend(fields.iter().zip(ends).map(|(&(symbol, start), end)| (symbol, start, end)));
-            self.spans.sort_unstable();
-            self.spans.dedup_by_key(|span| span.0);
-            self.scratch.clear();
-            self.scratch.extend_from_slice(&out[body..]);
-            out.truncate(body);
-            for &(_, start, end) in &self.spans {
-                out.extend_from_slice(&self.scratch[start - body..end - body]);
-            }
-        }
-        self.fields.truncate(first_field);
     }
 
     fn put_list(

@@ -1,0 +1,29 @@
+//! `dump_batch`: rows of Arrow as Ion.
+
+use arrow_array::cast::AsArray;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use zion::ion::columns;
+
+use crate::errors;
+use crate::foreign;
+
+/// Encodes the rows of a batch as a stream of its own: version marker, symbol table, a list of structs.
+#[pyfunction]
+#[pyo3(signature = (batch, /, *, keep_nulls))]
+pub fn dump_batch<'py>(batch: &Bound<'py, PyAny>, keep_nulls: bool) -> PyResult<Bound<'py, PyBytes>> {
+    let py = batch.py();
+    let array = foreign::array(batch)?;
+    let Some(rows) = array.as_struct_opt() else {
+        return Err(PyTypeError::new_err(format!(
+            "a record batch was expected, this is a {}",
+            array.data_type()
+        )));
+    };
+    let data = py.detach(|| columns::dumps(rows, keep_nulls));
+    match data {
+        Ok(data) => Ok(PyBytes::new(py, &data)),
+        Err(refused) => Err(errors::refused(py, &refused.to_string())),
+    }
+}

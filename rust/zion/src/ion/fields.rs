@@ -1,0 +1,83 @@
+//! Fields of structs that are written in any order, and stored in that of their symbols.
+
+/// Which of several fields with one name counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Keep {
+    First,
+    Last,
+}
+
+/// The fields of the structs that are open.
+#[derive(Debug, Default)]
+pub struct Fields {
+    /// Symbol and start of each, those of inner structs behind those of outer ones.
+    open: Vec<(u32, usize)>,
+    spans: Vec<(u32, usize, usize)>,
+    scratch: Vec<u8>,
+}
+
+impl Fields {
+    /// Forgets all fields, after an error inside a struct.
+    pub fn clear(&mut self) {
+        self.open.clear();
+    }
+
+    /// Begins a struct: gives what [`Self::sort`] wants to know.
+    #[inline]
+    pub fn begin(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Tells that a field starts at `start`, with its symbol; it ends where the next one starts.
+    #[inline]
+    pub fn add(&mut self, symbol: u32, start: usize) {
+        self.open.push((symbol, start));
+    }
+
+    /// Puts the fields since `begin`, which are all from `body` on, into the order of their symbols.
+    pub fn sort(&mut self, out: &mut Vec<u8>, body: usize, begin: usize, keep: Keep) {
+        let fields = &self.open[begin..];
+        if !fields.is_sorted_by(|before, after| before.0 < after.0) {
+            let ends = fields.iter().skip(1).map(|field| field.1).chain([out.len()]);
+            self.spans.clear();
+            self.spans.extend(fields.iter().zip(ends).map(|(&(symbol, start), end)| (symbol, start, end)));
+            self.spans.sort_unstable();
+            self.spans.dedup_by(|next, kept| {
+                let same = next.0 == kept.0;
+                if same && keep == Keep::Last {
+                    *kept = *next;
+                }
+                same
+            });
+            self.scratch.clear();
+            self.scratch.extend_from_slice(&out[body..]);
+            out.truncate(body);
+            for &(_, start, end) in &self.spans {
+                out.extend_from_slice(&self.scratch[start - body..end - body]);
+            }
+        }
+        self.open.truncate(begin);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_sorted_and_one_of_a_name_stays() {
+        for (keep, expected) in [(Keep::First, b"-bca"), (Keep::Last, b"-bda")] {
+            let mut fields = Fields::default();
+            fields.add(1, 0);
+            let begin = fields.begin();
+            let mut out = b"-".to_vec();
+            for (symbol, byte) in [(7, b'a'), (3, b'b'), (5, b'c'), (5, b'd')] {
+                fields.add(symbol, out.len());
+                out.push(byte);
+            }
+            fields.sort(&mut out, 1, begin, keep);
+            assert_eq!((out.as_slice(), fields.begin()), (&expected[..], 1));
+        }
+    }
+}
