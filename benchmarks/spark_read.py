@@ -1,6 +1,4 @@
-"""Reading three columns of events with Spark: packfiles, zstd Parquet and lines of JSON.
-
-    python benchmarks/spark_read.py EVENTS.json [ROUNDS]
+"""Compares reading three columns of events with Spark: packfiles, zstd Parquet, lines of JSON.
 
 The packfile and the Parquet file are made from the lines of JSON, next to each other in a temporary
 folder. One session, local[2]; the formats take turns, and the fastest round of each counts: wall
@@ -9,12 +7,15 @@ time, and processor time of the whole session with its Python workers.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from run import generated
 
 import sdb
 from sdb.spark import register, session
@@ -63,7 +64,13 @@ def readers(spark: SparkSession, text: Path, packed: Path, parquet: Path) -> dic
 
 def main() -> None:
     """Measure, and print a table."""
-    text, rounds = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", default="1GB")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/sdb-bench"))
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    text, rounds = generated(options.folder, options.size), options.rounds
     with tempfile.TemporaryDirectory() as folder:
         packed, parquet = Path(folder, "events.zion"), Path(folder, "events.parquet")
         sdb.pack([text], packed)
