@@ -65,6 +65,26 @@ def test_groups_of_many_blocks(tmp_path: Path, algorithm: str, threads: int) -> 
     assert {json.dumps(row["kind"]): [row[name] for name in "csm"] for row in found} == expected
 
 
+@pytest.mark.parametrize("algorithm", ["zion+zstd", "zstd"])
+@pytest.mark.parametrize("path", ["a", "a.b", "a.b.c", "a.d", "z", "z.b"])
+def test_totals_of_one_path_and_of_two(tmp_path: Path, algorithm: str, path: str) -> None:
+    """Values of a single path are added where they lie, others once their row is known."""
+    values = [*KINDS, 2**63, -5, 1e300]
+    wholes = [{"b": {"c": value}, "d": value} for value in values] + [{}, {"b": 3}, {"d": None}]
+    rows: list[dict[str, Any]] = [{"a": whole, "id": 1} for whole in wholes + values] * 50
+    make(tmp_path / "t.zion", [*rows, {"id": 2}], algorithm=algorithm)
+    calls = "COUNT(*) AS n, COUNT(v) AS c, SUM(v) AS s, AVG(v) AS m, MIN(v) AS l, MAX(v) AS h, "
+    calls += "COUNT(DISTINCT v) AS d, EARLIEST(v) AS e"
+    calls = calls.replace("(v)", f"({path})").replace("DISTINCT v", f"DISTINCT {path}")
+    answers = [
+        json.loads(line)
+        for more in ("", ", COUNT(id) AS other")
+        for line in Answers(tmp_path, f"SELECT {calls}{more} FROM 't.zion'").lines(native=True)
+    ]
+    assert answers[0]["n"] == len(rows) + 1 == answers[1].pop("other")
+    assert answers[0] == answers[1]
+
+
 @pytest.mark.parametrize("query", ALONE)
 @pytest.mark.parametrize("fmt", ["json", "csv", "table", "ion"])
 def test_neither_engine_nor_arrow_is_imported(tmp_path: Path, query: str, fmt: str) -> None:

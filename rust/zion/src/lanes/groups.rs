@@ -161,6 +161,39 @@ impl Groups {
         Ok(())
     }
 
+    /// Whether all rows are one group, of which only values of `node` are asked.
+    pub(super) fn is_about(&self, node: usize) -> bool {
+        let is_known =
+            |call: &Counted| call.filter.is_none() && (call.function == Function::Rows || call.node == node);
+        self.places.keys.is_empty() && self.places.calls.iter().all(is_known)
+    }
+
+    /// Adds a value of the node that [`Groups::is_about`].
+    #[inline]
+    pub(super) fn add_value(&mut self, data: &[u8], table: &SymbolTable, value: &Value) -> Result<()> {
+        if self.is_full() {
+            return Ok(());
+        }
+        for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
+            if call.function != Function::Rows {
+                let mut scene =
+                    Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
+                self.bytes += total.add(call.function, &mut scene, Some(value))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a row, whatever values it has.
+    #[inline]
+    pub(super) fn add_row(&mut self) {
+        for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
+            if call.function == Function::Rows {
+                total.add_row();
+            }
+        }
+    }
+
     /// The number of the group of a row; none if it has not all keys.
     #[inline]
     fn group(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<Option<usize>> {

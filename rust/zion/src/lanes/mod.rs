@@ -17,6 +17,7 @@ mod plan;
 mod predicate;
 mod recent;
 mod render;
+mod tally;
 mod totals;
 mod value;
 mod walk;

@@ -130,9 +130,7 @@ impl Total {
         value: Option<&Value>,
     ) -> Result<usize> {
         if function == Function::Rows {
-            if let Self::Count(count) = self {
-                *count += 1;
-            }
+            self.add_row();
             return Ok(0);
         }
         let Some(value) = value else { return Ok(0) };
@@ -155,6 +153,14 @@ impl Total {
             Self::Time(best) => put_best(function, best, value.time(scene.data)?, |a, b| a.cmp(&b)),
         }
         Ok(0)
+    }
+
+    /// Counts a row.
+    #[inline]
+    pub(super) fn add_row(&mut self) {
+        if let Self::Count(count) = self {
+            *count += 1;
+        }
     }
 
     /// Adds what is known of other rows; gives how much more memory is taken.

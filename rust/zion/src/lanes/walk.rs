@@ -14,6 +14,7 @@ use super::first::First;
 use super::groups::Groups;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
+use super::tally::{self, Tally};
 use super::value::{Fields, Items, Value, bits};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
@@ -45,6 +46,8 @@ pub(super) struct Walker {
     labels: Vec<u64>,
     columns: Vec<Column>,
     sink: Option<Sink>,
+    /// Whether [`Walker::tally`] does it all.
+    is_tally: bool,
     tools: Tools,
     /// Rows of the batch at hand.
     rows: usize,
@@ -53,7 +56,9 @@ pub(super) struct Walker {
 
 impl Walker {
     pub(super) fn new(plan: Arc<Plan>, batch_rows: usize, sink: Option<Sink>) -> Self {
+        let is_tally = matches!(&sink, Some(Sink::Groups(groups)) if tally::is_enough(&plan, groups));
         Self {
+            is_tally,
             batch_rows: batch_rows.max(1),
             targets: plan.nodes.iter().map(|_| Vec::new()).collect(),
             tops: Vec::new(),
@@ -86,6 +91,17 @@ impl Walker {
             if let Some(top) = self.tops.get_mut(id as usize) {
                 *top = child;
             }
+        }
+    }
+
+    /// What takes the fields of rows, of which at most `left` come, if all is about one path of them.
+    pub(super) fn tally<'a>(&'a mut self, table: &'a SymbolTable, left: u64) -> Option<Tally<'a>> {
+        let steps = self.targets.get(1..self.targets.len() - 1)?;
+        match &mut self.sink {
+            Some(Sink::Groups(groups)) if self.is_tally => {
+                Some(Tally { groups, table, tops: &self.tops, steps, left, rows: 0, is_taken: false })
+            }
+            _ => None,
         }
     }
 

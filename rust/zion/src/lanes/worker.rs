@@ -195,8 +195,12 @@ impl Worker {
         ask: Ask,
         is_tested: bool,
     ) -> Result<Seen> {
-        self.walker.begin(plan);
         let table = &*chunk.table;
+        if let Some(mut tally) = self.walker.tally(table, ask.limit) {
+            reader.visit(chunk, fields, &mut tally)?;
+            return Ok(Seen { rows: tally.rows, out: tally.rows });
+        }
+        self.walker.begin(plan);
         let passes = is_tested.then_some(&self.passes[..]);
         let mut direct = Direct { walker: &mut self.walker, plan, table, passes, ask, seen: Seen::default() };
         reader.visit(chunk, fields, &mut direct)?;
