@@ -5,13 +5,15 @@ What a scan takes in process is compared with what cannot be avoided, see `bucke
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from buckets import bench_buckets
-from run import SDB, Contender, generated, race, table
+from run import SDB, Contender, race, settings, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PEER = """
 import sys, duckdb
@@ -70,13 +72,7 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", default="100MB")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/sdb-bench"))
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    bench(generated(options.folder, options.size), options.folder, options.rounds)
+    bench(*settings(__doc__, "100MB"))
 
 
 if __name__ == "__main__":

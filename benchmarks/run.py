@@ -270,6 +270,17 @@ def generated(folder: Path, size: str) -> Path:
     return path
 
 
+def settings(about: str | None, size: str) -> tuple[Path, Path, int]:
+    """Read a command line; gives a generated text, of `size` unless told, a folder and rounds."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--size", default=size)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/sdb-bench"))
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    return generated(options.folder, options.size), options.folder, options.rounds
+
+
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from run import Contender, generated, race, table
+from run import Contender, race, settings, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SDB = [sys.executable, "-m", "sdb"]
 SESSION = """
@@ -44,13 +46,7 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", default="1GB")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/sdb-bench"))
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    bench(generated(options.folder, options.size), options.folder, options.rounds)
+    bench(*settings(__doc__, "1GB"))
 
 
 if __name__ == "__main__":

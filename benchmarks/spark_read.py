@@ -7,7 +7,6 @@ time, and processor time of the whole session with its Python workers.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -15,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from run import generated
+from run import settings
 
 import sdb
 from sdb.spark import register, session
@@ -64,13 +63,7 @@ def readers(spark: SparkSession, text: Path, packed: Path, parquet: Path) -> dic
 
 def main() -> None:
     """Measure, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", default="1GB")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/sdb-bench"))
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    text, rounds = generated(options.folder, options.size), options.rounds
+    text, _, rounds = settings(__doc__, "1GB")
     with tempfile.TemporaryDirectory() as folder:
         packed, parquet = Path(folder, "events.zion"), Path(folder, "events.parquet")
         sdb.pack([text], packed)
