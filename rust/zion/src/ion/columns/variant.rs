@@ -115,13 +115,24 @@ fn split_number(data: &[u8], width: usize) -> Option<(usize, &[u8])> {
 
 /// The container at the start of a value: the numbers of its names, if it has any, where its values begin,
 /// and their bytes.
-type Container<'a> = (Numbers<'a>, Numbers<'a>, &'a [u8], usize);
+struct Container<'a> {
+    names: Numbers<'a>,
+    starts: Numbers<'a>,
+    values: &'a [u8],
+    count: usize,
+}
 
-fn container(data: &[u8], is_large: bool, ids: usize, offsets: usize) -> Option<Container<'_>> {
-    let (count, rest) = split_number(data, if is_large { 4 } else { 1 })?;
-    let (names, rest) = Numbers::split(rest, count, ids)?;
-    let (starts, values) = Numbers::split(rest, count.checked_add(1)?, offsets)?;
-    Some((names, starts, values, count))
+impl<'a> Container<'a> {
+    fn open(data: &'a [u8], is_large: bool, ids: usize, offsets: usize) -> Option<Self> {
+        let (count, rest) = split_number(data, if is_large { 4 } else { 1 })?;
+        let (names, rest) = Numbers::split(rest, count, ids)?;
+        let (starts, values) = Numbers::split(rest, count.checked_add(1)?, offsets)?;
+        Some(Self { names, starts, values, count })
+    }
+
+    fn value(&self, at: usize) -> Result<&'a [u8]> {
+        self.starts.get(at).and_then(|start| self.values.get(start..)).ok_or_else(malformed)
+    }
 }
 
 impl Writer {
@@ -160,13 +171,13 @@ impl Writer {
         out: &mut Vec<u8>,
         depth: usize,
     ) -> Result<()> {
-        let opened = container(rest, info >> 4 & 1 == 1, (info >> 2 & 3) + 1, (info & 3) + 1);
-        let (names, starts, values, count) = opened.ok_or_else(malformed)?;
+        let container = Container::open(rest, info >> 4 & 1 == 1, (info >> 2 & 3) + 1, (info & 3) + 1)
+            .ok_or_else(malformed)?;
         let start = nest::open(out);
         let begin = self.fields.begin();
-        for at in 0..count {
-            let name = names.get(at).and_then(|id| scene.name(id)).ok_or_else(malformed)?;
-            let value = starts.get(at).and_then(|start| values.get(start..)).ok_or_else(malformed)?;
+        for at in 0..container.count {
+            let name = container.names.get(at).and_then(|id| scene.name(id)).ok_or_else(malformed)?;
+            let value = container.value(at)?;
             if !self.keep_nulls && value.first() == Some(&0) {
                 continue;
             }
@@ -188,12 +199,10 @@ impl Writer {
         out: &mut Vec<u8>,
         depth: usize,
     ) -> Result<()> {
-        let opened = container(rest, info >> 2 & 1 == 1, 0, (info & 3) + 1);
-        let (_, starts, values, count) = opened.ok_or_else(malformed)?;
+        let container = Container::open(rest, info >> 2 & 1 == 1, 0, (info & 3) + 1).ok_or_else(malformed)?;
         let start = nest::open(out);
-        for at in 0..count {
-            let value = starts.get(at).and_then(|start| values.get(start..)).ok_or_else(malformed)?;
-            self.put_value(scene, value, out, depth + 1)?;
+        for at in 0..container.count {
+            self.put_value(scene, container.value(at)?, out, depth + 1)?;
         }
         nest::close(out, start, kind::LIST);
         Ok(())
