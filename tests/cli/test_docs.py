@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sdb.cli.app import COMMANDS
+from tests.examples import ROOT, SDB, ran
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PAGE = (ROOT / "docs/cli.md").read_text()
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -22,7 +23,7 @@ def test_every_command_has_a_section() -> None:
 
 def test_examples_run_in_order(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "testdata", tmp_path / "testdata")
-    shim = f'sdb() {{ {sys.executable} -m sdb.cli.main "$@"; }}\nset -eo pipefail\n'
+    shim = SDB + "set -eo pipefail\n"
     for language, text in BLOCK.findall(PAGE):
         if language == "console":
             commands = [line.removeprefix("$ ") for line in text.splitlines()]
@@ -30,12 +31,5 @@ def test_examples_run_in_order(tmp_path: Path) -> None:
         else:
             runs = [[sys.executable, "-c", text]]
         for run in runs:
-            result = subprocess.run(
-                run,
-                cwd=tmp_path,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            result = ran(run, tmp_path)
             assert result.returncode == 0, (run[-1], result.stderr)

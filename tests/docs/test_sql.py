@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import sdb
+from tests.examples import ROOT, SDB, ran
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PAGE = (ROOT / "docs/sql.md").read_text()
 EXAMPLE = re.compile(r"^```sql\n(.*?)\n```\n\n```json\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -39,22 +40,14 @@ def test_queries_return_what_the_page_says(folder: Path) -> None:
 
 
 def test_commands_and_programs_run(folder: Path) -> None:
-    shim = f'sdb() {{ {sys.executable} -m sdb.cli.main "$@"; }}\n'
     runs = [
-        ["bash", "-c", shim + line.removeprefix("$ ")]
+        ["bash", "-c", SDB + line.removeprefix("$ ")]
         for block in blocks("console")
         for line in block.splitlines()
     ]
     runs += [[sys.executable, "-c", block] for block in blocks("python")]
     assert len(runs) >= 5
     for run in runs:
-        done = subprocess.run(
-            run,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = ran(run, folder)
         assert done.returncode == 0, (run[-1], done.stderr)
         assert done.stdout or "pack" in run[-1]

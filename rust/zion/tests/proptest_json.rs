@@ -1,13 +1,16 @@
 //! JSON text to rows and back: names, strings and white space at every place of the windows in which text is
 //! indexed, against the values that went in.
 
+mod common;
+
 use std::error::Error;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use common::Collect;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-use zion::chunker::{Chunk, Sink, Stream};
+use zion::chunker::Stream;
 use zion::ion::SymbolTable;
 use zion::json::parse::{JsonParser, OnError};
 use zion::json::print::Printer;
@@ -17,20 +20,6 @@ use zion::rows::Rows;
 
 /// Text that is indexed at once.
 const WINDOW: usize = 32 << 10;
-
-#[derive(Default)]
-struct Collect(Vec<Vec<u8>>);
-
-impl Sink for Collect {
-    fn chunk(&mut self, chunk: Chunk) -> zion::Result<()> {
-        self.0.push(chunk.data().to_vec());
-        Ok(())
-    }
-
-    fn buffer(&mut self) -> Vec<u8> {
-        vec![]
-    }
-}
 
 /// The rows of a text, packed and printed.
 fn through(text: &str) -> zion::Result<String> {

@@ -6,9 +6,9 @@ use std::error::Error;
 use std::fs;
 use std::sync::Arc;
 
-use common::{folder, hex};
+use common::{Collect, folder, hex};
 use serde_json::Value;
-use zion::chunker::{BlockInfo, Chunk, Sink, Stream};
+use zion::chunker::{BlockInfo, Stream};
 use zion::ion::{self, SymbolTable, timestamp};
 use zion::json::hints::Hints;
 use zion::json::parse::{JsonParser, OnError};
@@ -18,20 +18,6 @@ use zion::pack::{Constants, PartContext, PartParser};
 use zion::rows::Rows;
 
 type Outcome<T> = std::result::Result<T, Box<dyn Error>>;
-
-#[derive(Default)]
-struct Collect(Vec<Vec<u8>>);
-
-impl Sink for Collect {
-    fn chunk(&mut self, chunk: Chunk) -> zion::Result<()> {
-        self.0.push(chunk.data().to_vec());
-        Ok(())
-    }
-
-    fn buffer(&mut self) -> Vec<u8> {
-        vec![]
-    }
-}
 
 fn ingest(
     text: &[u8],

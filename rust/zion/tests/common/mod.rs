@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use zion::chunker::{Chunk, Sink};
 
 pub type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
@@ -158,4 +159,19 @@ fn root_bits<const N: usize>(count: usize, power: f64) -> [u64; N] {
         *place = root as u64 & 0xFFFF_FFFF;
     }
     out
+}
+
+/// Keeps the chunks of a stream.
+#[derive(Default)]
+pub struct Collect(pub Vec<Vec<u8>>);
+
+impl Sink for Collect {
+    fn chunk(&mut self, chunk: Chunk) -> zion::Result<()> {
+        self.0.push(chunk.data().to_vec());
+        Ok(())
+    }
+
+    fn buffer(&mut self) -> Vec<u8> {
+        vec![]
+    }
 }
