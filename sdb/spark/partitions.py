@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from sdb.query.blocks import blocks
 from sdb.spark import placement
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sdb.packfile.reader import Packfile
+    from sdb.packfile.trailer import Trailer
     from sdb.query.prune import Test
     from sdb.spark.options import ReadOptions
 
@@ -39,6 +40,11 @@ class BlockRef:
     start: int
     stop: int
     chunks: int
+
+    @classmethod
+    def of(cls, trailer: Trailer, number: int) -> Self:
+        """Find a block of a file."""
+        return cls(number, *trailer.block_range(number), trailer.blocks[number].chunks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +119,7 @@ def _blocks(
     ranges = blocks(test, trailer.sparse)
     for number in wanted.blocks:
         if any(start <= number < stop for start, stop in ranges):
-            start, stop = trailer.block_range(number)
-            yield file, BlockRef(number, start, stop, trailer.blocks[number].chunks)
+            yield file, BlockRef.of(trailer, number)
 
 
 def grouped(found: Blocks, partition_bytes: int, workers: int = 0) -> list[tuple[FilePart, ...]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -156,12 +155,9 @@ def part_of(pack: Packfile, wanted: RowRange) -> tuple[FilePart, int]:
     """Give the blocks that hold rows, and how many rows of the first one come before."""
     trailer = pack.trailer
     numbers, before = wanted.blocks(pack)
-    blocks = tuple(
-        BlockRef(number, *trailer.block_range(number), trailer.blocks[number].chunks)
-        for number in numbers
-    )
-    file = FilePart(pack.path, "", trailer.algorithm, trailer.align_bytes)
-    return replace(file, blocks=blocks), before
+    blocks = tuple(BlockRef.of(trailer, number) for number in numbers)
+    part = FilePart(pack.path, "", trailer.algorithm, trailer.align_bytes, blocks=blocks)
+    return part, before
 
 
 def _opened(part: FilePart, *, ahead: bool) -> Reader:
