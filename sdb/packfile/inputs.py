@@ -25,6 +25,7 @@ from sdb.packfile.pieces import (
     whole,
 )
 from sdb.records import field, record, replace
+from sdb.store.local import open_read as open_local
 from sdb.store.url import is_local, local_path, open_read, reopen
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from sdb.packfile.trailer import Trailer
+    from sdb.store.local import LocalReader
     from sdb.store.url import Location, Reader
 
 FORMATS = ("json", "cloudtrail", "csv", "tsv", "ion", "parquet", "packfile")
@@ -85,6 +87,8 @@ class Input:
         Whether it can be read only once, like a pipe.
     source : callable
         Begins to read, and gives the pieces.
+    file : callable, optional
+        Opens the local file whose bytes are those of the pieces.
     """
 
     name: str
@@ -94,6 +98,7 @@ class Input:
     size_bytes: int | None = None
     once: bool = False
     source: Callable[[], Generator[bytes]] = field(kw_only=True, repr=False)
+    file: Callable[[], LocalReader] | None = field(default=None, kw_only=True, repr=False)
 
     def pieces(self) -> Generator[bytes]:
         """Give the bytes of the input, piece by piece; a pipe can be read only once.
@@ -250,7 +255,10 @@ class _Found:
             return self._input(
                 kind, compression, lambda: unpacked(reopen(reader), found, self.name), None
             )
-        return self._input(kind, compression, lambda: whole(reopen(reader)), size)
+        found = self._input(kind, compression, lambda: whole(reopen(reader)), size)
+        if is_local(reader.path):
+            return replace(found, file=lambda: open_local(reader.path))
+        return found
 
     def stream(self, file: BinaryIO) -> Input:
         """Recognise what can be read only once."""

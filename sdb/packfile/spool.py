@@ -29,7 +29,7 @@ class Spool:
         self._rest = source.pieces()
         self._kept = tempfile.SpooledTemporaryFile(_MEMORY_BYTES)  # noqa: SIM115 - see close
         self._size_bytes = 0
-        self.input = replace(source, once=False, source=self._pieces)
+        self.input = replace(source, once=False, source=self._pieces, file=None)
 
     def _pieces(self) -> Generator[bytes]:
         """Give what was read before, and then what comes."""

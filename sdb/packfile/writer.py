@@ -19,15 +19,17 @@ from sdb.packfile.merge import Span, merge
 from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
 from sdb.records import record
+from sdb.store.reading import pieces
 from sdb.store.url import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import BinaryIO
 
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
+    from sdb.store.local import LocalReader
     from sdb.store.url import Location
 
 ALIGN_BYTES = 1 << 20
@@ -244,20 +246,42 @@ class Feeder:
         """Pack inputs one after the other."""
         sizes = [source.size_bytes for source in sources]
         total = None if None in sizes else sum(size for size in sizes if size is not None)
-        consumed = 0
+        before = 0
         for source in sources:
             self._packer.begin(source.name, source.format, source.compression, source.hints)
-            with closing(source.pieces()) as pieces:
-                for piece in pieces:
-                    self._packer.feed(piece)
-                    consumed += len(piece)
-                    self._drain()
-                    progress(consumed, total)
+            for consumed in self._feed(source):
+                self._drain()
+                progress(before + consumed, total)
             self._packer.end()
+            before += consumed
         while self._packer.wait():
             self._drain()
-            progress(consumed, total)
+            progress(before, total)
         self._drain()
+
+    def _feed(self, source: Input) -> Generator[int]:
+        """Move the bytes of an input, and tell how many of them were."""
+        if source.file is None:
+            yield from self._feed_pieces(source.pieces())
+        else:
+            with closing(source.file()) as reader:
+                yield from self._feed_file(reader)
+
+    def _feed_file(self, reader: LocalReader) -> Generator[int]:
+        """Let the threads read a file by themselves, and feed what they leave."""
+        packed = self._packer.text_bytes
+        self._packer.store(reader.fileno(), reader.size_bytes)
+        while (start := self._packer.advance()) is None:
+            yield min(self._packer.text_bytes - packed, reader.size_bytes)
+        yield from self._feed_pieces(pieces(reader, start, reader.size_bytes), start)
+
+    def _feed_pieces(self, pieces: Generator[bytes], consumed: int = 0) -> Generator[int]:
+        with closing(pieces):
+            for piece in pieces:
+                self._packer.feed(piece)
+                consumed += len(piece)
+                yield consumed
+        yield consumed
 
     def _drain(self) -> None:
         for frame in self._packer.take():

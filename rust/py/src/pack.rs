@@ -1,6 +1,8 @@
 //! `Packer`: text in, compressed frames out.
 
-use pyo3::exceptions::PyKeyboardInterrupt;
+use std::os::fd::RawFd;
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PySet, PyTuple};
@@ -14,6 +16,7 @@ use zion::paths::Path;
 use zion::{Error, Result};
 
 use crate::errors::{to_py, to_py_in};
+use crate::place;
 
 /// Decompressed text of a part: what one thread parses at a time. Larger ones save a thousandth of the
 /// output, but the memory that their text takes is slow while it is new.
@@ -86,6 +89,21 @@ impl Packer {
     fn feed(&mut self, py: Python<'_>, data: PyBackedBytes) -> PyResult<()> {
         let inner = self.inner()?;
         watched(py, |interrupt| inner.feed(&data, interrupt))
+    }
+
+    /// Takes the current input from an open file of so many bytes, as far as its threads can read it by
+    /// themselves; `advance` goes on with it.
+    fn store(&mut self, fd: RawFd, size: usize) -> PyResult<()> {
+        let file = place::whole(fd, size)?;
+        self.inner()?.store(file);
+        Ok(())
+    }
+
+    /// Waits until more frames may be ready; the place from where on the file is to be fed, once the threads
+    /// have read what they can.
+    fn advance(&mut self, py: Python<'_>) -> PyResult<Option<u64>> {
+        let inner = self.inner()?;
+        watched(py, |interrupt| inner.advance(interrupt))
     }
 
     /// Ends the current input.
@@ -220,6 +238,9 @@ fn watched<T: Send>(
 
 fn stopped(stop: Stop) -> PyErr {
     match stop {
+        Stop::Failed(InputError { input, error: Error::Read { code: Some(code), message, .. } }) => {
+            PyOSError::new_err((code, message.to_string(), input))
+        }
         Stop::Failed(InputError { input, error }) => to_py_in(&error, &input),
         Stop::Interrupted => PyKeyboardInterrupt::new_err(()),
     }

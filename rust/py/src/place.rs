@@ -52,6 +52,11 @@ impl Bytes for Place {
     }
 }
 
+/// A file that Python has open, as far as its first `size` bytes.
+pub fn whole(fd: RawFd, size: usize) -> PyResult<Arc<dyn Bytes>> {
+    Ok(Arc::new(Place { file: file(fd)?, start: 0, size, meter: Arc::default() }))
+}
+
 /// A block as Python has it: its bytes, or the descriptor of a file, where the block starts in it and where
 /// it ends.
 pub fn block(given: &Bound<'_, PyAny>, meter: &Arc<Meter>) -> PyResult<Block> {

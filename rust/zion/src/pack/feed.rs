@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::format::{Format, Input};
-use super::pool::{PartJob, Pool};
+use super::pool::{Fed, Part, PartJob, Pool, Text};
 use super::resume::{Resumed, Seed};
+use super::stored::{Stretch, guess, lines};
 use super::{Constants, InputError, Options, PartContext, Rejected, Splitter, worker};
 use crate::cloudtrail::Unwrapper;
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::inflate::{Compression, Inflater};
+use crate::input::Bytes;
 use crate::paths::{Path, Range};
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
@@ -39,7 +41,7 @@ pub struct Packer {
     constants: Arc<Constants>,
     current: Option<Current>,
     /// The block that the first part goes on with.
-    seed: Option<Seed>,
+    seed: Option<Arc<Seed>>,
     next_part: u64,
     position: u64,
     /// What the output consists of.
@@ -70,6 +72,18 @@ struct Current {
     parts: u32,
     offset: u64,
     line: u64,
+    stored: Option<Stored>,
+}
+
+/// A file that the threads read by themselves.
+struct Stored {
+    bytes: Arc<dyn Bytes>,
+    /// Number of its first part.
+    first: u64,
+    /// Up to where it is handed out.
+    at: usize,
+    /// Whether all that can be is handed out.
+    is_over: bool,
 }
 
 impl Current {
@@ -127,7 +141,7 @@ impl Packer {
         let options = &self.pool.options;
         let seed = Seed::read(block, chunks, options.algorithm, options.align)?;
         let resumed = seed.resumed;
-        self.seed = Some(seed);
+        self.seed = Some(Arc::new(seed));
         Ok(resumed)
     }
 
@@ -150,7 +164,114 @@ impl Packer {
             parts: 0,
             offset: 0,
             line: 0,
+            stored: None,
         });
+        Ok(())
+    }
+
+    /// Takes the current input from a file as far as the threads can read it by themselves: `advance` hands
+    /// it out.
+    pub fn store(&mut self, bytes: Arc<dyn Bytes>) {
+        let first = self.next_part;
+        if let Some(current) = &mut self.current
+            && current.input.is_stored()
+            && current.inflater.is_none()
+        {
+            current.stored = Some(Stored { bytes, first, at: 0, is_over: false });
+        }
+    }
+
+    /// Hands out parts of the file, and waits until there are frames to take, or nothing more to do here: then
+    /// gives the place from where on the file is to be fed.
+    pub fn advance(&mut self, interrupt: Interrupt) -> Result<Option<u64>, Stop> {
+        let Some(mut current) = self.current.take() else { return Ok(Some(0)) };
+        let result = match current.stored.take() {
+            Some(mut stored) => {
+                let result = self.hand_out(&mut current, &mut stored, interrupt);
+                if matches!(result, Ok(None)) {
+                    current.stored = Some(stored);
+                }
+                result
+            }
+            None => Ok(Some(0)),
+        };
+        self.current = Some(current);
+        result
+    }
+
+    fn hand_out(
+        &mut self,
+        current: &mut Current,
+        stored: &mut Stored,
+        interrupt: Interrupt,
+    ) -> Result<Option<u64>, Stop> {
+        let pool = Arc::clone(&self.pool);
+        let mut state = pool.lock();
+        loop {
+            if let Some((number, error)) = state.settled_failure() {
+                let error = error.clone();
+                let doubtful = state.part(number).filter(|part| part.is_doubtful());
+                let guessed = doubtful.and_then(|part| part.guessed);
+                drop(state);
+                let Some(start) = guessed else { return Err(Stop::Failed(error)) };
+                self.take_back(number, interrupt)?;
+                current.parts = (number - stored.first) as u32;
+                return rest(current, &*stored.bytes, start);
+            }
+            let has_failed = state.failed.is_some();
+            if !has_failed && !stored.is_over && state.part_jobs.len() <= state.idle {
+                drop(state);
+                self.next_stretch(current, stored);
+                state = pool.lock();
+                continue;
+            }
+            // What comes after a part whose end was guessed is not begun before the guess is known to be right.
+            if !has_failed && stored.is_over && !state.parts.iter().any(Part::is_doubtful) {
+                drop(state);
+                return rest(current, &*stored.bytes, stored.at);
+            }
+            if state.has_news() {
+                return Ok(None);
+            }
+            state = pool.wait_for_news(state);
+            if interrupt() {
+                return Err(Stop::Interrupted);
+            }
+        }
+    }
+
+    /// Hands out the next part of the file.
+    fn next_stretch(&mut self, current: &mut Current, stored: &mut Stored) {
+        let (start, size) = (stored.at, stored.bytes.size());
+        let wanted = start + current.part_bytes(self.pool.options.part_bytes.max(1));
+        let Ok(Some(end)) = guess(&*stored.bytes, start, wanted) else {
+            stored.is_over = true;
+            return;
+        };
+        (stored.at, stored.is_over) = (end, end == size);
+        if start < end {
+            current.parts += 1;
+            let wanted = (end < size).then_some(wanted);
+            let bytes = Arc::clone(&stored.bytes);
+            self.enqueue(current, Text::Stored(Stretch { bytes, start, end, wanted }));
+        }
+    }
+
+    /// Forgets the parts from `number` on, once no thread works on them.
+    fn take_back(&mut self, number: u64, interrupt: Interrupt) -> Result<(), Stop> {
+        let mut state = self.pool.lock();
+        state.part_jobs.clear();
+        state.chunk_jobs.retain(|job| job.part < number);
+        while state.idle < self.workers.len() || !state.chunk_jobs.is_empty() {
+            state = self.pool.wait_for_news(state);
+            if interrupt() {
+                return Err(Stop::Interrupted);
+            }
+        }
+        let kept = number.saturating_sub(state.first_part) as usize;
+        state.parts.truncate(kept);
+        state.failed = None;
+        self.next_part = number;
         Ok(())
     }
 
@@ -251,15 +372,7 @@ impl Packer {
         current.line += memchr::memchr_iter(b'\n', &text).count() as u64;
         current.context = current.splitter.next_part();
         current.parts += 1;
-        let number = self.next_part;
-        self.next_part += 1;
-        let mut state = self.pool.lock();
-        state.parts.push_back(super::pool::Part::default());
-        let input = Arc::clone(&current.input);
-        let seed = self.seed.take();
-        state.part_jobs.push_back(PartJob { number, input, text, context, offset, line, seed });
-        drop(state);
-        self.pool.tell_workers();
+        self.enqueue(current, Text::Fed(Fed { text, context, offset, line }));
         if let Some(rest) = rest {
             self.wait_for_room(interrupt)?;
             current.text = self.empty_text();
@@ -268,11 +381,22 @@ impl Packer {
         Ok(())
     }
 
+    fn enqueue(&mut self, current: &Current, text: Text) {
+        let number = self.next_part;
+        self.next_part += 1;
+        let seed = if number == 0 { self.seed.clone() } else { None };
+        let mut state = self.pool.lock();
+        state.parts.push_back(Part { guessed: text.guessed(), ..Part::default() });
+        state.part_jobs.push_back(PartJob { number, input: Arc::clone(&current.input), text, seed });
+        drop(state);
+        self.pool.tell_workers();
+    }
+
     /// Waits until all parts that were handed over are being parsed, or will be at once.
     fn wait_for_room(&self, interrupt: Interrupt) -> Result<(), Stop> {
         let mut state = self.pool.lock();
         loop {
-            if let Some(error) = state.settled_failure() {
+            if let Some((_, error)) = state.settled_failure() {
                 return Err(Stop::Failed(error.clone()));
             }
             // A part that failed keeps all later ones waiting for those before it.
@@ -303,14 +427,21 @@ impl Packer {
     pub fn take(&mut self) -> Result<VecDeque<Vec<u8>>, Stop> {
         let pool = Arc::clone(&self.pool);
         let mut state = pool.lock();
-        if let Some(error) = state.settled_failure() {
-            return Err(Stop::Failed(error.clone()));
+        if let Some((number, error)) = state.settled_failure() {
+            let error = error.clone();
+            // Where the end of a part was guessed wrong, `advance` sees to it.
+            if !state.part(number).is_some_and(|part| part.is_doubtful()) {
+                return Err(Stop::Failed(error));
+            }
         }
         let failed = state.failed.as_ref().map(|(number, _)| *number);
         let mut ready = VecDeque::new();
         while failed.is_none_or(|number| state.first_part < number)
             && let Some(part) = state.parts.front_mut()
         {
+            if part.is_doubtful() {
+                break;
+            }
             while let Some(Some(_)) = part.frames.front() {
                 let Some(Some(frame)) = part.frames.pop_front() else { break };
                 part.taken += 1;
@@ -413,6 +544,15 @@ impl Drop for Packer {
             drop(worker.join());
         }
     }
+}
+
+/// The place from where on a file is fed.
+fn rest(current: &mut Current, bytes: &dyn Bytes, start: usize) -> Result<Option<u64>, Stop> {
+    current.offset = start as u64;
+    if start < bytes.size() {
+        current.line = lines(bytes, start).map_err(|error| in_input(current, error))?;
+    }
+    Ok(Some(current.offset))
 }
 
 fn in_input(current: &Current, error: Error) -> Stop {

@@ -77,6 +77,11 @@ impl Input {
         }
     }
 
+    /// Whether the threads can read it by themselves, if it lies in a file.
+    pub fn is_stored(&self) -> bool {
+        matches!((&self.format, self.on_error), (Format::Json(_), OnError::Fail))
+    }
+
     pub fn splitter(&self) -> Box<dyn Splitter> {
         match (&self.format, self.on_error) {
             (Format::Json(_), OnError::Fail) | (Format::CloudTrail { .. }, _) => {

@@ -8,11 +8,13 @@ mod feed;
 mod format;
 mod pool;
 mod resume;
+mod stored;
 mod worker;
 
 pub use feed::{Packer, Run, Stop};
 pub use format::Format;
 pub use resume::Resumed;
+pub use stored::Whole;
 
 use std::sync::Arc;
 
@@ -52,6 +54,12 @@ pub trait PartParser: Send {
         stream: &mut Stream,
         rejected: &mut Vec<Rejected>,
     ) -> Result<()>;
+
+    /// Adds the records at the front of `text` that are whole, as far as can be told without what follows:
+    /// none of them unless the format is one for files that the threads read by themselves.
+    fn whole(&mut self, _text: &[u8], _stream: &mut Stream) -> Result<Whole> {
+        Ok(Whole::default())
+    }
 }
 
 /// A record that was passed over.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::format::Input;
 use super::resume::Seed;
+use super::stored::Stretch;
 use super::{InputError, Options, PartContext, Rejected};
 use crate::chunker::{Chunk, Summary};
 
@@ -13,13 +14,34 @@ use crate::chunker::{Chunk, Summary};
 pub struct PartJob {
     pub number: u64,
     pub input: Arc<Input>,
+    pub text: Text,
+    /// The block that it goes on with.
+    pub seed: Option<Arc<Seed>>,
+}
+
+/// The text of a part.
+pub enum Text {
+    Fed(Fed),
+    Stored(Stretch),
+}
+
+impl Text {
+    /// Where it starts in its file, if its end is guessed.
+    pub fn guessed(&self) -> Option<usize> {
+        match self {
+            Self::Stored(Stretch { start, wanted: Some(_), .. }) => Some(*start),
+            _ => None,
+        }
+    }
+}
+
+/// Text that was fed.
+pub struct Fed {
     pub text: Vec<u8>,
     pub context: PartContext,
-    /// Place of the text in its input.
+    /// Its place in the input.
     pub offset: u64,
     pub line: u64,
-    /// The block that it goes on with.
-    pub seed: Option<Seed>,
 }
 
 /// A chunk that waits to be compressed.
@@ -42,7 +64,23 @@ pub struct Part {
     /// Set when the part is parsed.
     pub summary: Option<Summary>,
     pub input_bytes: u64,
+    /// Where it starts in its file, if it was guessed where it ends.
+    pub guessed: Option<usize>,
     pub rejected: Vec<(Arc<Input>, Rejected)>,
+}
+
+impl Part {
+    /// Whether it may turn out that it does not end where it was guessed to.
+    pub fn is_doubtful(&self) -> bool {
+        self.guessed.is_some() && self.summary.is_none()
+    }
+
+    fn is_ready(&self) -> bool {
+        match self.frames.front() {
+            Some(frame) => frame.is_some() && !self.is_doubtful(),
+            None => self.summary.is_some(),
+        }
+    }
 }
 
 /// The state that the lock guards.
@@ -70,18 +108,14 @@ impl State {
 
     /// Whether there is anything to take.
     pub fn has_news(&self) -> bool {
-        let ready = |part: &Part| match part.frames.front() {
-            Some(frame) => frame.is_some(),
-            None => part.summary.is_some(),
-        };
-        self.settled_failure().is_some() || self.parts.front().is_none_or(ready)
+        self.settled_failure().is_some() || self.parts.front().is_none_or(Part::is_ready)
     }
 
     /// Whether every part before the one that failed is done, so that its error is the first one.
-    pub fn settled_failure(&self) -> Option<&InputError> {
-        let (number, error) = self.failed.as_ref()?;
+    pub fn settled_failure(&self) -> Option<(u64, &InputError)> {
+        let &(number, ref error) = self.failed.as_ref()?;
         let before = (number.saturating_sub(self.first_part) as usize).min(self.parts.len());
-        self.parts.iter().take(before).all(|part| part.summary.is_some()).then_some(error)
+        self.parts.iter().take(before).all(|part| part.summary.is_some()).then_some((number, error))
     }
 
     pub fn fail(&mut self, number: u64, error: InputError) {

@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::format::Input;
-use super::pool::{ChunkJob, PartJob, Pool};
-use super::{InputError, PartParser, Rejected};
+use super::pool::{ChunkJob, Fed, PartJob, Pool, Text};
+use super::resume::Seed;
+use super::{InputError, Options, PartParser, Rejected};
 use crate::bucket::{Encoder, choose_selector};
-use crate::chunker::{Chunk, Sink, Stream, Summary};
+use crate::chunker::{Chunk, Sink, Stream};
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::ion::pad;
@@ -36,12 +37,14 @@ struct Worker<'a> {
     pool: &'a Arc<Pool>,
     encoder: Result<Encoder>,
     parser: Option<(Arc<Input>, Box<dyn PartParser>)>,
+    /// What is read at once of an input in a file.
+    buffer: Vec<u8>,
 }
 
 impl<'a> Worker<'a> {
     fn new(pool: &'a Arc<Pool>) -> Self {
         let encoder = Encoder::new(pool.options.algorithm, pool.options.level);
-        Self { pool, encoder, parser: None }
+        Self { pool, encoder, parser: None, buffer: vec![] }
     }
 
     fn work(&mut self, job: Job) {
@@ -49,8 +52,50 @@ impl<'a> Worker<'a> {
             (Err(error), Job::Part(job)) => fail(self.pool, &job.input, job.number, error.clone()),
             (Err(_), Job::Chunk(_)) => {}
             (Ok(encoder), Job::Chunk(job)) => compress(self.pool, encoder, job),
-            (Ok(encoder), Job::Part(job)) => part(self.pool, encoder, &mut self.parser, job),
+            (Ok(_), Job::Part(job)) => self.part(job),
         }
+    }
+
+    fn part(&mut self, job: PartJob) {
+        let Self { pool, encoder: Ok(encoder), parser, buffer } = self else { return };
+        if parser.as_ref().is_none_or(|(input, _)| !Arc::ptr_eq(input, &job.input)) {
+            *parser = Some((Arc::clone(&job.input), job.input.parser()));
+        }
+        let Some((_, parser)) = parser else { return };
+        let mut rejected = vec![];
+        let selector = job.seed.as_ref().map_or(0, |seed| seed.selector);
+        let mut sink = PartSink { pool, encoder, part: job.number, selector, chunks: 0 };
+        let options = &pool.options;
+        let result = begun(options, job.seed.as_deref(), &mut sink).and_then(|mut stream| {
+            let size = parse(&job.text, &mut **parser, buffer, &mut stream, &mut rejected)?;
+            Ok((size, stream.finish()?))
+        });
+        let mut state = pool.lock();
+        match result {
+            Ok((size, summary)) => {
+                if let Some(part) = state.part(job.number) {
+                    part.summary = Some(summary);
+                    part.input_bytes = size as u64;
+                    part.rejected = rejected.into_iter().map(|record| (Arc::clone(&job.input), record)).collect();
+                }
+            }
+            Err(error) => state.fail(job.number, InputError { input: job.input.name.clone(), error }),
+        }
+        if let Text::Fed(Fed { text, .. }) = job.text {
+            state.texts.push(text);
+        }
+        drop(state);
+        pool.tell_feeder();
+    }
+}
+
+/// The stream of a part.
+fn begun<'s>(options: &Options, seed: Option<&Seed>, sink: &'s mut PartSink) -> Result<Stream<'s>> {
+    let paths = Paths::wanting(Arc::clone(&options.time_paths));
+    let stream = Stream::new(options.align, options.block_bytes, sink).with_paths(paths);
+    match seed {
+        Some(seed) => seed.plant(stream),
+        None => Ok(stream),
     }
 }
 
@@ -84,58 +129,32 @@ fn fail(pool: &Pool, input: &Input, number: u64, error: Error) {
     pool.tell_feeder();
 }
 
-fn part(
-    pool: &Arc<Pool>,
-    encoder: &mut Encoder,
-    parser: &mut Option<(Arc<Input>, Box<dyn PartParser>)>,
-    job: PartJob,
-) {
-    if parser.as_ref().is_none_or(|(input, _)| !Arc::ptr_eq(input, &job.input)) {
-        *parser = Some((Arc::clone(&job.input), job.input.parser()));
-    }
-    let Some((_, parser)) = parser else { return };
-    let mut rejected = vec![];
-    let selector = job.seed.as_ref().map_or(0, |seed| seed.selector);
-    let mut sink = PartSink { pool, encoder, part: job.number, selector, chunks: 0 };
-    let result = parse(&pool.options, &mut **parser, &job, &mut sink, &mut rejected);
-    let mut state = pool.lock();
-    match result {
-        Ok(summary) => {
-            if let Some(part) = state.part(job.number) {
-                part.summary = Some(summary);
-                part.input_bytes = job.text.len() as u64;
-                part.rejected = rejected.into_iter().map(|record| (Arc::clone(&job.input), record)).collect();
-            }
-        }
-        Err(error) => state.fail(job.number, InputError { input: job.input.name.clone(), error }),
-    }
-    state.texts.push(job.text);
-    drop(state);
-    pool.tell_feeder();
-}
-
+/// Parses the text of a part into `stream`; gives the size of the text.
 fn parse(
-    options: &super::Options,
+    text: &Text,
     parser: &mut dyn PartParser,
-    job: &PartJob,
-    sink: &mut PartSink,
+    buffer: &mut Vec<u8>,
+    stream: &mut Stream,
     rejected: &mut Vec<Rejected>,
-) -> Result<Summary> {
-    let paths = Paths::wanting(Arc::clone(&options.time_paths));
-    let mut stream = Stream::new(options.align, options.block_bytes, sink).with_paths(paths);
-    if let Some(seed) = &job.seed {
-        stream = seed.plant(stream)?;
+) -> Result<usize> {
+    match text {
+        Text::Stored(stretch) => {
+            stretch.parse(parser, buffer, stream)?;
+            Ok(stretch.end - stretch.start)
+        }
+        Text::Fed(fed) => {
+            let placed = |error: Error| {
+                let line = error.line().map_or(0, |line| if line == 0 { 0 } else { fed.line + line });
+                error.shifted(fed.offset).at_line(line)
+            };
+            parser.parse(&fed.text, fed.context, stream, rejected).map_err(placed)?;
+            for record in rejected {
+                record.offset += fed.offset;
+                record.error = placed(record.error.clone());
+            }
+            Ok(fed.text.len())
+        }
     }
-    let placed = |error: Error| {
-        let line = error.line().map_or(0, |line| if line == 0 { 0 } else { job.line + line });
-        error.shifted(job.offset).at_line(line)
-    };
-    parser.parse(&job.text, job.context, &mut stream, rejected).map_err(placed)?;
-    for record in rejected.iter_mut() {
-        record.offset += job.offset;
-        record.error = placed(record.error.clone());
-    }
-    stream.finish()
 }
 
 /// Hands the chunks of a part to an idle worker, or compresses them on the spot: they are still in the cache.

@@ -18,7 +18,7 @@ use super::split::Start;
 use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
 use crate::ion::{copy_short, kind, varuint};
-use crate::pack::{Constants, PartContext, PartParser, Rejected};
+use crate::pack::{Constants, PartContext, PartParser, Rejected, Whole};
 use crate::paths::{AHEAD, Cursor, Field, NodeId};
 use crate::simd::json::Carry;
 
@@ -92,6 +92,13 @@ impl PartParser for JsonParser {
             state = Start::Top;
         }
     }
+
+    fn whole(&mut self, text: &[u8], stream: &mut Stream) -> Result<Whole> {
+        let mut descent = Descent::new(self, text, 0);
+        let found = descent.whole(stream);
+        let lines = |to: usize| memchr::memchr_iter(b'\n', &text[..to]).count() as u64;
+        found.map_err(|error| error.at_line(lines(descent.record_start) + 1))
+    }
 }
 
 fn error_offset(error: &Error, otherwise: usize) -> usize {
@@ -141,6 +148,26 @@ impl Descent<'_, '_> {
             return Err(self.unexpected(self.text.len(), top_wanted(state)));
         }
         Ok(())
+    }
+
+    /// The records up to the first that is not whole, or malformed.
+    fn whole(&mut self, stream: &mut Stream) -> Result<Whole> {
+        let mut whole = Whole::default();
+        loop {
+            let start = self.skip_space(whole.end);
+            if start == self.text.len() {
+                return Ok(Whole { end: start, ..whole });
+            }
+            self.record_start = start;
+            if self.next() != start || self.byte(start) != b'{' {
+                return Ok(whole);
+            }
+            match self.row(stream, start) {
+                Ok(end) => whole = Whole { end, last: Some(start..end) },
+                Err(Error::Syntax { .. }) => return Ok(whole),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn row(&mut self, stream: &mut Stream, open: usize) -> Result<usize> {
