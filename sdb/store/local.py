@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import io
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _NAME_LENGTH = 50
 _BUFFER_BYTES = 1 << 16
+_SYNC_BYTES = 4 << 20
+_SYNC = getattr(os, "fdatasync", os.fsync)
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -144,6 +147,43 @@ class _OutputFile(io.FileIO):
             raise from_os(error, "writing", self._path) from error
 
 
+class _DraftFile(_OutputFile):
+    """A file that goes to the disk while more is written, so that little is left to flush in the end."""
+
+    def __init__(self, fd: int, path: str) -> None:
+        super().__init__(fd, path)
+        self._unsynced_bytes = 0
+        self._syncing = _thread.allocate_lock()
+        self._failure: OSError | None = None
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        written = super().write(data)
+        self._unsynced_bytes += written
+        if self._unsynced_bytes >= _SYNC_BYTES and self._syncing.acquire(blocking=False):
+            self._unsynced_bytes = 0
+            _thread.start_new_thread(self._sync, ())
+        return written
+
+    def _sync(self) -> None:
+        try:
+            _SYNC(self.fileno())
+        except OSError as error:  # which the system tells only once
+            self._failure = error
+        finally:
+            self._syncing.release()
+
+    def sync(self) -> None:
+        """Wait until all that was written is on the disk."""
+        with self._syncing:
+            if self._failure is not None:
+                raise self._failure
+            os.fsync(self.fileno())
+
+    def close(self) -> None:
+        with self._syncing:
+            super().close()
+
+
 class Unnamed:
     """The data of a file that has no name yet, or a hidden one."""
 
@@ -154,7 +194,8 @@ class Unnamed:
         self._folder = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
         self._is_hidden = False
         try:
-            self.file = io.BufferedWriter(_OutputFile(self._open(), path), _BUFFER_BYTES)
+            self._data = _DraftFile(self._open(), path)
+            self.file = io.BufferedWriter(self._data, _BUFFER_BYTES)
         except BaseException:
             os.close(self._folder)
             raise
@@ -178,7 +219,7 @@ class Unnamed:
     def flush(self) -> None:
         """Flush the data to the disk."""
         self.file.flush()
-        os.fsync(self.file.fileno())
+        self._data.sync()
 
     def publish(self, *, overwrite: bool) -> None:
         """Give the data, which was flushed, its name."""
@@ -222,7 +263,7 @@ class Unnamed:
         """Close the file and remove it if it did not get its name."""
         try:
             with contextlib.suppress(OSError):
-                self.file.raw.close()
+                self._data.close()
             if self._is_hidden:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(self._hidden, dir_fd=self._folder)
