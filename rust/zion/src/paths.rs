@@ -146,8 +146,9 @@ impl Node {
 #[derive(Debug, Clone)]
 pub struct Paths {
     nodes: Vec<Node>,
-    children: HashMap<(u32, Box<[u8]>), NodeId, BuildHasherDefault<NameHasher>>,
-    key: (u32, Box<[u8]>),
+    children: HashMap<(u32, Vec<u8>), NodeId, BuildHasherDefault<NameHasher>>,
+    /// The one that was looked up last, for its memory.
+    key: (u32, Vec<u8>),
     epoch: u32,
     struct_number: u64,
     pending: Vec<(NodeId, i64)>,
@@ -160,7 +161,7 @@ impl Default for Paths {
         Self {
             nodes: vec![Node::new(b"", NodeId::NONE, 0, false)],
             children: HashMap::default(),
-            key: (0, Box::default()),
+            key: (0, vec![]),
             epoch: 1,
             struct_number: 0,
             pending: vec![],
@@ -268,7 +269,8 @@ impl Paths {
         let Some(above) = self.nodes.get(parent.index()) else { return NodeId::NONE };
         let (depth, in_list) = (above.depth + 1, above.in_list);
         self.key.0 = parent.0;
-        self.key.1 = name.into();
+        self.key.1.clear();
+        self.key.1.extend_from_slice(name);
         if let Some(&node) = self.children.get(&self.key) {
             return node;
         }
