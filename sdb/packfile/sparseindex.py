@@ -30,7 +30,7 @@ text in all components together. What goes beyond is left out, the shallowest pa
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from sdb.errors import CorruptError
@@ -89,6 +89,8 @@ class Summary:
         Summary
             With the shallowest paths when not all of them fit.
         """
+        if _surely_fits(types):
+            return cls(tuple(rows), dict(sorted(types.items())), complete)
         kept: dict[Path, int] = {}
         size_bytes = 0
         for path in sorted(types, key=lambda path: (len(path), path)):
@@ -105,11 +107,12 @@ class Summary:
 
     def encode(self) -> dict[str, object]:
         """Give the struct that is stored."""
+        symbols = {name: IonSymbol(name) for name in set(chain.from_iterable(self.types))}
         return {
             "version": _SUMMARY_VERSION,
             "rows": [after - before for before, after in pairwise((0, *self.rows))],
             "types": [
-                {"path": [IonSymbol(name) for name in path], "mask": mask}
+                {"path": [symbols[name] for name in path], "mask": mask}
                 for path, mask in self.types.items()
             ],
             "complete": self.complete,
@@ -350,6 +353,16 @@ def build_indices(
     for index in indices.values():
         index.push_empty(count - index.blocks)
     return {path: indices[path] for path in sorted(indices) if not indices[path].is_empty}
+
+
+def _surely_fits(types: Mapping[Path, int]) -> bool:
+    """Tell quickly that a summary has room for all paths, if they are far from its limits."""
+    longest_utf8 = 4
+    return (
+        len(types) <= MAX_SUMMARY_PATHS
+        and max(map(len, types), default=0) <= MAX_SUMMARY_COMPONENTS
+        and longest_utf8 * sum(map(len, chain.from_iterable(types))) <= MAX_SUMMARY_BYTES
+    )
 
 
 def _structs(values: object, what: str) -> Iterable[dict[str, Any]]:
