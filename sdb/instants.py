@@ -18,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 LAST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-_UNIX = re.compile(r"@(-?\d{1,12})(?:\.(\d{1,6})\d*)?")
+_UNIX = r"@(-?\d{1,12})(?:\.(\d{1,6})\d*)?"
 
 
 def to_us(moment: datetime) -> int:
@@ -147,7 +147,7 @@ def parse(value: str | datetime) -> int:
     """
     if isinstance(value, datetime):
         return to_us(value)
-    if unix := _UNIX.fullmatch(value.strip()):
+    if unix := re.fullmatch(_UNIX, value.strip()):
         whole, digits = unix.groups()
         micros = int((digits or "").ljust(6, "0"))
         return int(whole) * SECOND_US + (-micros if whole.startswith("-") else micros)

@@ -8,7 +8,7 @@ import re
 from sdb.errors import UsageError
 
 _UNITS = "KMGTPE"
-_TEXT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgtpe])(i?))?b?\s*", re.IGNORECASE)
+_TEXT = r"(?i)\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgtpe])(i?))?b?\s*"
 
 
 def human(size_bytes: int) -> str:
@@ -81,7 +81,7 @@ def parse(text: str) -> int:
     >>> parse("50MiB"), parse("1.5k"), parse("2 MB")
     (52428800, 1536, 2000000)
     """
-    found = _TEXT.fullmatch(text)
+    found = re.fullmatch(_TEXT, text)
     if found is None:
         raise UsageError(f"{text!r} is not a size", expected="a size such as 50MiB")
     number, unit, binary = found.groups()

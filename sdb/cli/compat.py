@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain, takewhile
 
 LONG_FLAGS = frozenset(
@@ -52,8 +51,7 @@ LONG_FLAGS = frozenset(
 )
 """Every flag that has two dashes here and may have one, as it had there."""
 
-_LONG = re.compile(r"-([a-z][a-z-]+)(=.*)?", re.DOTALL)
-_SHORT_WITH_VALUE = re.compile(r"(-[a-z])=(.*)", re.DOTALL)
+_SHORT = len("-o")
 
 
 def rewrite(arguments: list[str]) -> list[str]:
@@ -79,8 +77,9 @@ def rewrite(arguments: list[str]) -> list[str]:
 
 
 def _rewrite(argument: str) -> list[str]:
-    if (long := _LONG.fullmatch(argument)) and long[1] in LONG_FLAGS:
+    flag, equals, value = argument.partition("=")
+    if flag.startswith("-") and flag[1:] in LONG_FLAGS:
         return [f"-{argument}"]
-    if short := _SHORT_WITH_VALUE.fullmatch(argument):
-        return list(short.groups())
+    if equals and len(flag) == _SHORT and flag.startswith("-") and "a" <= flag[1] <= "z":
+        return [flag, value]
     return [argument]

@@ -62,10 +62,10 @@ ProgressMode = Annotated[
     Option("--progress", metavar="auto|on|off|json", help="When to show progress, and how."),
 ]
 
-_TYPED_NAME = re.compile(r"(.+):(str|int|float|bool|time)", re.DOTALL)
-_INTEGER = re.compile(r"-?(0|[1-9]\d*)")
-_FLOAT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?")
+_TYPED_NAME = r"(?s)(.+):(str|int|float|bool|time)"
+_INTEGER = r"-?(0|[1-9]\d*)"
+_FLOAT = r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?"
+_TIME = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?"
 _TRUTH = {"true": True, "false": False}
 _INT64 = range(-(2**63), 2**64)
 
@@ -150,7 +150,7 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
                 f"{assignment!r} is not a {what}",
                 hint=f"{what}s look like region=eu or id:str=7",
             )
-        typed = _TYPED_NAME.fullmatch(name)
+        typed = re.fullmatch(_TYPED_NAME, name)
         name, kind = typed.groups() if typed else (name, _infer(text))
         if name in found:
             raise UsageError(f"the {what} {name!r} is given twice")
@@ -161,11 +161,11 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
 def _infer(text: str) -> str:
     if text in _TRUTH:
         return "bool"
-    if _INTEGER.fullmatch(text):
+    if re.fullmatch(_INTEGER, text):
         return "int" if int(text[:30]) in _INT64 else "str"
-    if _FLOAT.fullmatch(text):
+    if re.fullmatch(_FLOAT, text):
         return "float"
-    return "time" if _TIME.fullmatch(text) else "str"
+    return "time" if re.fullmatch(_TIME, text) else "str"
 
 
 def _convert(what: str, kind: str, text: str) -> object:

@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError, text_of
-from sdb.packfile.manifest import NAME, Manifest, job_of, read
 from sdb.store import url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from sdb.packfile.manifest import Manifest
     from sdb.store.url import Location
 
 
@@ -50,10 +50,12 @@ def _visible(
     for place in places:
         name = place.rpartition("/")[2]
         above = place.removesuffix(name)
-        if job_of(name) is None:
+        if not _is_attempt(name):
             found.append(place)
             continue
         if above not in known:
+            from sdb.packfile.manifest import Manifest, read
+
             known[above] = read(os.fspath(url.under(root, above)) or ".") or Manifest()
         if fits is None:
             found += [place] if name in known[above].names else []
@@ -61,6 +63,15 @@ def _visible(
             seen.add(above)
             found += filter(fits, [above + file.name for file in known[above].files])
     return found
+
+
+def _is_attempt(name: str) -> bool:
+    """Tell whether a name is that of an attempt; most are not, which is seen at once."""
+    if not name.startswith("part-"):
+        return False
+    from sdb.packfile.manifest import job_of
+
+    return job_of(name) is not None
 
 
 def expand(locations: Iterable[Location], root: str | None = None) -> list[Location]:
@@ -99,6 +110,8 @@ def expand(locations: Iterable[Location], root: str | None = None) -> list[Locat
             found += [location] if kept else []
         unpublished = unpublished if kept else path
     if unpublished and not found:
+        from sdb.packfile.manifest import NAME
+
         raise NotFoundError(
             f"{text_of(unpublished)}: no job has published this",
             path=unpublished,

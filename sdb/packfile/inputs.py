@@ -62,7 +62,7 @@ _FRAME = b"\xae"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = b" \t\n\r\v\f"
-_CLOUDTRAIL = re.compile(rb'[\s]*\{[\s]*"Records":[\s]*[\[{]')
+_CLOUDTRAIL = rb'[\s]*\{[\s]*"Records":[\s]*[\[{]'
 
 _HEAD_BYTES = 64 << 10
 
@@ -255,10 +255,10 @@ class _Found:
             return self._input(
                 kind, compression, lambda: unpacked(reopen(reader), found, self.name), None
             )
-        found = self._input(kind, compression, lambda: whole(reopen(reader)), size)
+        text = self._input(kind, compression, lambda: whole(reopen(reader)), size)
         if is_local(reader.path):
-            return replace(found, file=lambda: open_local(reader.path))
-        return found
+            return replace(text, file=lambda: open_local(reader.path))
+        return text
 
     def stream(self, file: BinaryIO) -> Input:
         """Recognise what can be read only once."""
@@ -339,7 +339,8 @@ class _Found:
             return suffix
         start = head.lstrip(_SPACE)[:1]
         if start in {b"{", b"["}:
-            return "cloudtrail-strict" if _CLOUDTRAIL.match(head) else "json"
+            is_wrapped = b'"Records":' in head and re.match(_CLOUDTRAIL, head)
+            return "cloudtrail-strict" if is_wrapped else "json"
         if suffix is not None:
             return suffix
         if not start:

@@ -39,8 +39,8 @@ _REMEMBERED_JOBS = 100
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 5.0
 _SUFFIX = ".zion"
-_JOB = re.compile(r"[0-9a-f]{32}")
-_ATTEMPT = re.compile(r"part-\d{5,}-([0-9a-f]{32})-[0-9a-f]{8,}\.zion")
+_JOB = r"[0-9a-f]{32}"
+_ATTEMPT = r"part-\d{5,}-([0-9a-f]{32})-[0-9a-f]{8,}\.zion"
 
 
 @record
@@ -141,14 +141,14 @@ def attempt_name(task: int, job: str) -> str:
     >>> attempt_name(7, "0" * 32)[:44]
     'part-00007-00000000000000000000000000000000-'
     """
-    if not _JOB.fullmatch(job):
+    if not re.fullmatch(_JOB, job):
         raise UsageError(f"{job!r} is no number of a job", expected="32 hexadecimal digits")
     return f"part-{task:05}-{job}-{os.urandom(8).hex()}{_SUFFIX}"
 
 
 def job_of(name: str) -> str | None:
     """Give the job of a packfile by its name, which may have a folder; None: of no job."""
-    found = _ATTEMPT.fullmatch(name.rpartition("/")[2])
+    found = re.fullmatch(_ATTEMPT, name.rpartition("/")[2])
     return found[1] if found else None
 
 

@@ -148,7 +148,7 @@ class _OutputFile(io.FileIO):
 
 
 class _DraftFile(_OutputFile):
-    """A file that goes to the disk while more is written, so that little is left to flush in the end."""
+    """A file that goes to the disk while more is written: little is left to flush in the end."""
 
     def __init__(self, fd: int, path: str) -> None:
         super().__init__(fd, path)
