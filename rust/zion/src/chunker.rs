@@ -59,6 +59,8 @@ pub trait Sink {
     fn chunk(&mut self, chunk: Chunk) -> Result<()>;
     /// An empty buffer for a chunk; one that was used before is cheaper.
     fn buffer(&mut self) -> Vec<u8>;
+    /// The chunks from now on are of no use if the stream fails.
+    fn hold(&mut self) {}
 }
 
 /// What a row is written with.
@@ -150,6 +152,11 @@ impl<'s> Stream<'s> {
         self.sent = sent;
         self.included = sent;
         self
+    }
+
+    /// Says that the rows from now on are of no use if the stream fails.
+    pub fn hold(&mut self) {
+        self.sink.hold();
     }
 
     /// Appends one row: `write` puts exactly one struct to the end of [`Row::out`].

@@ -257,7 +257,8 @@ impl Packer {
         }
     }
 
-    /// Forgets the parts from `number` on, once no thread works on them.
+    /// Forgets the parts from `number` on, once no thread works on them. Of that part itself, chunks may have
+    /// been taken.
     fn take_back(&mut self, number: u64, interrupt: Interrupt) -> Result<(), Stop> {
         let mut state = self.pool.lock();
         state.part_jobs.clear();
@@ -269,7 +270,11 @@ impl Packer {
             }
         }
         let kept = number.saturating_sub(state.first_part) as usize;
-        state.parts.truncate(kept);
+        state.parts.truncate(kept + 1);
+        if let Some(part) = state.part(number) {
+            let (taken, offsets) = (part.taken, std::mem::take(&mut part.offsets));
+            *part = Part { taken, offsets, known: taken, ..Part::default() };
+        }
         state.failed = None;
         self.next_part = number;
         Ok(())
@@ -386,7 +391,11 @@ impl Packer {
         self.next_part += 1;
         let seed = if number == 0 { self.seed.clone() } else { None };
         let mut state = self.pool.lock();
-        state.parts.push_back(Part { guessed: text.guessed(), ..Part::default() });
+        let guessed = text.guessed();
+        match state.part(number) {
+            Some(begun) => begun.guessed = guessed,
+            None => state.parts.push_back(Part { guessed, ..Part::default() }),
+        }
         state.part_jobs.push_back(PartJob { number, input: Arc::clone(&current.input), text, seed });
         drop(state);
         self.pool.tell_workers();
@@ -439,10 +448,9 @@ impl Packer {
         while failed.is_none_or(|number| state.first_part < number)
             && let Some(part) = state.parts.front_mut()
         {
-            if part.is_doubtful() {
-                break;
-            }
-            while let Some(Some(_)) = part.frames.front() {
+            while !part.is_held()
+                && let Some(Some(_)) = part.frames.front()
+            {
                 let Some(Some(frame)) = part.frames.pop_front() else { break };
                 part.taken += 1;
                 part.offsets.push(self.position);

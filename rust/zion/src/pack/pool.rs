@@ -66,6 +66,10 @@ pub struct Part {
     pub input_bytes: u64,
     /// Where it starts in its file, if it was guessed where it ends.
     pub guessed: Option<usize>,
+    /// The chunks from this one on are of no use if the guess was wrong.
+    pub held: Option<usize>,
+    /// Chunks that were taken before it turned out that the guess was wrong: they come out the same again.
+    pub known: usize,
     pub rejected: Vec<(Arc<Input>, Rejected)>,
 }
 
@@ -75,9 +79,14 @@ impl Part {
         self.guessed.is_some() && self.summary.is_none()
     }
 
+    /// Whether the next frame must not be taken yet.
+    pub fn is_held(&self) -> bool {
+        self.is_doubtful() && self.held.is_some_and(|held| self.taken >= held)
+    }
+
     fn is_ready(&self) -> bool {
         match self.frames.front() {
-            Some(frame) => frame.is_some() && !self.is_doubtful(),
+            Some(frame) => frame.is_some() && !self.is_held(),
             None => self.summary.is_some(),
         }
     }

@@ -93,8 +93,18 @@ impl Stretch {
     pub fn parse(&self, parser: &mut dyn PartParser, buffer: &mut Vec<u8>, stream: &mut Stream) -> Result<()> {
         let (mut at, mut filled, mut gulp) = (self.start, 0, GULP);
         let mut last = 0..0;
+        // The part does not end before the place where it should, so that what comes before is sure.
+        let mut sure = self.wanted;
         while at < self.end {
-            let more = gulp.min(self.end - at - filled);
+            let mut more = gulp.min(self.end - at - filled);
+            if let Some(wanted) = sure {
+                more = more.min(wanted - at - filled);
+                if more == 0 {
+                    stream.hold();
+                    sure = None;
+                    continue;
+                }
+            }
             if buffer.len() < filled + more {
                 buffer.resize(filled + more, 0);
             }

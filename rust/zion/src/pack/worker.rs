@@ -178,6 +178,10 @@ impl Sink for PartSink<'_> {
             return Err(Error::argument("an earlier part of the input failed"));
         }
         if let Some(part) = state.part(self.part) {
+            if job.index < part.known {
+                state.chunks.push(job.chunk.into_buffer());
+                return Ok(());
+            }
             part.frames.push_back(None);
         }
         if state.idle > state.chunk_jobs.len() {
@@ -193,6 +197,12 @@ impl Sink for PartSink<'_> {
 
     fn buffer(&mut self) -> Vec<u8> {
         self.pool.lock().chunks.pop().unwrap_or_default()
+    }
+
+    fn hold(&mut self) {
+        if let Some(part) = self.pool.lock().part(self.part) {
+            part.held = Some(self.chunks);
+        }
     }
 }
 
