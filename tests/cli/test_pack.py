@@ -202,3 +202,43 @@ def test_constant_times() -> None:
 def test_bad_constants(bad: list[str]) -> None:
     with pytest.raises(UsageError):
         constants(bad)
+
+
+LINE = b'{"number": %d, "kind": "push", "text": "%s", "at": "2021-01-02T03:04:05Z"}\n'
+MANY = b"".join(LINE % (number, b"x" * (number % 90)) for number in range(220_000))
+"""Text that is packed in several parts."""
+
+
+def both_ways(run: Any, tmp_path: Path, text: bytes) -> tuple[Any, Any]:
+    """Pack a text from a file and from a pipe."""
+    (tmp_path / "many.json").write_bytes(text)
+    piped = run("pack", "--force", "-o", "piped.zion", "-", data=text)
+    return run("pack", "--force", "-o", "filed.zion", "many.json"), piped
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        b"",
+        b'{"text": "}\n{"}\n',  # a line end in a string, which JSON does not allow
+        b'{"pretty": {\n  "a": 1\n}}\n{"a": 1}{"a": 2} {"a": 3}\n\n\n',
+        b'[{"a": 1},\n{"a": 2}]\n',
+    ],
+)
+def test_a_file_and_a_pipe_are_packed_alike(run: Any, tmp_path: Path, more: bytes) -> None:
+    filed, piped = both_ways(run, tmp_path, more * 200_000 + MANY + more)
+    assert (filed.returncode, piped.returncode) == (0, 0), filed.stderr + piped.stderr
+    assert (tmp_path / "filed.zion").read_bytes() == (tmp_path / "piped.zion").read_bytes()
+    assert run("validate-file", "filed.zion").returncode == 0
+
+
+@pytest.mark.parametrize("at", [0.1, 0.6, 1])
+def test_a_broken_record_is_found_in_any_part(run: Any, tmp_path: Path, at: float) -> None:
+    half = MANY.rindex(b"\n", 0, int(len(MANY) * at)) + 1
+    filed, piped = both_ways(run, tmp_path, MANY[:half] + b'{"a": nope}\n' + MANY[half:])
+    assert (filed.returncode, piped.returncode) == (6, 6)
+    line = MANY.count(b"\n", 0, half) + 1
+    assert b"many.json: line %d: " % line in filed.stderr
+    assert b"(at byte %d)" % (half + 6) in filed.stderr
+    assert piped.stderr == filed.stderr.replace(b"many.json", b"standard input")
+    assert not (tmp_path / "filed.zion").exists()

@@ -186,7 +186,6 @@ def test_nothing_is_read_where_no_job_was(place: Place, monkeypatch: pytest.Monk
     folder.make(place.root)
     sdb.pack([source], place.at("mine.zion"))
     monkeypatch.setattr(manifest, "read", None)
-    monkeypatch.setattr(counted, "read", None)
     assert rows(place) == ["mine"]
     assert listed(place.root) == [place.at("mine.zion")]
 

@@ -168,3 +168,37 @@ def test_what_is_no_packfile_store(tmp_path: Path) -> None:
     for place in ("s3://bucket", "s3://bucket/folder/", "s3://b!/key"):
         with pytest.raises(errors.UsageError):
             url.open_read(place)
+
+
+def test_a_file_goes_to_the_disk_while_it_is_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    real = local._SYNC
+
+    def sync(fd: int) -> None:
+        real(fd)
+        synced.append(os.fstat(fd).st_size)
+
+    monkeypatch.setattr(local, "_SYNC", sync)
+    piece = os.urandom(1 << 20)
+    with local.atomic_write(str(folder / "out")) as file:
+        for _ in range(16):
+            file.write(piece)
+    assert synced
+    assert (folder / "out").read_bytes() == 16 * piece
+
+
+def test_an_early_failure_of_the_disk_is_not_forgotten(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A disk cannot be made to fail; the system would tell of it once, to whoever asks first.
+    def fail(_fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(local, "_SYNC", fail)
+    path = folder / "out"
+    write(path, b"old")
+    with pytest.raises(errors.SdbError, match="input/output error"):
+        write(path, b"x" * (9 << 20), overwrite=True)
+    assert (path.read_bytes(), names(folder)) == (b"old", ["out"])

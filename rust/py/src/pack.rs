@@ -22,6 +22,9 @@ use crate::place;
 /// which takes as long as half a mebibyte of text; one that is fed lies in memory.
 const PART_BYTES: usize = 16 << 20;
 
+/// What a thread reads of a file at once: it stays in the second-level cache.
+const READ_BYTES: usize = 256 << 10;
+
 /// Packs inputs into frames on threads of its own.
 #[pyclass(module = "sdb._core")]
 pub struct Packer {
@@ -56,6 +59,7 @@ impl Packer {
             align,
             block_bytes,
             part_bytes,
+            read_bytes: READ_BYTES,
             threads,
             on_error: if skip_errors { OnError::Skip } else { OnError::Fail },
             time_paths: time_paths.into_iter().map(names).collect(),

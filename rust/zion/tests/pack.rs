@@ -30,6 +30,7 @@ fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Options {
         align: ALIGN,
         block_bytes: 4 * ALIGN,
         part_bytes,
+        read_bytes: 100,
         threads,
         on_error: OnError::Fail,
         time_paths: Arc::default(),
@@ -61,6 +62,30 @@ fn pack_with(
     let rejected = std::mem::take(&mut packer.rejected);
     let rejected = rejected.into_iter().map(|(_, bad)| (bad.error.line().unwrap_or(0), bad.offset, bad.text));
     Ok(Packed { data, rejected: rejected.collect(), runs: std::mem::take(&mut packer.runs) })
+}
+
+/// Packs a text that lies in a file; tells too whether the threads read all of it by themselves.
+fn pack_stored(text: &[u8], options: Options) -> Result<(Packed, bool), Stop> {
+    let mut packer = Packer::new(options, Constants::default())?;
+    let mut data = vec![];
+    let mut never = || false;
+    packer.begin("input", Format::Json(None), Compression::None)?;
+    packer.store(Arc::new(text.to_vec()));
+    let rest = loop {
+        let rest = packer.advance(&mut never)?;
+        packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
+        if let Some(rest) = rest {
+            break rest as usize;
+        }
+    };
+    packer.feed(&text[rest..], &mut never)?;
+    packer.end(&mut never)?;
+    while !packer.is_drained() {
+        packer.wait(&mut never)?;
+        packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
+    }
+    let runs = std::mem::take(&mut packer.runs);
+    Ok((Packed { data, rejected: vec![], runs }, rest == text.len()))
 }
 
 fn rows(packed: &Packed, algorithm: Algorithm) -> zion::Result<Vec<String>> {
@@ -148,6 +173,61 @@ proptest! {
             prop_assert_eq!(here.error, whole.error);
         }
     }
+}
+
+/// Records and what looks like their ends, in all the ways that make it hard to tell where a part ends.
+fn tricky() -> impl Strategy<Value = String> {
+    let line = "{\"i\": 1, \"s\": \"some text\", \"n\": {\"l\": [true]}}\n";
+    let piece = prop_oneof![
+        8 => Just(line.repeat(5)),
+        8 => (0usize..90).prop_map(|count| format!("{{\"s\": \"{}\"}}\n", "x".repeat(count))),
+        2 => Just("{\"s\": \"x}\n{\\\"y\\\": 1}\"}\n".to_owned()),
+        1 => Just("{\"s\": \"}\n{\"}\n".to_owned()),
+        1 => Just("{\"a\": [{\"b\": 1}\n,\n{\"b\": 2}]}\r\n".to_owned()),
+        1 => Just("[{\"a\": 1},\n{\"a\": 2}]\n".to_owned()),
+        1 => Just("{\n\"a\": {\n\"b\": {}\n}\n}\n".to_owned()),
+        1 => Just("{} {} {\"a\": 1}{}".to_owned()),
+        1 => (0usize..200).prop_map(|count| "\n".repeat(count)),
+        1 => Just(format!("{{\"long\": \"{}\"}}\n", "y".repeat(900))),
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn a_file_packs_like_a_pipe(
+        text in tricky(), steps in 1usize..60, threads in 1usize..4, read_bytes in 1usize..1000,
+        broken in prop::option::of((any::<prop::sample::Index>(), prop::sample::select(b"\x01{}\"\n,".to_vec()))),
+    ) {
+        let mut text = text.into_bytes();
+        if let Some((at, byte)) = broken {
+            text.insert(at.index(text.len() + 1), byte);
+        }
+        let options = Options { align: 1024, read_bytes, ..options(Algorithm::ZionZstd, threads, 128 * steps) };
+        let fed = pack(&text, options.clone(), usize::MAX, Compression::None);
+        match (fed, pack_stored(&text, options)) {
+            (Ok(fed), Ok((stored, _))) => {
+                prop_assert_eq!(fed.data, stored.data);
+                prop_assert_eq!(fed.runs, stored.runs);
+            }
+            (Err(fed), Err(stored)) => prop_assert_eq!(fed, stored),
+            (fed, stored) => prop_assert!(false, "fed {:?}, stored {:?}", fed.err(), stored.err()),
+        }
+    }
+}
+
+#[test]
+fn threads_read_lines_by_themselves() -> Result<(), Box<dyn std::error::Error>> {
+    let text = "{\"a\": \"some text that takes room\", \"b\": [1, 2, 3]}\n".repeat(3000);
+    for (part_bytes, read_bytes) in [(1 << 14, 1 << 10), (1 << 16, 1 << 20), (1 << 20, 99)] {
+        let options = Options { read_bytes, ..options(Algorithm::ZionZstd, 2, part_bytes) };
+        let (packed, all) = pack_stored(text.as_bytes(), options).map_err(|stop| format!("{stop:?}"))?;
+        assert!(all);
+        assert_eq!(rows(&packed, Algorithm::ZionZstd)?.len(), 3000);
+    }
+    Ok(())
 }
 
 /// Packs `more` behind the last block of `packed`.

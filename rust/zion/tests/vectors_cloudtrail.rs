@@ -17,6 +17,7 @@ fn rows(text: &[u8], format: &str, piece: usize, part_bytes: usize) -> Result<u6
         align: 1 << 20,
         block_bytes: 50 << 20,
         part_bytes,
+        read_bytes: 100,
         threads: 2,
         on_error: OnError::Fail,
         time_paths: Arc::default(),

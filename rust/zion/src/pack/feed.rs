@@ -90,7 +90,7 @@ impl Current {
     /// The size of the part being gathered: the first one is smaller, so that all threads soon have
     /// something to do.
     fn part_bytes(&self, full: usize) -> usize {
-        full.div_ceil(2 >> self.parts.min(1))
+        if self.parts == 0 { full.div_ceil(4) } else { full }
     }
 }
 
@@ -253,7 +253,8 @@ impl Packer {
             current.parts += 1;
             let wanted = (end < size).then_some(wanted);
             let bytes = Arc::clone(&stored.bytes);
-            self.enqueue(current, Text::Stored(Stretch { bytes, start, end, wanted }));
+            let read_bytes = self.pool.options.read_bytes.max(1);
+            self.enqueue(current, Text::Stored(Stretch { bytes, start, end, wanted, read_bytes }));
         }
     }
 

@@ -100,6 +100,8 @@ pub struct Options {
     pub block_bytes: usize,
     /// Size of the text of a part in bytes.
     pub part_bytes: usize,
+    /// How much text of a file a thread reads at once, in bytes.
+    pub read_bytes: usize,
     /// Number of threads that parse and compress.
     pub threads: usize,
     /// What to do with malformed records.

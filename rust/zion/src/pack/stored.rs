@@ -15,8 +15,6 @@ use crate::error::{Error, Result};
 use crate::input::Bytes;
 use crate::ion::timestamp::is_space;
 
-/// What is read at once: it stays in the second-level cache.
-const GULP: usize = 256 << 10;
 /// How much of the text around the end of a part is looked at, at a time.
 const GLANCE: usize = 16 << 10;
 /// How far behind the place where a part should end its end is guessed.
@@ -42,8 +40,8 @@ pub fn guess(bytes: &dyn Bytes, start: usize, wanted: usize) -> Result<Option<us
         if let Some(gap) = gap(&window, wanted - at.min(wanted)) {
             let bracket = at + gap.start;
             let followed = if bracket < wanted { wanted - start + STEP } else { bracket - start };
-            let is_last = start + followed.next_multiple_of(STEP) > size;
-            return Ok(Some(if is_last { size } else { bracket.max(wanted) }));
+            let is_found = start + followed.next_multiple_of(STEP) <= size;
+            return Ok(is_found.then(|| bracket.max(wanted)));
         }
         at += GLANCE;
     }
@@ -61,9 +59,9 @@ fn gap(text: &[u8], from: usize) -> Option<Range<usize>> {
 
 /// Number of lines that end before a place.
 pub fn lines(bytes: &dyn Bytes, to: usize) -> Result<u64> {
-    let (mut lines, mut buffer) = (0, vec![0; GULP.min(to)]);
-    for at in (0..to).step_by(GULP) {
-        let piece = &mut buffer[..GULP.min(to - at)];
+    let (mut lines, mut buffer) = (0, vec![0; GLANCE.min(to)]);
+    for at in (0..to).step_by(GLANCE) {
+        let piece = &mut buffer[..GLANCE.min(to - at)];
         bytes.read(at, piece)?;
         lines += memchr::memchr_iter(b'\n', piece).count() as u64;
     }
@@ -86,12 +84,19 @@ pub struct Stretch {
     pub end: usize,
     /// The place behind which the end was guessed; none if the input ends here.
     pub wanted: Option<usize>,
+    /// How much is read at once.
+    pub read_bytes: usize,
 }
 
 impl Stretch {
     /// Adds all records to `stream`. Errors tell their place in the file.
-    pub fn parse(&self, parser: &mut dyn PartParser, buffer: &mut Vec<u8>, stream: &mut Stream) -> Result<()> {
-        let (mut at, mut filled, mut gulp) = (self.start, 0, GULP);
+    pub fn parse(
+        &self,
+        parser: &mut dyn PartParser,
+        buffer: &mut Vec<u8>,
+        stream: &mut Stream,
+    ) -> Result<()> {
+        let (mut at, mut filled, mut gulp) = (self.start, 0, self.read_bytes);
         let mut last = 0..0;
         // The part does not end before the place where it should, so that what comes before is sure.
         let mut sure = self.wanted;
@@ -124,17 +129,21 @@ impl Stretch {
                 let context = PartContext { start: 0, last: true };
                 return match self.wanted {
                     Some(_) => Err(wrong_guess(at)),
-                    None => parser.parse(text, context, stream, &mut vec![]).map_err(|error| self.placed(error, at)),
+                    None => parser
+                        .parse(text, context, stream, &mut vec![])
+                        .map_err(|error| self.placed(error, at)),
                 };
             }
-            gulp = if whole.end == 0 { 2 * gulp } else { GULP };
+            gulp = if whole.end == 0 { 2 * gulp } else { self.read_bytes };
             buffer.copy_within(whole.end..filled, 0);
             at += whole.end;
             filled -= whole.end;
         }
         match self.wanted {
             // The first place behind the one wanted where no record is open.
-            Some(wanted) if last.start >= wanted || last.end.max(wanted) != self.end => Err(wrong_guess(self.end)),
+            Some(wanted) if last.start >= wanted || last.end.max(wanted) != self.end => {
+                Err(wrong_guess(self.end))
+            }
             _ => Ok(()),
         }
     }

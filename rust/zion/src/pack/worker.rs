@@ -76,7 +76,8 @@ impl<'a> Worker<'a> {
                 if let Some(part) = state.part(job.number) {
                     part.summary = Some(summary);
                     part.input_bytes = size as u64;
-                    part.rejected = rejected.into_iter().map(|record| (Arc::clone(&job.input), record)).collect();
+                    part.rejected =
+                        rejected.into_iter().map(|record| (Arc::clone(&job.input), record)).collect();
                 }
             }
             Err(error) => state.fail(job.number, InputError { input: job.input.name.clone(), error }),
@@ -119,6 +120,10 @@ fn next(pool: &Pool) -> Option<Job> {
             return Some(Job::Part(job));
         }
         state.idle += 1;
+        if state.failed.is_some() {
+            // The feeder may want to take parts back.
+            pool.tell_feeder();
+        }
         state = pool.wait_for_work(state);
         state.idle -= 1;
     }
