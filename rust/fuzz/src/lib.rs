@@ -4,6 +4,7 @@
 //! the corpus with every `cargo test`.
 
 pub mod block;
+pub mod file;
 pub mod hints;
 pub mod iguana;
 mod ingest;

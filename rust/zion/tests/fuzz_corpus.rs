@@ -36,6 +36,11 @@ fn json() -> Result<()> {
 }
 
 #[test]
+fn file() -> Result<()> {
+    replay("file", fuzz::file::check)
+}
+
+#[test]
 fn lanes() -> Result<()> {
     // The same blocks as those of `block`, and some of its own.
     replay("lanes", fuzz::lanes::check)?;

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::format::{Format, Input};
+use super::handout::Stored;
 use super::pool::{Fed, Part, PartJob, Pool, Text};
 use super::resume::{Resumed, Seed};
-use super::stored::{Stretch, guess, lines};
 use super::{Constants, InputError, Options, PartContext, Rejected, Splitter, worker};
 use crate::cloudtrail::Unwrapper;
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::inflate::{Compression, Inflater};
-use crate::input::Bytes;
 use crate::paths::{Path, Range};
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
@@ -36,13 +35,13 @@ pub struct Run {
 
 /// Packs inputs one after the other.
 pub struct Packer {
-    pool: Arc<Pool>,
-    workers: Vec<JoinHandle<()>>,
+    pub(super) pool: Arc<Pool>,
+    pub(super) workers: Vec<JoinHandle<()>>,
     constants: Arc<Constants>,
-    current: Option<Current>,
+    pub(super) current: Option<Current>,
     /// The block that the first part goes on with.
     seed: Option<Arc<Seed>>,
-    next_part: u64,
+    pub(super) next_part: u64,
     position: u64,
     /// What the output consists of.
     pub runs: Vec<Run>,
@@ -61,35 +60,24 @@ pub struct Packer {
 }
 
 /// The input that is being fed.
-struct Current {
-    input: Arc<Input>,
+pub(super) struct Current {
+    pub(super) input: Arc<Input>,
     splitter: Box<dyn Splitter>,
-    inflater: Option<Inflater>,
+    pub(super) inflater: Option<Inflater>,
     unwrapper: Option<Unwrapper>,
     text: Vec<u8>,
     context: u64,
     /// Number of parts that were handed over.
-    parts: u32,
-    offset: u64,
-    line: u64,
-    stored: Option<Stored>,
-}
-
-/// A file that the threads read by themselves.
-struct Stored {
-    bytes: Arc<dyn Bytes>,
-    /// Number of its first part.
-    first: u64,
-    /// Up to where it is handed out.
-    at: usize,
-    /// Whether all that can be is handed out.
-    is_over: bool,
+    pub(super) parts: u32,
+    pub(super) offset: u64,
+    pub(super) line: u64,
+    pub(super) stored: Option<Stored>,
 }
 
 impl Current {
     /// The size of the part being gathered: the first one is smaller, so that all threads soon have
     /// something to do.
-    fn part_bytes(&self, full: usize) -> usize {
+    pub(super) fn part_bytes(&self, full: usize) -> usize {
         if self.parts == 0 { full.div_ceil(4) } else { full }
     }
 }
@@ -166,118 +154,6 @@ impl Packer {
             line: 0,
             stored: None,
         });
-        Ok(())
-    }
-
-    /// Takes the current input from a file as far as the threads can read it by themselves: `advance` hands
-    /// it out.
-    pub fn store(&mut self, bytes: Arc<dyn Bytes>) {
-        let first = self.next_part;
-        if let Some(current) = &mut self.current
-            && current.input.is_stored()
-            && current.inflater.is_none()
-        {
-            current.stored = Some(Stored { bytes, first, at: 0, is_over: false });
-        }
-    }
-
-    /// Hands out parts of the file, and waits until there are frames to take, or nothing more to do here: then
-    /// gives the place from where on the file is to be fed.
-    pub fn advance(&mut self, interrupt: Interrupt) -> Result<Option<u64>, Stop> {
-        let Some(mut current) = self.current.take() else { return Ok(Some(0)) };
-        let result = match current.stored.take() {
-            Some(mut stored) => {
-                let result = self.hand_out(&mut current, &mut stored, interrupt);
-                if matches!(result, Ok(None)) {
-                    current.stored = Some(stored);
-                }
-                result
-            }
-            None => Ok(Some(0)),
-        };
-        self.current = Some(current);
-        result
-    }
-
-    fn hand_out(
-        &mut self,
-        current: &mut Current,
-        stored: &mut Stored,
-        interrupt: Interrupt,
-    ) -> Result<Option<u64>, Stop> {
-        let pool = Arc::clone(&self.pool);
-        let mut state = pool.lock();
-        loop {
-            if let Some((number, error)) = state.settled_failure() {
-                let error = error.clone();
-                let doubtful = state.part(number).filter(|part| part.is_doubtful());
-                let guessed = doubtful.and_then(|part| part.guessed);
-                drop(state);
-                let Some(start) = guessed else { return Err(Stop::Failed(error)) };
-                self.take_back(number, interrupt)?;
-                current.parts = (number - stored.first) as u32;
-                return rest(current, &*stored.bytes, start);
-            }
-            let has_failed = state.failed.is_some();
-            if !has_failed && !stored.is_over && state.part_jobs.len() <= state.idle {
-                drop(state);
-                self.next_stretch(current, stored);
-                state = pool.lock();
-                continue;
-            }
-            // What comes after a part whose end was guessed is not begun before the guess is known to be right.
-            if !has_failed && stored.is_over && !state.parts.iter().any(Part::is_doubtful) {
-                drop(state);
-                return rest(current, &*stored.bytes, stored.at);
-            }
-            if state.has_news() {
-                return Ok(None);
-            }
-            state = pool.wait_for_news(state);
-            if interrupt() {
-                return Err(Stop::Interrupted);
-            }
-        }
-    }
-
-    /// Hands out the next part of the file.
-    fn next_stretch(&mut self, current: &mut Current, stored: &mut Stored) {
-        let (start, size) = (stored.at, stored.bytes.size());
-        let wanted = start + current.part_bytes(self.pool.options.part_bytes.max(1));
-        let Ok(Some(end)) = guess(&*stored.bytes, start, wanted) else {
-            stored.is_over = true;
-            return;
-        };
-        (stored.at, stored.is_over) = (end, end == size);
-        if start < end {
-            current.parts += 1;
-            let wanted = (end < size).then_some(wanted);
-            let bytes = Arc::clone(&stored.bytes);
-            let read_bytes = self.pool.options.read_bytes.max(1);
-            self.enqueue(current, Text::Stored(Stretch { bytes, start, end, wanted, read_bytes }));
-        }
-    }
-
-    /// Forgets the parts from `number` on, once no thread works on them. Of that part itself, chunks may have
-    /// been taken.
-    fn take_back(&mut self, number: u64, interrupt: Interrupt) -> Result<(), Stop> {
-        let mut state = self.pool.lock();
-        state.part_jobs.clear();
-        state.chunk_jobs.retain(|job| job.part < number);
-        while state.idle < self.workers.len() || !state.chunk_jobs.is_empty() {
-            state = self.pool.wait_for_news(state);
-            if interrupt() {
-                return Err(Stop::Interrupted);
-            }
-        }
-        let kept = number.saturating_sub(state.first_part) as usize;
-        state.parts.truncate(kept + 1);
-        if let Some(part) = state.part(number) {
-            let (taken, offsets) = (part.taken, std::mem::take(&mut part.offsets));
-            *part = Part { taken, offsets, known: taken, ..Part::default() };
-        }
-        state.failed = None;
-        self.next_part = number;
         Ok(())
     }
 
@@ -387,7 +263,7 @@ impl Packer {
         Ok(())
     }
 
-    fn enqueue(&mut self, current: &Current, text: Text) {
+    pub(super) fn enqueue(&mut self, current: &Current, text: Text) {
         let number = self.next_part;
         self.next_part += 1;
         let seed = if number == 0 { self.seed.clone() } else { None };
@@ -555,16 +431,7 @@ impl Drop for Packer {
     }
 }
 
-/// The place from where on a file is fed.
-fn rest(current: &mut Current, bytes: &dyn Bytes, start: usize) -> Result<Option<u64>, Stop> {
-    current.offset = start as u64;
-    if start < bytes.size() {
-        current.line = lines(bytes, start).map_err(|error| in_input(current, error))?;
-    }
-    Ok(Some(current.offset))
-}
-
-fn in_input(current: &Current, error: Error) -> Stop {
+pub(super) fn in_input(current: &Current, error: Error) -> Stop {
     Stop::Failed(InputError { input: current.input.name.clone(), error })
 }
 

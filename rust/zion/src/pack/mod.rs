@@ -6,6 +6,7 @@
 
 mod feed;
 mod format;
+mod handout;
 mod pool;
 mod resume;
 mod stored;
