@@ -1,7 +1,5 @@
 //! Zstandard with contexts that are kept: making one costs as much as compressing a small bucket.
 
-use std::io::Cursor;
-
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 use crate::error::{Error, Result};
@@ -52,6 +50,7 @@ pub struct Compressor {
     context: CCtx<'static>,
     level: i32,
     settings: Settings,
+    frame: Vec<u8>,
 }
 
 impl Compressor {
@@ -60,7 +59,7 @@ impl Compressor {
         let mut context = CCtx::try_create().ok_or_else(no_memory)?;
         context.set_parameter(CParameter::ChecksumFlag(true)).map_err(failure)?;
         let settings = Settings::new(level, 0);
-        let mut compressor = Self { context, level, settings };
+        let mut compressor = Self { context, level, settings, frame: Vec::new() };
         compressor.apply(settings)?;
         Ok(compressor)
     }
@@ -85,13 +84,11 @@ impl Compressor {
         if settings != self.settings {
             self.apply(settings)?;
         }
-        out.reserve(zstd_safe::compress_bound(data.len()));
-        let end = out.len() as u64;
-        let mut behind = Cursor::new(std::mem::take(out));
-        behind.set_position(end);
-        let result = self.context.compress2(&mut behind, data);
-        *out = behind.into_inner();
-        result.map(|_| ()).map_err(failure)
+        self.frame.clear();
+        self.frame.reserve(zstd_safe::compress_bound(data.len()));
+        self.context.compress2(&mut self.frame, data).map_err(failure)?;
+        out.extend_from_slice(&self.frame);
+        Ok(())
     }
 }
 
