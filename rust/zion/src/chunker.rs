@@ -250,6 +250,9 @@ impl<'s> Stream<'s> {
             if self.kept + self.chunks >= self.block_chunks || last {
                 self.end_block();
             }
+            if last {
+                return Ok(());
+            }
             self.begin_chunk();
         }
         if !tail.is_empty() {
