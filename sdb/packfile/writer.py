@@ -284,7 +284,7 @@ class Feeder:
         yield consumed
 
     def _drain(self) -> None:
-        for frame in self._packer.take():
+        while frame := self._packer.take():
             self._write(frame)
         if self._on_error is None:
             return

@@ -57,9 +57,10 @@ def make(
     packer.begin("input", "json", "none", None)
     packer.feed("".join(json.dumps(line) + "\n" for line in lines).encode())
     packer.end()
-    frames = packer.take()
+    frames = []
     while packer.wait():
-        frames += packer.take()
+        frames += iter(packer.take, None)
+    frames += iter(packer.take, None)
     spans = [Span(*run) for run in packer.runs]
     if hide:
         spans = [

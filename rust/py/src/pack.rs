@@ -1,5 +1,6 @@
 //! `Packer`: text in, compressed frames out.
 
+use std::collections::VecDeque;
 use std::os::fd::RawFd;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
@@ -29,6 +30,8 @@ const READ_BYTES: usize = 256 << 10;
 #[pyclass(module = "sdb._core")]
 pub struct Packer {
     inner: Option<zion::pack::Packer>,
+    /// Frames that were taken from it.
+    ready: VecDeque<Vec<u8>>,
 }
 
 #[pymethods]
@@ -66,7 +69,7 @@ impl Packer {
         };
         let constants = constants.map_or_else(|| Ok(Constants::default()), fields).map_err(to_py)?;
         let inner = py.detach(|| zion::pack::Packer::new(options, constants)).map_err(to_py)?;
-        Ok(Self { inner: Some(inner) })
+        Ok(Self { inner: Some(inner), ready: VecDeque::new() })
     }
 
     /// Goes on with a block: gives how many of its chunks and bytes stay, and how many rows are packed again.
@@ -116,13 +119,15 @@ impl Packer {
         watched(py, |interrupt| inner.end(interrupt))
     }
 
-    /// The frames that are ready, in order.
-    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let inner = self.inner()?;
-        let frames = inner.take().map_err(stopped)?;
-        let taken = frames.iter().map(|frame| PyBytes::new(py, frame)).collect();
-        inner.recycle(frames);
-        Ok(taken)
+    /// The next frame, if it is ready: one at a time, so that all have the same memory.
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        if self.ready.is_empty() {
+            self.ready = self.inner()?.take().map_err(stopped)?;
+        }
+        let Some(frame) = self.ready.pop_front() else { return Ok(None) };
+        let taken = PyBytes::new(py, &frame);
+        self.inner()?.recycle([frame]);
+        Ok(Some(taken))
     }
 
     /// Waits until more frames may be ready; false when all were taken.
