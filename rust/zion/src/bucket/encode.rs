@@ -195,6 +195,9 @@ struct Splitter {
     map: BucketMap,
     shape: Vec<u8>,
     buckets: [Bucket; BUCKETS],
+    selector: u8,
+    /// Memory that buckets had: with another selector, most bytes are in others.
+    spare: Vec<Vec<u8>>,
 }
 
 /// A buffer that is never shorter than what is put into it; only `length` bytes of it count.
@@ -207,9 +210,9 @@ struct Bucket {
 impl Bucket {
     /// Appends `chunk[start..end]`.
     #[inline]
-    fn push(&mut self, chunk: &[u8], start: usize, end: usize) {
+    fn push(&mut self, spare: &mut Vec<Vec<u8>>, chunk: &[u8], start: usize, end: usize) {
         if !copy(&mut self.data, self.length, chunk, start, end) {
-            self.grow(end - start);
+            self.grow(spare, end - start);
             copy(&mut self.data, self.length, chunk, start, end);
         }
         self.length += end - start;
@@ -217,15 +220,27 @@ impl Bucket {
 
     /// Makes room for `more` bytes. Most buckets stay small: memory that is not touched costs nothing.
     #[cold]
-    fn grow(&mut self, more: usize) {
+    fn grow(&mut self, spare: &mut Vec<Vec<u8>>, more: usize) {
         let needed = self.length + more + STRIDE;
-        self.data.resize(needed.next_power_of_two().max(SMALL_BUCKET), 0);
+        let mut size = SMALL_BUCKET;
+        while size < needed {
+            size *= 4;
+        }
+        let used = spare.iter().position(|data| data.len() == size);
+        // Zeros that the system has ready are not touched.
+        let mut data = used.map_or_else(|| vec![0; size], |at| spare.swap_remove(at));
+        data[..self.length].copy_from_slice(&self.data[..self.length]);
+        spare.push(std::mem::replace(&mut self.data, data));
     }
 }
 
 impl Splitter {
     fn split(&mut self, selector: u8, max_id: u32, body: usize, chunk: &[u8]) -> Result<()> {
         self.map.select(selector);
+        if std::mem::replace(&mut self.selector, selector) != selector {
+            self.spare.extend(self.buckets.iter_mut().map(|bucket| std::mem::take(&mut bucket.data)));
+            self.spare.retain(|data| !data.is_empty());
+        }
         self.shape.clear();
         self.shape.extend_from_slice(&chunk[..body]);
         for bucket in &mut self.buckets {
@@ -263,7 +278,7 @@ impl Splitter {
             }
             let number = self.map.get(id);
             let bucket = &mut self.buckets[usize::from(number & 15)];
-            bucket.push(chunk, at, end);
+            bucket.push(&mut self.spare, chunk, at, end);
             shape.push(number);
             at = end;
         }
