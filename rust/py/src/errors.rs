@@ -23,7 +23,11 @@ fn build(py: Python<'_>, error: &Error, path: &str) -> PyResult<PyErr> {
     }
     let class = match error {
         Error::Read { code: Some(code), message, .. } => {
-            return Ok(PyOSError::new_err((*code, message.to_string())));
+            let message = message.to_string();
+            return Ok(match path {
+                "" => PyOSError::new_err((*code, message)),
+                _ => PyOSError::new_err((*code, message, path.to_owned())),
+            });
         }
         Error::Corrupt { offset, .. } | Error::Read { offset, .. } => {
             attributes.set_item("offset", offset)?;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PySet, PyTuple};
@@ -247,9 +247,6 @@ fn watched<T: Send>(
 
 fn stopped(stop: Stop) -> PyErr {
     match stop {
-        Stop::Failed(InputError { input, error: Error::Read { code: Some(code), message, .. } }) => {
-            PyOSError::new_err((code, message.to_string(), input))
-        }
         Stop::Failed(InputError { input, error }) => to_py_in(&error, &input),
         Stop::Interrupted => PyKeyboardInterrupt::new_err(()),
     }
