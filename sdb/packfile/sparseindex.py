@@ -89,12 +89,10 @@ class Summary:
         Summary
             With the shallowest paths when not all of them fit.
         """
-        if _surely_fits(types):
-            return cls(tuple(rows), dict(sorted(types.items())), complete)
         kept: dict[Path, int] = {}
         size_bytes = 0
         for path in sorted(types, key=lambda path: (len(path), path)):
-            size_bytes += sum(len(name.encode()) for name in path)
+            size_bytes += len("".join(path).encode())
             if (
                 len(kept) == MAX_SUMMARY_PATHS
                 or len(path) > MAX_SUMMARY_COMPONENTS
@@ -353,16 +351,6 @@ def build_indices(
     for index in indices.values():
         index.push_empty(count - index.blocks)
     return {path: indices[path] for path in sorted(indices) if not indices[path].is_empty}
-
-
-def _surely_fits(types: Mapping[Path, int]) -> bool:
-    """Tell quickly that a summary has room for all paths, if they are far from its limits."""
-    longest_utf8 = 4
-    return (
-        len(types) <= MAX_SUMMARY_PATHS
-        and max(map(len, types), default=0) <= MAX_SUMMARY_COMPONENTS
-        and longest_utf8 * sum(map(len, chain.from_iterable(types))) <= MAX_SUMMARY_BYTES
-    )
 
 
 def _structs(values: object, what: str) -> Iterable[dict[str, Any]]:
