@@ -54,6 +54,12 @@ fn pack_with(
         packer.feed(piece, &mut never)?;
         packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
     }
+    finished(packer, data)
+}
+
+/// Ends the input and takes what is left.
+fn finished(mut packer: Packer, mut data: Vec<u8>) -> Result<Packed, Stop> {
+    let mut never = || false;
     packer.end(&mut never)?;
     while !packer.is_drained() {
         packer.wait(&mut never)?;
@@ -79,13 +85,7 @@ fn pack_stored(text: &[u8], options: Options) -> Result<(Packed, bool), Stop> {
         }
     };
     packer.feed(&text[rest..], &mut never)?;
-    packer.end(&mut never)?;
-    while !packer.is_drained() {
-        packer.wait(&mut never)?;
-        packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
-    }
-    let runs = std::mem::take(&mut packer.runs);
-    Ok((Packed { data, rejected: vec![], runs }, rest == text.len()))
+    Ok((finished(packer, data)?, rest == text.len()))
 }
 
 fn rows(packed: &Packed, algorithm: Algorithm) -> zion::Result<Vec<String>> {
