@@ -19,9 +19,7 @@ Nothing is loaded before it is used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb import errors
     from sdb.packfile.append import append
@@ -65,13 +63,15 @@ _PLACES = {
 
 def __getattr__(name: str) -> object:
     """Load the part of `sdb` that a name belongs to."""
-    if name == "errors":
-        return import_module("sdb.errors")
     if name == "__version__":
         from sdb import _core
 
         return _core.__version__
-    if name in _PLACES:
+    if name == "errors" or name in _PLACES:
+        from importlib import import_module
+
+        if name == "errors":
+            return import_module("sdb.errors")
         module, attribute = _PLACES[name]
         return getattr(import_module(module), attribute)
     raise AttributeError(f"module 'sdb' has no attribute {name!r}")

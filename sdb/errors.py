@@ -13,7 +13,10 @@ True
 from __future__ import annotations
 
 import os
-from typing import ClassVar, Self
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar, Self
 
 _LINE_BREAKS = str.maketrans({"\n": r"\n", "\r": r"\r", "\u2028": r"\u2028", "\u2029": r"\u2029"})
 

@@ -7,17 +7,16 @@ The calendar is the proleptic Gregorian one without leap seconds. Years outside 
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-
 from sdb.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
 
 SECOND_US = 1_000_000
 _DAY_SECONDS = 86_400
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-FIRST_US = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-LAST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+FIRST_US = -62_135_596_800_000_000
+LAST_US = 253_402_300_799_999_999
 _UNIX = r"@(-?\d{1,12})(?:\.(\d{1,6})\d*)?"
 
 
@@ -41,7 +40,9 @@ def to_us(moment: datetime) -> int:
     """
     if moment.tzinfo is None:
         raise UsageError(f"{moment.isoformat()} has no time zone", expected="an aware datetime")
-    return (moment - _EPOCH) // _MICROSECOND
+    from datetime import timedelta
+
+    return (moment - from_us(0)) // timedelta(microseconds=1)
 
 
 def from_us(us: int) -> datetime:
@@ -62,7 +63,9 @@ def from_us(us: int) -> datetime:
     OverflowError
         The year is not between 1 and 9999.
     """
-    return _EPOCH + us * _MICROSECOND
+    from datetime import UTC, datetime, timedelta
+
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
 
 
 def _civil(us: int) -> tuple[int, int, int, int, int, int, int]:
@@ -145,6 +148,9 @@ def parse(value: str | datetime) -> int:
     >>> parse("1970-01-02"), parse("@-1.5"), parse("1970-01-01T02:00+02:00")
     (86400000000, -1500000, 0)
     """
+    import re
+    from datetime import UTC, datetime
+
     if isinstance(value, datetime):
         return to_us(value)
     if unix := re.fullmatch(_UNIX, value.strip()):

@@ -17,11 +17,12 @@ Rows are not decoded here; for them see :meth:`sdb.packfile.reader.Packfile.rows
 
 from __future__ import annotations
 
-from datetime import datetime
-from functools import total_ordering
-
 from sdb import instants
 from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class IonSymbol(str):
@@ -30,7 +31,6 @@ class IonSymbol(str):
     __slots__ = ()
 
 
-@total_ordering
 @record
 class Timestamp:
     """An instant in a year that `datetime` cannot hold.
@@ -46,6 +46,10 @@ class Timestamp:
     def __lt__(self, other: Timestamp) -> bool:
         """Tell which comes first."""
         return self.us < other.us
+
+    def __le__(self, other: Timestamp) -> bool:
+        """Tell whether this comes first, or is the same."""
+        return self.us <= other.us
 
     def __str__(self) -> str:
         """Give the instant in RFC 3339 form."""
@@ -88,13 +92,11 @@ def instant_to_us(value: object) -> int | None:
     UsageError
         A datetime without a time zone.
     """
-    match value:
-        case datetime():
-            return instants.to_us(value)
-        case Timestamp(us):
-            return us
-        case _:
-            return None
+    if isinstance(value, Timestamp):
+        return value.us
+    from datetime import datetime
+
+    return instants.to_us(value) if isinstance(value, datetime) else None
 
 
 def dumps(value: object) -> bytes:

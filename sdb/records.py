@@ -7,12 +7,15 @@ methods would be a fifth of the time of a short one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
+from sdb.typed import dataclass_transform
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
 
-_Class = TypeVar("_Class")
+    _Class = TypeVar("_Class")
+
 _NOTHING: Any = object()
 _FIELDS = "__record_fields__"
 _COMPARED = "__compared__"
@@ -46,26 +49,17 @@ def field(
     return Field(default, default_factory, (init, repr, compare, kw_only))
 
 
-@overload
-def record(cls: type[_Class], /) -> type[_Class]: ...
-@overload
-def record(*, frozen: bool = True) -> Callable[[type[_Class]], type[_Class]]: ...
-
-
 @dataclass_transform(frozen_default=True, field_specifiers=(field, Field))
-def record(
-    cls: type[_Class] | None = None, /, *, frozen: bool = True
-) -> type[_Class] | Callable[[type[_Class]], type[_Class]]:
+def record(cls: type[_Class]) -> type[_Class]:
     """Make a class of records: with slots, a constructor, a text form, and equal by value.
 
-    The functions of :mod:`dataclasses` take records too.
+    Their fields never change, and they have a hash. The functions of :mod:`dataclasses` take
+    records too.
 
     Parameters
     ----------
     cls : type
         A class with annotated fields, as for a dataclass.
-    frozen : bool
-        Whether the fields of a record never change; if so, it has a hash.
 
     Returns
     -------
@@ -81,9 +75,24 @@ def record(
     >>> Place(2), Place(2) == Place(2, 1)
     (Place(line=2, column=1), True)
     """
-    if cls is None:
-        return lambda cls: _made(cls, frozen=frozen)
-    return _made(cls, frozen=frozen)
+    return _made(cls, _FROZEN)
+
+
+@dataclass_transform(field_specifiers=(field, Field))
+def changing_record(cls: type[_Class]) -> type[_Class]:
+    """Make a class of records whose fields may change, and that have no hash; see :func:`record`.
+
+    Parameters
+    ----------
+    cls : type
+        A class with annotated fields, as for a dataclass.
+
+    Returns
+    -------
+    type
+        The class with slots.
+    """
+    return _made(cls, _CHANGING)
 
 
 def replace(one: _Class, /, **changes: object) -> _Class:
@@ -121,7 +130,7 @@ def field_names(cls: type) -> tuple[str, ...]:
     return tuple([name for name, found in getattr(cls, _FIELDS).items() if found.init])
 
 
-def _made(cls: type[_Class], *, frozen: bool) -> type[_Class]:
+def _made(cls: type[_Class], methods: Mapping[str, object]) -> type[_Class]:
     own = [name for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar")]
     fields: dict[str, Field] = {}
     for base in cls.__mro__[:0:-1]:
@@ -132,7 +141,7 @@ def _made(cls: type[_Class], *, frozen: bool) -> type[_Class]:
         fields[name] = value if isinstance(value, Field) else Field(value)
     for name in ("__dict__", "__weakref__"):
         space.pop(name, None)
-    for name, shared in (_FROZEN if frozen else _CHANGING).items():
+    for name, shared in methods.items():
         if space.get(name) is None:
             space[name] = shared
     ordered = [name for name, found in fields.items() if found.init and not found.kw_only]
@@ -244,7 +253,7 @@ class _DataclassFields:
                 options["default"] = found.default
             if found.factory is not _NOTHING:
                 options["default_factory"] = found.factory
-            fields.append((name, Any, dataclasses.field(**options)))
+            fields.append((name, "Any", dataclasses.field(**options)))
         made: Any = dataclasses.make_dataclass(cls.__name__, fields)
         return made.__dataclass_fields__
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 from sdb.errors import UsageError
 
 _UNITS = "KMGTPE"
-_TEXT = r"(?i)\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgtpe])(i?))?b?\s*"
 
 
 def human(size_bytes: int) -> str:
@@ -81,10 +77,12 @@ def parse(text: str) -> int:
     >>> parse("50MiB"), parse("1.5k"), parse("2 MB")
     (52428800, 1536, 2000000)
     """
-    found = re.fullmatch(_TEXT, text)
-    if found is None:
+    word = text.strip().upper()
+    rest = word.removesuffix("B")
+    stem = rest.removesuffix("I")
+    exponent = _UNITS.find(stem[-1:]) + 1 if stem else 0
+    number = (stem[:-1] if exponent else rest).rstrip()
+    if not number.replace(".", "", 1).isdecimal():
         raise UsageError(f"{text!r} is not a size", expected="a size such as 50MiB")
-    number, unit, binary = found.groups()
-    exponent = _UNITS.index(unit.upper()) + 1 if unit else 0
-    decimal = unit and not binary and text.strip().lower().endswith("b")
-    return math.floor(float(number) * float((1000 if decimal else 1024) ** exponent))
+    step = 1000 if word.endswith("B") and stem == rest else 1024
+    return int(float(number) * float(step**exponent))

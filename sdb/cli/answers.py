@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING
 
 from sdb import sizes
 from sdb.cli import output
 from sdb.errors import UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
     from typing import Any, BinaryIO
 
     from sdb.query.results import Result
@@ -70,8 +70,10 @@ def allow_many_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
-        with suppress(ValueError, OSError):  # some systems allow less than they say
+        try:  # noqa: SIM105 - contextlib takes long to load
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        except (ValueError, OSError):
+            pass  # some systems allow less than they say
 
 
 def write(result: Result, form: str, target: str, *, force: bool) -> None:
@@ -97,7 +99,9 @@ def write(result: Result, form: str, target: str, *, force: bool) -> None:
 
 def _open(target: str, form: str, force: bool) -> AbstractContextManager[BinaryIO]:
     if target == "-":
-        return nullcontext(output.binary(force=force or form in _TEXTS))
+        from sdb.store.local import LeftOpen
+
+        return LeftOpen(output.binary(force=force or form in _TEXTS))
     from sdb.store.url import atomic_write
 
     return atomic_write(target, overwrite=force)

@@ -6,11 +6,12 @@ import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Self
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
+    from typing import Self
 
 _OURS = {signal.SIGINT, signal.SIGTERM}
 

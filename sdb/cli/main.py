@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from typing import NoReturn
+else:
+    import _signal as signal  # the same without its enums, whose making takes long
 
 BUG = 70
 INTERRUPTED = 130

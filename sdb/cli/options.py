@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING, Annotated
 
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError, from_os
+from sdb.typed import Annotated
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -143,6 +143,10 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
     {'day': 3, 'ratio': 0.5, 'id': '007', 'eu': True}
     """
     found: dict[str, object] = {}
+    if not assignments:
+        return found
+    import re
+
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals or not name:
@@ -161,6 +165,8 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
 def _infer(text: str) -> str:
     if text in _TRUTH:
         return "bool"
+    import re
+
     if re.fullmatch(_INTEGER, text):
         return "int" if int(text[:30]) in _INT64 else "str"
     if re.fullmatch(_FLOAT, text):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from typing import TYPE_CHECKING
 
 from sdb.errors import UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
@@ -19,6 +18,10 @@ _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff
 
 def plain(text: str) -> str:
     """Show control characters as escapes, so that no file name or input can steer a terminal."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    import re
+
     return re.sub(_STEERING, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 from sdb.records import record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-class Context(Protocol):
+
+@record
+class Context:
     """What the options before the name of the command came to.
 
     Attributes

@@ -7,17 +7,15 @@ is asked whenever the answer here is None, and knows the parameters from the sam
 from __future__ import annotations
 
 import os
-from collections import deque
-from importlib import import_module
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, get_type_hints
 
 from sdb.cli.commands import COMMANDS
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 _NUMBERS = (int, int | None)
 _LISTS = (list[str], list[str] | None)
@@ -39,7 +37,9 @@ def understand(arguments: list[str]) -> Callable[[], int | None] | None:
     """
     if len(arguments) < 2 or arguments[0] not in COMMANDS or "_SDB_COMPLETE" in os.environ:  # noqa: PLR2004 - a command without anything asks for help
         return None
-    command = import_module(f"sdb.cli.commands.{arguments[0].replace('-', '_')}").command
+    name = arguments[0].replace("-", "_")
+    # What importlib does, whose own import takes as long as that of a command.
+    command = __import__(f"sdb.cli.commands.{name}", fromlist=["command"]).command
     values = read(command, arguments[1:])
     return None if values is None else lambda: command(**values)
 
@@ -47,7 +47,7 @@ def understand(arguments: list[str]) -> Callable[[], int | None] | None:
 def read(command: Callable[..., int | None], words: list[str]) -> dict[str, Any] | None:
     """Give the arguments of a command, or None where typer has to look."""
     try:
-        return _Reader(command).read(deque(words))
+        return _Reader(command).read(iter(words))
     except _NotPlainError:
         return None
 
@@ -68,14 +68,15 @@ class _Reader:
         self._missing: set[str] = set()
         self._options: dict[str, tuple[_Parameter, Option]] = {}
         self._arguments: list[_Parameter] = []
-        for name, annotation in get_type_hints(command, include_extras=True).items():
+        for name, annotation in command.__annotations__.items():
             if name != "return":
-                self._declare(_Parameter(name, annotation))
+                known = eval(annotation, command.__globals__)  # noqa: S307 - text of our own
+                self._declare(_Parameter(name, known))
 
     def _declare(self, parameter: _Parameter) -> None:
         name = parameter.name
         if parameter.annotation is Context:
-            self._values[name] = SimpleNamespace(obj=os.environ.get("SNELLER_BUCKET", ""))
+            self._values[name] = Context(os.environ.get("SNELLER_BUCKET", ""))
             return
         match getattr(parameter.annotation, "__metadata__", ()):
             case (Option() as option,):
@@ -88,10 +89,9 @@ class _Reader:
         if name not in self._values:
             self._missing.add(name)
 
-    def read(self, words: deque[str]) -> dict[str, Any]:
+    def read(self, words: Iterator[str]) -> dict[str, Any]:
         free: list[str] = []
-        while words:
-            word = words.popleft()
+        for word in words:
             if word == "--":
                 free += words
                 break
@@ -104,7 +104,7 @@ class _Reader:
             raise _NotPlainError
         return self._values
 
-    def _option(self, word: str, words: deque[str]) -> None:
+    def _option(self, word: str, words: Iterator[str]) -> None:
         if word.startswith("--"):
             flag, joined, text = word.partition("=")
         else:
@@ -119,7 +119,7 @@ class _Reader:
             self._set(parameter.name, value=True)
             return
         if not joined:
-            text = words.popleft() if words else ""
+            text = next(words, "")
             # An option as a value is rather a value that was forgotten.
             if text.startswith("-") and text != "-":
                 raise _NotPlainError

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Self
 
 from sdb.cli.output import say
 from sdb.errors import UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Self
 
     from rich.progress import Progress, TaskID
 

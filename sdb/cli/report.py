@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Self
 
 from sdb import instants, sizes
 from sdb.cli import output
 from sdb.errors import UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from types import TracebackType
-    from typing import BinaryIO
+    from typing import BinaryIO, Self
 
     from sdb.packfile.append import AppendResult
     from sdb.packfile.trailer import Trailer
@@ -52,7 +52,7 @@ class Rejects:
         self._overwrite = overwrite
         self._verbose = verbose
         self._file: BinaryIO | None = None
-        self._stack = ExitStack()
+        self._opened: AbstractContextManager[BinaryIO] | None = None
         self._first: Rejected | None = None
 
     @property
@@ -82,8 +82,8 @@ class Rejects:
         if self._path is not None:
             from sdb.store.url import atomic_write
 
-            opened = atomic_write(self._path, overwrite=self._overwrite)
-            self._file = self._stack.enter_context(opened)
+            self._opened = atomic_write(self._path, overwrite=self._overwrite)
+            self._file = self._opened.__enter__()
         return self
 
     def __exit__(
@@ -93,7 +93,8 @@ class Rejects:
         traceback: TracebackType | None,
     ) -> None:
         """Let the file appear, unless packing failed."""
-        self._stack.__exit__(kind, value, traceback)
+        if self._opened is not None:
+            self._opened.__exit__(kind, value, traceback)
 
 
 def _place(record: Rejected) -> str:

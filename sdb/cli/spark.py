@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
 
 from sdb import sizes
 from sdb.cli import output
@@ -13,8 +12,12 @@ from sdb.cli.parameters import Option
 from sdb.cli.progress import Meter
 from sdb.errors import UsageError
 from sdb.records import record
+from sdb.typed import Annotated
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from sdb.cli.report import Rejects
     from sdb.spark.attempt import Outcome
     from sdb.spark.bulk import BulkResult

@@ -11,7 +11,6 @@ import random
 import time
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, UsageError, text_of
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
@@ -23,6 +22,7 @@ from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.store.url import grow, locked, open_read
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
@@ -241,7 +241,7 @@ def _attempt(job: Job) -> AppendResult:
     with closing(open_read(job.packfile)) as reader:
         source = Counted(reader)
         old = read_trailer(source, path)
-        with closing(start(job, old)) as packer:
+        with start(job, old) as packer:
             kept = keep(job, source, old, packer)
             output = _Output(partial(_grow, job, reader, kept.size_bytes))
             feeder = Feeder(packer, output.write, job.told.restart() if job.told else None)

@@ -25,13 +25,13 @@ of `fields`, where a name that does not occur gives a column of nulls.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
-
 from sdb.errors import CorruptError, UsageError
+from sdb.typed import Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TypeAlias
+    from typing import BinaryIO, TypeAlias
 
     import pyarrow as pa
 

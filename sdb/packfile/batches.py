@@ -8,8 +8,7 @@ base64. The variants of Spark become what they hold.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 

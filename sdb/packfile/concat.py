@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
 
 from sdb.errors import UsageError, text_of
 from sdb.packfile.continuation import VERSION, check_version
@@ -19,6 +18,7 @@ from sdb.records import record
 from sdb.store.reading import pieces
 from sdb.store.url import grow
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

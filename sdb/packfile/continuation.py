@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb import ion
 from sdb._core import Packer
 from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
@@ -13,6 +11,7 @@ from sdb.packfile.reader import Packfile
 from sdb.packfile.trailer import Trailer
 from sdb.records import record, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 

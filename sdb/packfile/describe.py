@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import math
-from typing import TYPE_CHECKING
 
 from sdb import errors, instants, ion, sizes
 from sdb.packfile.counted import expand
@@ -12,6 +11,7 @@ from sdb.packfile.trailer import Trailer, read_trailer
 from sdb.records import field, record
 from sdb.store import url
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -392,7 +392,7 @@ def plain(value: object) -> object:
         case float():
             return value if math.isfinite(value) else str(value)
         case bytes():
-            return base64.b64encode(value).decode()
+            return binascii.b2a_base64(value, newline=False).decode()
         case list():
             return [plain(item) for item in value]
         case dict():

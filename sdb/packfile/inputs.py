@@ -9,9 +9,7 @@ CSV and TSV have no such mark, so their names decide; `format` decides before ev
 from __future__ import annotations
 
 import os
-import re
 from itertools import groupby
-from typing import TYPE_CHECKING, cast
 
 from sdb.errors import CorruptError, InputError, SdbError, UsageError
 from sdb.packfile.counted import expand
@@ -28,9 +26,10 @@ from sdb.records import field, record, replace
 from sdb.store.local import open_read as open_local
 from sdb.store.url import is_local, local_path, open_read, reopen
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
     from sdb.packfile.trailer import Trailer
     from sdb.store.local import LocalReader
@@ -194,8 +193,8 @@ def recognise_all(
     """
     found: list[Location | Input] = []
     for is_ready, run in groupby(sources, lambda source: isinstance(source, Input)):
-        some = list(run)
-        found += some if is_ready else expand(cast("list[Location]", some))
+        some: list[Any] = list(run)
+        found += some if is_ready else expand(some)
     return [recognise(source, format, hints=hints) for source in found]
 
 
@@ -339,8 +338,7 @@ class _Found:
             return suffix
         start = head.lstrip(_SPACE)[:1]
         if start in {b"{", b"["}:
-            is_wrapped = b'"Records":' in head and re.match(_CLOUDTRAIL, head)
-            return "cloudtrail-strict" if is_wrapped else "json"
+            return "cloudtrail-strict" if _is_cloudtrail(head) else "json"
         if suffix is not None:
             return suffix
         if not start:
@@ -373,6 +371,14 @@ def _compression(head: bytes) -> str:
 def _is_plain(head: bytes) -> bool:
     """Tell whether a text that claims to be compressed shows that it is not."""
     return head.startswith((_ION, _PARQUET)) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
+
+
+def _is_cloudtrail(head: bytes) -> bool:
+    if b'"Records":' not in head:
+        return False
+    import re
+
+    return re.match(_CLOUDTRAIL, head) is not None
 
 
 def _inflated(head: bytes, compression: str) -> bytes:

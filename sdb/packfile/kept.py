@@ -7,13 +7,12 @@ by what the old trailer says: see the section on appending in docs/format.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.errors import CorruptError
 from sdb.packfile.merge import Span
 from sdb.packfile.sparseindex import Summary, join_types
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 

@@ -11,7 +11,6 @@ import os
 import re
 import time
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any
 
 from sdb.errors import (
     ConflictError,
@@ -26,8 +25,10 @@ from sdb.errors import (
 from sdb.records import field_names, record, replace
 from sdb.store import folder, url
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from sdb.store.url import Location, Reader
 

@@ -7,13 +7,11 @@ file, never block by block. See the section on the time index in docs/format.md.
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
-
 from sdb.packfile.sparseindex import MAX_COMPONENTS, Path, SparseIndex, Summary, build_indices
 from sdb.packfile.trailer import Block
 from sdb.records import field, record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -179,10 +177,10 @@ def choose_paths(
     """
     old = kept.paths if kept else set()
     worthy: set[Path] = set()
-    counts: Counter[Path] = Counter()
+    counts: dict[Path, int] = {}
     for block in blocks:
         for path, (_, _, count) in block.ranges.items():
-            counts[path] += count
+            counts[path] = counts.get(path, 0) + count
             if count >= block.rows // 3:
                 worthy.add(path)
     unsafe = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
 
 from sdb.errors import InputError, SdbError
 from sdb.packfile.batches import encoded
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
 
 from sdb.errors import CorruptError, InputError, from_os
 from sdb.store.reading import pieces
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
     from typing import BinaryIO

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
 
 from sdb import errors, instants, ion, sizes
 from sdb.packfile.selection import Selection, select, time_path
 from sdb.packfile.trailer import Block, Trailer, read_trailer
 from sdb.store import url
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
     from types import TracebackType
+    from typing import Any, Self
 
     import pyarrow as pa
 
@@ -270,12 +270,16 @@ class Packfile:
         pyarrow.Table
             The rows.
         """
+        from importlib import import_module
+
         arrow = import_module("sdb.packfile.arrow")
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
         return arrow.table(self, selection, fields=fields, limit=limit)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand all rows to any library that speaks the Arrow C stream interface."""
+        from importlib import import_module
+
         stream = import_module("sdb.packfile.arrow").stream(self, self.select())
         return stream.__arrow_c_stream__(requested_schema)
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
 from sdb import instants
 from sdb.errors import NotFoundError, UsageError
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.trailer import Trailer
-
-_NUMBERS = re.compile(r"(\d+)(?:(-)(\d*))?")
 
 
 @record
@@ -118,10 +114,9 @@ def block_numbers(blocks: str | Iterable[int], count: int) -> list[int]:
     numbers: set[int] = set()
     if isinstance(blocks, str):
         for part in blocks.split(","):
-            found = _NUMBERS.fullmatch(part.strip())
-            if found is None:
+            first, dash, last = part.strip().partition("-")
+            if not (first.isdecimal() and (not last or last.isdecimal())):
                 raise UsageError(f"{blocks!r} is not a list of blocks", expected="as in 0,3-5,9-")
-            first, dash, last = found.groups()
             end = int(last) if last else count - 1 if dash else int(first)
             _insist(int(first), count)
             _insist(end, count)

@@ -31,15 +31,16 @@ text in all components together. What goes beyond is left out, the shallowest pa
 from __future__ import annotations
 
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, Self
 
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
 from sdb.packfile.timeindex import TimeIndex, in_int64, integers
 from sdb.records import field, record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Self
 
 Path = tuple[str, ...]
 

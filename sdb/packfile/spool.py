@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from typing import TYPE_CHECKING
 
 from sdb.records import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
 

@@ -16,12 +16,13 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Self
 
 from sdb.errors import CorruptError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Self
 
 UNBOUNDED = sys.maxsize
 """What an index that knows nothing answers to `end`: more than any number of blocks."""

@@ -12,7 +12,6 @@ T is an Ion stream of one struct. See the section on the trailer in docs/format.
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Self
 
 from sdb import ion
 from sdb.errors import CorruptError
@@ -21,8 +20,10 @@ from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integer
 from sdb.records import record, replace
 from sdb.store.url import TAIL_BYTES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, Self
 
     from sdb.store.url import Reader
 

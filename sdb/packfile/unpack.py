@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from contextlib import ExitStack
-from importlib import import_module
-from typing import TYPE_CHECKING, BinaryIO
 
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.counted import expand
 from sdb.packfile.reader import Packfile, open_packfile
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
+    from typing import BinaryIO
 
     from sdb._core import Unpacker
     from sdb.packfile.selection import Selection
@@ -85,16 +83,19 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
     if limit is not None and limit < 0:
         raise UsageError(f"a limit of {limit} rows")
-    with ExitStack() as stack:
+    packs: list[Packfile] = []
+    try:
         jobs: list[Job] = []
         for path in expand(paths):
-            pack = stack.enter_context(open_packfile(path))
+            packs.append(pack := open_packfile(path))
             selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
             jobs.append((pack, selection))
             if len(jobs) > _MOST_OPEN_FILES:
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
         meter = _Meter(jobs, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
+            from importlib import import_module
+
             arrow = import_module("sdb.packfile.arrow")
             arrow.write(
                 jobs,
@@ -107,6 +108,9 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
             )
         else:
             _Writer(output, fmt, fields, limit, threads or 0, meter).write(jobs)
+    finally:
+        for pack in packs:
+            pack.close()
 
 
 class _Meter:
@@ -171,12 +175,13 @@ class _Writer:
 
     def _write_one(self, unpacker: Unpacker, pack: Packfile, selection: Selection) -> None:
         # Blocks whose rows may not all be out yet: those in the queue, and one for each job.
-        fed: deque[int] = deque(maxlen=2 * (self._threads or os.cpu_count() or 1) + 8)
+        most = 2 * (self._threads or os.cpu_count() or 1) + 8
+        fed: list[int] = []
         try:
             for number in selection.blocks:
                 if unpacker.done:
                     break
-                fed.append(number)
+                fed = [*fed[1 - most :], number]
                 block = pack.read_block(number)
                 unpacker.feed(block, pack.blocks[number].chunks)
                 self._meter.add(len(block))

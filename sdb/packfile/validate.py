@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from sdb import errors, instants
 from sdb import progress as progress_
@@ -18,6 +17,7 @@ from sdb.packfile.describe import type_names
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future

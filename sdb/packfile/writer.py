@@ -8,26 +8,25 @@ in the end the trailer (section "Trailer" of docs/format.md).
 from __future__ import annotations
 
 import os
-from contextlib import closing, nullcontext
-from typing import TYPE_CHECKING
 
 from sdb import ion
 from sdb._core import Packer
 from sdb.errors import UsageError
 from sdb.packfile.inputs import Input, recognise_all
-from sdb.packfile.merge import Span, merge
-from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
 from sdb.records import record
+from sdb.store.local import LeftOpen
 from sdb.store.reading import pieces
 from sdb.store.url import atomic_write
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import BinaryIO
 
     from sdb.packfile.sparseindex import Path
+    from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
     from sdb.store.local import LocalReader
     from sdb.store.url import Location
@@ -183,15 +182,19 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         skip_errors=on_error is not None,
         time_paths=[list(path) for path in time_fields],
     )
-    with closing(packer), _opened(output, overwrite=overwrite) as file:
+    with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, on_error)
         feeder.feed_all(sources, progress)
+        from sdb.packfile.merge import Span, merge
+        from sdb.packfile.trailer import Trailer
+
+        types, types_complete = packer.types
         blocks, sparse = merge(
             [Span(*run) for run in packer.runs],
             align_bytes=align_bytes,
             block_bytes=block_bytes,
-            types=packer.types[0],
-            types_complete=packer.types[1],
+            types=types,
+            types_complete=types_complete,
             time_fields=time_fields,
             constants=constants,
             hidden=packer.hidden,
@@ -215,7 +218,13 @@ def pack(  # noqa: PLR0913 - the command's options, by name
 def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextManager[BinaryIO]:
     if isinstance(output, str | os.PathLike):
         return atomic_write(output, overwrite=overwrite)
-    return nullcontext(output)
+    return LeftOpen(output)
+
+
+def _load_end() -> None:
+    """Load what makes the trailer: there is time for it while the threads are at work."""
+    import sdb.packfile.merge
+    import sdb.packfile.trailer  # noqa: F401
 
 
 class Feeder:
@@ -252,20 +261,25 @@ class Feeder:
             for consumed in self._feed(source):
                 self._drain()
                 progress(before + consumed, total)
+                _load_end()
             self._packer.end()
             before += consumed
         while self._packer.wait():
             self._drain()
             progress(before, total)
         self._drain()
+        self._packer.finish()
 
     def _feed(self, source: Input) -> Generator[int]:
         """Move the bytes of an input, and tell how many of them were."""
         if source.file is None:
             yield from self._feed_pieces(source.pieces())
         else:
-            with closing(source.file()) as reader:
+            reader = source.file()
+            try:
                 yield from self._feed_file(reader)
+            finally:
+                reader.close()
 
     def _feed_file(self, reader: LocalReader) -> Generator[int]:
         """Let the threads read a file by themselves, and feed what they leave."""
@@ -276,11 +290,13 @@ class Feeder:
         yield from self._feed_pieces(pieces(reader, start, reader.size_bytes), start)
 
     def _feed_pieces(self, pieces: Generator[bytes], consumed: int = 0) -> Generator[int]:
-        with closing(pieces):
+        try:
             for piece in pieces:
                 self._packer.feed(piece)
                 consumed += len(piece)
                 yield consumed
+        finally:
+            pieces.close()
         yield consumed
 
     def _drain(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from sdb.query.binding import bind
 from sdb.query.check import check
@@ -11,6 +10,7 @@ from sdb.query.dataset import Catalog
 from sdb.query.parser import parse
 from sdb.query.results import Result
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -7,9 +7,11 @@ it stands in the text, which equality leaves aside, so that two spellings of one
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from sdb.records import field, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 """Half-open range of byte offsets in the text of the query."""

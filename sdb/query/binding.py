@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
 
 from sdb import instants
 from sdb.errors import QueryError, UsageError
 from sdb.query import ast, walk
 from sdb.query.literals import INT64_MAX, INT64_MIN
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeVar
 
-T = TypeVar("T", bound=ast.Node)
+    T = TypeVar("T", bound=ast.Node)
 
 
 def bind(statement: ast.Statement, params: Mapping[str, object]) -> ast.Statement:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sdb import ion
 from sdb.packfile.timeindex import UNBOUNDED
@@ -17,8 +16,10 @@ from sdb.query import ast
 from sdb.query.prune import Anywhere, Both, Compare, Either, Nowhere
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, TypeAlias
 
     from sdb.packfile.sparseindex import SparseIndex
     from sdb.packfile.timeindex import TimeIndex

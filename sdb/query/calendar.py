@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from sdb import instants
 from sdb.query.ast import Call, Constant, Instant
 from sdb.query.calls import stride_us
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
 
 from sdb.query import ast, hints, operators
 from sdb.query.literals import WEEKDAYS, words
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import TypeAlias
 
     from sdb.query.expressions import ExpressionParser
     from sdb.query.lexer import Token

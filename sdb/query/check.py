@@ -6,14 +6,13 @@ that need them all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.errors import QueryError
 from sdb.query import ast, names, printer, walk
 from sdb.query.fold import fold
 from sdb.query.kinds import Kind
 from sdb.query.statics import refuse, static_type
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

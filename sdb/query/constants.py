@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from sdb.errors import SdbError
 from sdb.instants import to_us
 from sdb.query import ast
 from sdb.query.walk import nodes, rewrite
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

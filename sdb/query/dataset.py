@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any
 
 from sdb.errors import CorruptError, from_os
 from sdb.packfile.reader import open_packfile
@@ -14,8 +13,10 @@ from sdb.query.locations import candidates
 from sdb.query.prune import Anywhere, reduce
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from sdb.packfile.reader import Packfile
     from sdb.query import ast

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
 
 from sdb import _core
 from sdb.errors import QueryError, SdbError
@@ -13,7 +12,10 @@ from sdb.query.plan import Column, Result
 from sdb.query.steps import steps
 from sdb.query.translate.statement import translate
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from sdb.query import ast
     from sdb.query.plan import Dataset, OpenDataset, Path
     from sdb.query.translate.scans import Scan

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from sdb import sizes
 from sdb.query.prune import Anywhere
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from sdb.query.blocks import Intervals, Reason
     from sdb.query.dataset import Part, Table
     from sdb.query.results import Reading, Result

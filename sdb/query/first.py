@@ -25,13 +25,14 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sdb import _core
 from sdb.query.plan import ANY, BOOL, LIST, NULL, NUMBER, STRING, STRUCT
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias
 
     from sdb.query.plan import Path
     from sdb.query.translate.native import First

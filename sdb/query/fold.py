@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, TypeVar
 
 from sdb.query import ast, calendar, operators, walk
 from sdb.query.literals import INT64_MAX, INT64_MIN
 from sdb.query.statics import ill_typed, refuse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
-T = TypeVar("T", bound=ast.Node)
+    T = TypeVar("T", bound=ast.Node)
+
 
 _WORD_BITS = 64
 _COMPARES: dict[str, Callable[..., bool]] = {

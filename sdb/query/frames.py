@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sdb.errors import InputError
 from sdb.query import plan
 from sdb.query.lines import effective, lines
 from sdb.query.outputs import structs
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any, BinaryIO
 
     import pyarrow as pa
 

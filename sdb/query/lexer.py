@@ -7,12 +7,12 @@ belong to a number, comments nest. The text is read as UTF-8, so that all positi
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sdb.errors import QueryError
 from sdb.query import literals
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import glob
 import os
 import re
-from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError, UsageError
 from sdb.packfile.counted import expand, visible
 from sdb.store import url
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.plan import TableName
 

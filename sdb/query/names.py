@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query import ast, printer, walk
 from sdb.query.statics import refuse
-from sdb.records import record
+from sdb.records import changing_record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -73,7 +72,7 @@ def aggregates(expr: ast.Expr) -> Iterator[ast.Aggregate]:
             yield node
 
 
-@record(frozen=False)
+@changing_record
 class Scope:
     """The names that expressions of a select may use.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from sdb import _core
 from sdb.query.first import Ordered, bounds, is_worth_it, note
 from sdb.query.plan import Result
 from sdb.query.translate.native import First, Rows
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from sdb.query.plan import Column
     from sdb.query.translate.native import Groups, Native

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from itertools import islice
-from typing import TYPE_CHECKING, Any
 
 from sdb.query.lines import Number, parse, text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
 _ROWS = 100
 _LONGEST = 1000

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from sdb import ion
 from sdb.query.lines import cells, members
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
+    from typing import Any, BinaryIO, TypeVar
 
     from sdb.query.plan import Column
 
-_Row = TypeVar("_Row")
+    _Row = TypeVar("_Row")
+
 FORMATS = ("json", "csv", "tsv", "markdown", "ion", "arrow", "parquet")
 TEXTS = frozenset({"json", "csv", "tsv", "markdown"})
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from sdb.records import changing_record, field, record
+from sdb.typed import Protocol
 
-from sdb.records import field, record
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeAlias
 
     from sdb.query import ast
 
@@ -96,7 +97,7 @@ class Column:
     kind: str
 
 
-@record(frozen=False)
+@changing_record
 class Result:
     """What a statement returns.
 

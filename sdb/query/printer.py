@@ -7,11 +7,11 @@ CONCAT, sort keys are written out. The text parses to the tree it was made from.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sdb.query import ast, literals, operators
 from sdb.query.lexer import KEYWORDS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 

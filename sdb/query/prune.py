@@ -11,13 +11,15 @@ What is left is asked of the sparse index of each file, see :mod:`sdb.query.bloc
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
 
 from sdb import instants
 from sdb.query import ast
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from sdb.packfile.sparseindex import Path
 
 MOST_COMPARISONS = 20_000

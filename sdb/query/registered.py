@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.packfile.arrow import Scan
 from sdb.query.dataset import Catalog
 from sdb.query.plan import TableName
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from sdb import instants, ion
 from sdb.errors import UsageError
 from sdb.query.lines import effective, value
 from sdb.query.plan import NULL
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     import pyarrow as pa
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from sdb.errors import SdbError, UsageError
 from sdb.query.lines import effective, lines
 from sdb.query.outputs import FORMATS, known_structs, structs, write_cells
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from types import TracebackType
+    from typing import Any, BinaryIO, Self
 
     import pandas as pd
     import polars as pl

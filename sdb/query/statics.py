@@ -5,8 +5,6 @@ An expression that could never give a value is refused; docs/sql.md has the rule
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
 from sdb.errors import QueryError
 from sdb.query import ast, hints, patterns, printer
 from sdb.query.kinds import (
@@ -22,8 +20,10 @@ from sdb.query.kinds import (
 )
 from sdb.query.lexer import AGGREGATES as AGGREGATE_NAMES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
 _COUNTS = ("no", "one", "two", "three", "four")
 _POSITIONS = ("first", "second", "third", "fourth")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.translate.native import First
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.plan import Path, TableName
     from sdb.query.translate.scans import Predicate

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
 from sdb.query import ast
 from sdb.records import field_names, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
-T = TypeVar("T", bound=ast.Node)
+    T = TypeVar("T", bound=ast.Node)
+
 
 _LEAVES = frozenset({ast.Literal, ast.Missing, ast.Param, ast.Name})
 _FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}

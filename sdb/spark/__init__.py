@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.spark.session import start
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

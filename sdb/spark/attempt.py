@@ -6,7 +6,6 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, InputError, SdbError
 from sdb.packfile.inputs import Input, recognise
@@ -16,6 +15,7 @@ from sdb.store import folder
 from sdb.store.reading import pieces
 from sdb.store.url import open_read
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
     from typing import BinaryIO

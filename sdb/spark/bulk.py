@@ -9,7 +9,6 @@ import time
 import uuid
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from sdb.errors import ConflictError, ExistsError, SdbError, UncertainError, UsageError
 from sdb.packfile import manifest
@@ -20,8 +19,10 @@ from sdb.spark.attempt import Options, Outcome, Work, attempt, located, packed
 from sdb.spark.plan import TARGET_BYTES, Task, measure, plan
 from sdb.store.url import is_local, local_path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from pyspark import Accumulator, SparkContext
     from pyspark.sql import SparkSession

@@ -12,9 +12,9 @@ import contextlib
 import os
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -6,13 +6,13 @@ import glob
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError
 from sdb.packfile import counted, manifest
 from sdb.packfile.reader import open_packfile
 from sdb.store import url
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

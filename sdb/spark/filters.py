@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import datasource as api
 from pyspark.sql.types import (
@@ -28,8 +27,10 @@ from pyspark.sql.types import (
 from sdb.query import ast
 from sdb.query.prune import Anywhere, Both, Compare, Either
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from sdb.query.prune import Test
 

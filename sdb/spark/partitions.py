@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Self, TypeAlias
 
 from sdb.query.blocks import blocks
 from sdb.spark import placement
 from sdb.spark.files import version_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Self, TypeAlias
 
     from sdb.packfile.reader import Packfile
     from sdb.packfile.trailer import Trailer

@@ -8,8 +8,8 @@ block moves between the others; one that leaves gives its blocks to all others i
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from sdb.errors import UsageError
 from sdb.packfile.counted import expand
@@ -21,6 +20,7 @@ from sdb.packfile.inputs import recognise
 from sdb.packfile.pieces import is_stream
 from sdb.store import url
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
@@ -14,6 +13,7 @@ from sdb.spark.files import listed, looked_at
 from sdb.spark.filters import test_of
 from sdb.spark.partitions import FilePart, chosen, grouped
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 

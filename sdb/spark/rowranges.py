@@ -13,13 +13,14 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Self
 
 from sdb.errors import ConflictError, UnsupportedError
 from sdb.packfile.reader import open_packfile
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any, Self
 
     from sdb.packfile.reader import Packfile
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -15,6 +14,7 @@ from sdb.spark.partitions import BlockRef, FilePart
 from sdb.spark.placement import block_etag
 from sdb.store import url
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -18,7 +18,6 @@ structs without fields or with more than
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.types import (
     ArrayType,
@@ -38,8 +37,10 @@ from pyspark.sql.types import (
 from sdb.packfile.reader import open_packfile
 from sdb.packfile.sparseindex import join_types
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
 
     import pyarrow as pa
 

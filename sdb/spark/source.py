@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pyspark.sql.datasource import DataSource
 
 from sdb.spark.files import listed, looked_at
@@ -13,6 +11,7 @@ from sdb.spark.schema import schema_of
 from sdb.spark.stream import ZionStreamReader
 from sdb.spark.writer import ZionWriter
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 

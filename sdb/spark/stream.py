@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -25,8 +24,10 @@ from sdb.spark import scan
 from sdb.spark.files import listed
 from sdb.spark.rowranges import Progress, RowRange, row_count
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     import pyarrow as pa
     from pyspark.sql.types import StructType

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pyspark import TaskContext
@@ -18,6 +17,7 @@ from sdb.packfile.writer import DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
 from sdb.spark.options import paths
 from sdb.store import folder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 

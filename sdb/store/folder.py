@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from sdb.errors import ConflictError, ExistsError, NotFoundError
 from sdb.store import local, local_grow
 from sdb.store.url import is_local, local_path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,7 +34,7 @@ def make(folder: Location) -> None:
     """
     if is_local(folder):
         path = local_path(folder)
-        with local.translated(path):
+        with local.Translated(path):
             os.makedirs(path, exist_ok=True)  # noqa: PTH103 - a plain string
 
 
@@ -62,7 +63,7 @@ def names(folder: Location) -> list[str]:
         return sorted(s3.names(os.fspath(folder)))
     path = local_path(folder)
     try:
-        with local.translated(path), os.scandir(path) as entries:
+        with local.Translated(path), os.scandir(path) as entries:
             return sorted(entry.name for entry in entries if entry.is_file())
     except NotFoundError:
         return []
@@ -82,7 +83,7 @@ def remove(location: Location) -> None:
         s3.remove(os.fspath(location))
         return
     path = local_path(location)
-    with local.translated(path), suppress(FileNotFoundError):
+    with local.Translated(path), suppress(FileNotFoundError):
         os.unlink(path)  # noqa: PTH108 - a plain string
 
 

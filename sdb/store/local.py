@@ -1,20 +1,20 @@
 """Files of the local file system, by descriptor: pathlib has no folders by descriptor."""
-# ruff: noqa: PTH114, PTH116
+# ruff: noqa: PTH114, PTH116, SIM105 - every command loads this module, but not contextlib
 
 from __future__ import annotations
 
 import _thread
-import contextlib
 import errno
 import io
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO
 
 from sdb.errors import CorruptError, ExistsError, SdbError, UsageError, from_os
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import BinaryIO
 
     from _typeshed import ReadableBuffer
 
@@ -230,8 +230,10 @@ class Unnamed:
             self._rename()
         else:
             self._take_free_name()
-        with contextlib.suppress(OSError):  # some file systems cannot flush a folder
+        try:
             os.fsync(self._folder)
+        except OSError:
+            pass  # some file systems cannot flush a folder
 
     def _link(self, name: str) -> None:
         source = self._hidden if self._is_hidden else f"/proc/self/fd/{self.file.fileno()}"
@@ -262,11 +264,15 @@ class Unnamed:
     def close(self) -> None:
         """Close the file and remove it if it did not get its name."""
         try:
-            with contextlib.suppress(OSError):
+            try:
                 self._data.close()
+            except OSError:
+                pass
             if self._is_hidden:
-                with contextlib.suppress(FileNotFoundError):
+                try:
                     os.unlink(self._hidden, dir_fd=self._folder)
+                except FileNotFoundError:
+                    pass
         finally:
             os.close(self._folder)
 
@@ -290,8 +296,7 @@ def resolve(path: str, *, overwrite: bool) -> tuple[str, int | None]:
     return os.path.realpath(path) if os.path.islink(path) else path, mode
 
 
-@contextlib.contextmanager
-def atomic_write(path: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+def atomic_write(path: str, *, overwrite: bool = False) -> AtomicWrite:
     """Write a file that appears under its name when it is complete, or not at all.
 
     The data goes to a file without a name, or, where the file system has no such thing, to a
@@ -312,10 +317,11 @@ def atomic_write(path: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
         Whether a file that is there may be replaced. Without it, one that appears while the
         block runs is left alone too.
 
-    Yields
-    ------
-    BinaryIO
-        The file to write to. It cannot be read, and closing it early is an error.
+    Returns
+    -------
+    AtomicWrite
+        A context manager that gives the file to write to. It cannot be read, and closing it early
+        is an error.
 
     Raises
     ------
@@ -332,35 +338,106 @@ def atomic_write(path: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     ...     file.write(b"data")
     4
     """
-    with translated(path):
-        target, mode = resolve(path, overwrite=overwrite)
-        if mode is None or stat.S_ISREG(mode):
-            draft = Unnamed(path, target)
-        else:
-            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-            draft = None
-    if draft is None:
-        with io.BufferedWriter(_OutputFile(fd, path), _BUFFER_BYTES) as file:
-            yield file
-        return
-    try:
-        if mode is not None:
-            with translated(path):
-                os.fchmod(draft.file.fileno(), mode & 0o777)
-        yield draft.file
-        with translated(path):
-            draft.flush()
-            draft.publish(overwrite=overwrite)
-    finally:
-        draft.close()
+    return AtomicWrite(path, overwrite=overwrite)
 
 
-@contextlib.contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Turn errors of the operating system into those of `sdb`."""
-    try:
-        yield
-    except SdbError:
-        raise
-    except (OSError, ValueError) as error:
-        raise from_os(_os_error(error), "writing", path) from error
+class AtomicWrite:
+    """The context manager of :func:`atomic_write`."""
+
+    __slots__ = ("_device", "_draft", "_overwrite", "_path")
+
+    def __init__(self, path: str, *, overwrite: bool) -> None:
+        self._path = path
+        self._overwrite = overwrite
+        self._draft: Unnamed | None = None
+        self._device: BinaryIO | None = None
+
+    def __enter__(self) -> BinaryIO:
+        """Open the file."""
+        with Translated(self._path):
+            target, mode = resolve(self._path, overwrite=self._overwrite)
+            if mode is not None and not stat.S_ISREG(mode):
+                fd = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+                self._device = io.BufferedWriter(_OutputFile(fd, self._path), _BUFFER_BYTES)
+                return self._device
+            self._draft = draft = Unnamed(self._path, target)
+            try:
+                if mode is not None:
+                    os.fchmod(draft.file.fileno(), mode & 0o777)
+            except BaseException:
+                draft.close()
+                raise
+        return draft.file
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Let the file appear, unless the block failed."""
+        if self._device is not None:
+            self._device.close()
+        elif self._draft is not None:
+            try:
+                if kind is None:
+                    with Translated(self._path):
+                        self._draft.flush()
+                        self._draft.publish(overwrite=self._overwrite)
+            finally:
+                self._draft.close()
+
+
+class LeftOpen:
+    """A context manager that gives an open file and does not close it.
+
+    Parameters
+    ----------
+    file : binary file
+        The file.
+    """
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def __enter__(self) -> BinaryIO:
+        """Give the file."""
+        return self._file
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave it as it is."""
+
+
+class Translated:
+    """A context manager that turns errors of the operating system into those of `sdb`.
+
+    Parameters
+    ----------
+    path : str
+        What is written to.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Raise another error in the place of one of the system."""
+        if isinstance(value, OSError | ValueError) and not isinstance(value, SdbError):
+            raise from_os(_os_error(value), "writing", self._path) from value

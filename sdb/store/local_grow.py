@@ -12,14 +12,15 @@ import errno
 import fcntl
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO
 
 from sdb.errors import ConflictError, CorruptError, UsageError, from_os
-from sdb.store.local import LocalReader, Unnamed, open_read, resolve, translated
+from sdb.store.local import LocalReader, Translated, Unnamed, open_read, resolve
 from sdb.store.reading import pieces
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     from sdb.store.url import Reader
 
@@ -99,7 +100,7 @@ def grow(
     CorruptError
         `source` is shorter than `kept_bytes`.
     """
-    with translated(path):
+    with Translated(path):
         replaced = source if isinstance(source, LocalReader) and _is_at(source, path) else None
         if replaced:
             target = os.path.realpath(path)
@@ -111,7 +112,7 @@ def grow(
                 raise UsageError(f"writing {path}: is not a regular file", path=path)
         unnamed = Unnamed(path, target)
     try:
-        with translated(path):
+        with Translated(path):
             fd = unnamed.file.fileno()
             if replaced:
                 _keep_owner(fd, replaced.status)
@@ -119,7 +120,7 @@ def grow(
                 os.fchmod(fd, stat.S_IMODE(mode))
             draft = LocalDraft(unnamed.file, source, kept_bytes)
         yield draft
-        with translated(path):
+        with Translated(path):
             unnamed.flush()
             if replaced:
                 _check_unchanged(replaced, path, target)
@@ -225,7 +226,7 @@ def locked(path: str) -> Iterator[None]:
     reader = open_read(path)
     try:
         while _lock(reader):
-            with translated(path):
+            with Translated(path):
                 if os.path.samestat(os.stat(path), reader.status):
                     break
             reader.close()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from sdb.errors import UsageError
-from sdb.store import local, local_grow
+from sdb.store import local
+from sdb.typed import Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
+    from typing import BinaryIO
 
     from sdb.store.s3.doctor import Diagnosis
 
@@ -266,6 +267,8 @@ def grow(
         :func:`sdb.store.s3.grow.grow`.
     """
     if is_local(location):
+        from sdb.store import local_grow
+
         return local_grow.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
     from sdb.store.s3 import grow as s3
 
@@ -279,7 +282,11 @@ def locked(location: Location) -> AbstractContextManager[None]:
     On S3 nobody waits: who comes second starts over.
     """
     if not is_local(location):
+        from contextlib import nullcontext
+
         return nullcontext()
+    from sdb.store import local_grow
+
     return local_grow.locked(local_path(location))
 
 

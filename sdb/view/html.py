@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from sdb import sizes
 from sdb.packfile.describe import plain, type_names
@@ -11,6 +10,7 @@ from sdb.view.style import CSS
 from sdb.view.svg import timeline
 from sdb.view.tables import block_cells
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

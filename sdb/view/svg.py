@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from sdb import instants
 from sdb.view.axis import ticks
 from sdb.view.timeline import Line, Span, lines
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from sdb import instants
 from sdb.records import record
 from sdb.view.axis import ticks
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -20,6 +20,10 @@ from sdb import errors
 from sdb.cli import app, compat, main
 
 ROOT = Path(__file__).parents[2]
+SLOW = {
+    *("collections", "contextlib", "dataclasses", "datetime", "enum", "functools", "importlib"),
+    *("inspect", "re", "signal", "threading", "typing"),
+}
 HEAVY = {"amazon", "numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "zstandard"}
 
 
@@ -40,6 +44,24 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         check=True,
     )
     return {name.split(".")[0] for name in result.stderr.split()}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["pack", "-o", "x.zion", "rows.json"],
+        ["describe-file", "events.zion"],
+        ["head", "events.zion"],
+        ["unpack", "--fmt", "json", "events.zion"],
+    ],
+)
+def test_short_commands_load_next_to_nothing_of_the_standard_library(
+    events: Path, words: list[str]
+) -> None:
+    (events.parent / "rows.json").write_text('{"at": "2021-01-02T03:04:05Z"}')
+    bare = [sys.executable, "-c", "import sys; print(*sys.modules)"]
+    known = subprocess.run(bare, capture_output=True, text=True, check=True).stdout.split()
+    assert not imported(events.parent, *words) & SLOW - set(known)
 
 
 @pytest.mark.parametrize("words", [["--version"], ["-version"], ["version"]])

@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from sdb.records import field, field_names, record, replace
+from sdb.records import changing_record, field, field_names, record, replace
 
 
 @record
@@ -62,7 +62,7 @@ def test_a_frozen_record_never_changes() -> None:
         del one.x
 
 
-@record(frozen=False)
+@changing_record
 class Basket:
     things: list[int] = field(default_factory=list)
     count: int = field(init=False)

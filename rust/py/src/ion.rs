@@ -70,9 +70,10 @@ impl<'py> Types<'py> {
                 Ok((name, self.to_ion(&value, depth + 1)?))
             };
             Ok(Value::Struct(fields.iter().map(field).collect::<PyResult<_>>()?))
-        } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-            let items = value.try_iter()?.map(|item| self.to_ion(&item?, depth + 1));
-            Ok(Value::List(items.collect::<PyResult<_>>()?))
+        } else if let Ok(items) = value.cast::<PyList>() {
+            Ok(Value::List(items.iter().map(|item| self.to_ion(&item, depth + 1)).collect::<PyResult<_>>()?))
+        } else if let Ok(items) = value.cast::<PyTuple>() {
+            Ok(Value::List(items.iter().map(|item| self.to_ion(&item, depth + 1)).collect::<PyResult<_>>()?))
         } else {
             let us = self.to_us.call1((value,))?;
             if us.is_none() {

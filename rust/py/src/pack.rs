@@ -140,10 +140,25 @@ impl Packer {
         Ok(true)
     }
 
+    /// Lets the threads end, once all was taken: nothing more is fed.
+    fn finish(&mut self) -> PyResult<()> {
+        self.inner()?.finish();
+        Ok(())
+    }
+
     /// Stops the threads and gives the memory back.
     fn close(&mut self, py: Python<'_>) {
         let inner = self.inner.take();
         py.detach(|| drop(inner));
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&mut self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
+        self.close(py);
     }
 
     /// The name of the algorithm as it goes into the trailer.

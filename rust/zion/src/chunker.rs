@@ -105,7 +105,7 @@ pub struct Stream<'s> {
 pub struct Summary {
     /// Its blocks, in order.
     pub blocks: Vec<BlockInfo>,
-    /// Types seen at each path.
+    /// Types seen at each path, sorted.
     pub types: Vec<(Path, u16)>,
     /// Paths with timestamps that are not in the ranges.
     pub hidden: Vec<Path>,
@@ -320,7 +320,8 @@ impl<'s> Stream<'s> {
         } else if self.chunks > 0 {
             self.end_block();
         }
-        let (types, complete) = self.paths.types();
+        let (mut types, complete) = self.paths.types();
+        types.sort_unstable();
         Ok(Summary { blocks: self.blocks, types, hidden: self.paths.hidden(), complete })
     }
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from sdb import sizes
 from sdb.cli.options import (
     AsJson,
@@ -25,6 +23,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.progress import Meter
+from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb append events.zion events.json.gz",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
 
 from sdb import sizes
 from sdb.cli import output
 from sdb.cli.options import AsJson, Packfiles, ProgressMode, Quiet, Verbose, locate
 from sdb.cli.parameters import Context, Option
 from sdb.cli.progress import Meter
+from sdb.typed import Annotated
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.packfile.concat import ConcatResult
 

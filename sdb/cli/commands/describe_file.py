@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from sdb.cli import output
 from sdb.cli.options import AsJson, Force, Packfiles
 from sdb.cli.parameters import Context, Option
 from sdb.errors import UsageError
 from sdb.packfile.describe import Description, as_dict, describe, text
+from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb describe-file events.zion",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
 from sdb.cli import output
 from sdb.cli.options import AsJson
-
-if TYPE_CHECKING:
-    from sdb.store.s3.doctor import Diagnosis
 from sdb.cli.parameters import Argument
+from sdb.typed import Annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sdb.store.s3.doctor import Diagnosis
 
 EXAMPLES = ("sdb doctor s3://bucket/events/", "sdb doctor --json s3://bucket")
 

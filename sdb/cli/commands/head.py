@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated
 
 from sdb.cli import output
 from sdb.cli.options import Fields, Packfile, Since, Until, locate, names
 from sdb.cli.parameters import Context, Option
+from sdb.typed import Annotated
 
 EXAMPLES = ("sdb head events.zion", "sdb head -n 3 --fields id,type events.zion")
 

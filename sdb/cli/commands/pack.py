@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
 from sdb import sizes
 from sdb.cli import spark as sparks
 from sdb.cli.options import (
@@ -26,6 +24,11 @@ from sdb.cli.output import binary
 from sdb.cli.parameters import Argument, Option
 from sdb.cli.progress import Meter
 from sdb.errors import UsageError
+from sdb.typed import Annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 EXAMPLES = (
     "sdb pack -o events.zion events.json.gz",

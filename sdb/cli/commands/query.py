@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated
 
 from sdb.cli import answers, output
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.options import Force, Threads, Verbose, constants
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError
+from sdb.typed import Annotated
 
 EXAMPLES = (
     """sdb query 'SELECT type, COUNT(*) AS n FROM "events.zion" GROUP BY type'""",

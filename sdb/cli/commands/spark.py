@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 from sdb import sizes
 from sdb.cli.options import AsJson, Quiet
 from sdb.cli.output import plain, say, say_json
 from sdb.cli.parameters import Argument, Option
 from sdb.errors import UsageError
+from sdb.typed import Annotated
 
 EXAMPLES = ("sdb spark env -o sdb.pex", "sdb spark env --force --json")
 

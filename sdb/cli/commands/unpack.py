@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Annotated
 
 from sdb.cli import output
 from sdb.cli.options import (
@@ -21,8 +19,11 @@ from sdb.cli.options import (
 )
 from sdb.cli.parameters import Context, Option
 from sdb.cli.progress import Meter
+from sdb.typed import Annotated
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import BinaryIO
 
 EXAMPLES = (
@@ -94,7 +95,9 @@ def command(
 
 def _open(target: str, fmt: str, force: bool) -> AbstractContextManager[BinaryIO]:
     if target == "-":
-        return nullcontext(output.binary(force=force or fmt == "json"))
+        from sdb.store.local import LeftOpen
+
+        return LeftOpen(output.binary(force=force or fmt == "json"))
     from sdb.store.url import atomic_write
 
     return atomic_write(target, overwrite=force)

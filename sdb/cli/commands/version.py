@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 from sdb.cli.output import say_json
 from sdb.cli.parameters import Option
+from sdb.typed import Annotated
 from sdb.version import LINE, VERSION
 
 EXAMPLES = ("sdb version", "sdb version --json")

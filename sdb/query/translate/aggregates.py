@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.plan import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.translate.expressions import condition, translate
 from sdb.query.translate.lanes import Constant, Keyed, Nothing, Typed, Value
 from sdb.query.translate.operators import int64, sort_keys, wrap
 from sdb.query.translate.scope import rejected
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

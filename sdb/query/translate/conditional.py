@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.plan import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import operators
 from sdb.query.translate.lanes import Choice, Constant, Nothing, Null, Typed, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.translate.arguments import Arguments
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.translate.lanes import passed
 from sdb.query.translate.levels import Level, Reference
 from sdb.query.translate.scans import Scan
-from sdb.records import field, record
+from sdb.records import changing_record, field, record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -51,7 +50,7 @@ class Outline:
     offset: int
 
 
-@record(frozen=False)
+@changing_record
 class Query:
     """A translated SELECT.
 
@@ -83,7 +82,7 @@ class Query:
         return [(name, passed(relation, value, optional=optional)) for name, value in self.columns]
 
 
-@record(frozen=False)
+@changing_record
 class Context:
     """State of the translation of one statement.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 from sdb.query import ast
 from sdb.query.plan import BOOL, MISSING, STRING
 from sdb.query.translate import operators
@@ -17,8 +15,10 @@ from sdb.query.translate.rewrite import operands
 from sdb.query.translate.scope import rejected
 from sdb.query.translate.subqueries import contains, exists, scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, ClassVar
 
     from sdb.query.translate.context import Context
     from sdb.query.translate.scope import Scope

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.translate import (
     conditional,
     functions_geo,
@@ -13,6 +11,7 @@ from sdb.query.translate import (
     functions_time,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.translate.arguments import Function
 

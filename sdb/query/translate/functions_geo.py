@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.plan import MISSING, NUMBER, STRING
 from sdb.query.translate.functions_string import position
 from sdb.query.translate.lanes import Typed, Value
 from sdb.query.translate.operators import number
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

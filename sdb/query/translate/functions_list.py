@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.plan import BOOL, LIST, MISSING, NUMBER, STRUCT
 from sdb.query.translate.lanes import Nothing, Typed, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from sdb.query.plan import MISSING, NUMBER
 from sdb.query.translate.lanes import Constant, Typed, Value
 from sdb.query.translate.operators import int64, number, whole, wrap
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.translate.arguments import Arguments, Function
 

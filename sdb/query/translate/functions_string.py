@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.plan import BOOL, NUMBER, STRING
 from sdb.query.translate import literals
 from sdb.query.translate.lanes import Constant, Typed, Value
 from sdb.query.translate.operators import boolean, string
 from sdb.query.translate.scope import rejected
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.translate.arguments import Arguments, Function
 

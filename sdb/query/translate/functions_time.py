@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sdb.instants import FIRST_US, LAST_US
 from sdb.query import ast
@@ -14,6 +13,7 @@ from sdb.query.translate.lanes import Constant, Typed, Value
 from sdb.query.translate.operators import instant, int64
 from sdb.query.translate.scope import rejected
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.translate.arguments import Arguments, Function
 

@@ -5,12 +5,11 @@ There they can leave out blocks and rows; the condition outside stays as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query import ast
 from sdb.query.translate.rewrite import conjunction, conjuncts, replaced, walk
 from sdb.records import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

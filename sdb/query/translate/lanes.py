@@ -11,12 +11,12 @@ values), ``j`` JSON text, ``z`` SIZE, ``l`` list of numbers, ``e`` keys of the e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
 from sdb.errors import QueryError
 from sdb.query.plan import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
+from sdb.typed import Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

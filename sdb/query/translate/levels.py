@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from sdb.records import changing_record, field, record
+from sdb.typed import Protocol
 
-from sdb.records import field, record
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ class Part(Protocol):
         """Write it out."""
 
 
-@record(frozen=False)
+@changing_record
 class Level:
     """One SELECT.
 

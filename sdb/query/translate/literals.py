@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from json import dumps
-from typing import TYPE_CHECKING
 
 from sdb.query import ast
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.ast import Constant
 

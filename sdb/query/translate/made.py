@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.plan import LIST, MISSING, NUMBER, STRUCT
 from sdb.query.translate import literals
 from sdb.query.translate.lanes import SQL_TYPES, Nothing, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

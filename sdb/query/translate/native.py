@@ -6,8 +6,6 @@ forms and says nothing about the others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from sdb.query import ast
 from sdb.query.translate.expressions import translate
 from sdb.query.translate.functions_time import MONTHS, UNITS_US, stride_us
@@ -16,8 +14,10 @@ from sdb.query.translate.push import Pusher, Unsuited
 from sdb.query.translate.scans import Field
 from sdb.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any, TypeAlias
 
     from sdb.query.plan import Column, Path
     from sdb.query.translate.context import Context, Outline, Query
@@ -41,7 +41,7 @@ Lane = tuple[int, "Path", str]
 """Level, path and letter."""
 Grain = tuple[str, int, int]
 """What times are rounded down to: ``("us", every, from)`` or ``("months", every, 0)``."""
-Call = tuple[str, int | None, Any]
+Call: TypeAlias = "tuple[str, int | None, Any]"
 """Function, lane and predicate of FILTER."""
 
 

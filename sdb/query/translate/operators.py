@@ -6,13 +6,13 @@ What is three-valued here follows the dialect: SQL's NULL is MISSING.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from sdb.query.plan import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.translate import literals
 from sdb.query.translate.lanes import LETTERS, Constant, Nothing, Null, Typed, Value
 from sdb.query.translate.scope import rejected
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

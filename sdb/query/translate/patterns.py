@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sdb.query.translate import literals
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query import ast
 

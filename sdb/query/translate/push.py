@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
 from sdb.query import ast
 from sdb.query.plan import ANY, BOOL, MISSING, NULL
 from sdb.query.translate.expressions import translate
@@ -11,8 +9,10 @@ from sdb.query.translate.lanes import Constant, Null
 from sdb.query.translate.rewrite import conjuncts, operands
 from sdb.query.translate.scans import Field, Predicate, Scan
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, ClassVar
 
     from sdb.query.translate.context import Context
     from sdb.query.translate.scope import Scope

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
 
 from sdb.query import ast
 from sdb.records import field_names, record, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
 
 def walk(node: ast.Node) -> Iterator[ast.Node]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from sdb.query.plan import ANY, MISSING, NUMBER, STRUCT
 from sdb.query.translate.lanes import LETTERS, Typed, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, TypeAlias
 
     from sdb.query.plan import Dataset, Path, TableName
 
-Predicate = tuple[Any, ...]
+Predicate: TypeAlias = "tuple[Any, ...]"
 
 
 class Scan:

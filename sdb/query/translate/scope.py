@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
 from sdb.errors import QueryError
 from sdb.query import ast
 from sdb.query.plan import ANY, MISSING
 from sdb.query.translate.scans import Field
-from sdb.records import field, record
+from sdb.records import changing_record, field
+from sdb.typed import Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -44,7 +44,7 @@ class Binding(Protocol):
         """Give what ``*`` stands for: names and values, the empty name for a whole row."""
 
 
-@record(frozen=False)
+@changing_record
 class Rows:
     """The rows of a scan."""
 
@@ -67,7 +67,7 @@ class Rows:
         return [("", self.row)]
 
 
-@record(frozen=False)
+@changing_record
 class Names:
     """Values with names of their own: unnested elements, keys and values of UNPIVOT."""
 
@@ -87,7 +87,7 @@ class Names:
         return list(self.values.items())
 
 
-@record(frozen=False)
+@changing_record
 class Outputs:
     """The output of a sub-query, which can be read with or without its alias."""
 
@@ -115,7 +115,7 @@ class Outputs:
         return self.columns
 
 
-@record(frozen=False)
+@changing_record
 class Scope:
     """The names that an expression may use.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query import ast
 from sdb.query.plan import MISSING
 from sdb.query.translate import aggregates
@@ -19,6 +17,7 @@ from sdb.query.translate.rewrite import aggregates as aggregates_in
 from sdb.query.translate.scope import Outputs, Scope, rejected
 from sdb.query.translate.sources import From
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

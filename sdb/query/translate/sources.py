@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query import ast
 from sdb.query.plan import ANY, MISSING, STRING, TableName
 from sdb.query.translate import literals
@@ -16,6 +14,7 @@ from sdb.query.translate.scans import Field, Scan
 from sdb.query.translate.scope import Binding, Names, Outputs, Rows, Scope, rejected
 from sdb.query.translate.unions import united
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.translate.context import Context, Query
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from sdb.query import ast
 from sdb.query.plan import MISSING, NULL, NUMBER, Column
@@ -18,6 +17,7 @@ from sdb.query.translate.select import select
 from sdb.query.translate.unions import united
 from sdb.records import record, replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

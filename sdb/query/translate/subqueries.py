@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.plan import LIST, MISSING, NULL
 from sdb.query.translate import operators
 from sdb.query.translate.lanes import LETTERS, Choice, Keyed, Nothing, Value
@@ -11,6 +9,7 @@ from sdb.query.translate.levels import Level, Lookup
 from sdb.query.translate.made import MadeStruct
 from sdb.query.translate.scope import rejected
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query import ast
     from sdb.query.translate.context import Context, Query

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.query.translate.context import Query
 from sdb.query.translate.lanes import Nothing, Value
 from sdb.query.translate.levels import Level
 from sdb.query.translate.made import MadeStruct
 from sdb.query.translate.scans import Field, Scan
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

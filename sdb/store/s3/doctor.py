@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, SdbError
 from sdb.records import record
@@ -17,6 +16,7 @@ from sdb.store.s3.probe import NO_SUCH_VERSION, discard, scratch
 from sdb.store.s3.reader import S3Reader
 from sdb.store.s3.upload import Upload
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
 
 from sdb.errors import (
     AccessError,
@@ -14,8 +13,10 @@ from sdb.errors import (
     UsageError,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 SERVER_FAULT = 500
 _CREDENTIALS_HINT = "aws configure, AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"

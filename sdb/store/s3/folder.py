@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.errors import ConflictError, ExistsError
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import code_of, translated
@@ -13,6 +11,7 @@ from sdb.store.s3.probe import check_conditions
 from sdb.store.s3.publish import Condition
 from sdb.store.s3.writer import Draft, drafting
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
 from sdb.store.reading import pieces
 from sdb.store.s3.client import connect, endpoint
@@ -15,6 +14,7 @@ from sdb.store.s3.publish import Condition
 from sdb.store.s3.reader import S3Reader
 from sdb.store.s3.writer import Draft, check_absent, drafting
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

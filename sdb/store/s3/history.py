@@ -8,7 +8,10 @@ own number there, and finds it even when others have appended meanwhile.
 from __future__ import annotations
 
 import os
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "sdb-writes"
 _MOST = 32

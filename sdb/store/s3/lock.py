@@ -12,7 +12,6 @@ import contextlib
 import random
 import threading
 import time
-from typing import TYPE_CHECKING
 
 from sdb.errors import ConflictError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
@@ -21,6 +20,7 @@ from sdb.store.s3.history import ids_of, new_id, settings
 from sdb.store.s3.orphans import clock
 from sdb.store.s3.place import HIDDEN, Place
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from typing import TYPE_CHECKING, Any
 
 from sdb.errors import SdbError
 from sdb.records import record
@@ -12,8 +11,10 @@ from sdb.store.s3.client import connect
 from sdb.store.s3.errors import translated
 from sdb.store.s3.place import Place
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 _CLOCK_SECONDS = 2.0
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sdb.errors import UnsupportedError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.store.s3.upload import Upload
 

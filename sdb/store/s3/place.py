@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from sdb.errors import NotFoundError, UsageError
 from sdb.records import record
 from sdb.store.s3.client import connect
 from sdb.store.s3.errors import translated
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

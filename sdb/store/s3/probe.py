@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
 
 from sdb.errors import SdbError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
@@ -18,6 +17,7 @@ from sdb.store.s3.errors import is_answer, status_of, translate
 from sdb.store.s3.place import HIDDEN, Place
 from sdb.store.s3.upload import Upload
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

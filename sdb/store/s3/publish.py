@@ -15,7 +15,6 @@ from __future__ import annotations
 import enum
 import random
 import time
-from typing import TYPE_CHECKING, Any
 
 from sdb.errors import ExistsError, SdbError, UncertainError
 from sdb.records import record
@@ -23,8 +22,10 @@ from sdb.store.s3.client import connect
 from sdb.store.s3.errors import changed, is_answer, status_of, translate
 from sdb.store.s3.history import ids_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from sdb.store.s3.place import Place
     from sdb.store.s3.reader import S3Reader

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
 
 from sdb.errors import CorruptError, SdbError, UnsupportedError
 from sdb.store.s3.client import connect
@@ -11,8 +10,10 @@ from sdb.store.s3.errors import changed, code_of, is_answer, status_of, translat
 from sdb.store.s3.history import ids_of, settings_of
 from sdb.store.s3.place import Place, parse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from typing import Any
 
     from botocore.response import StreamingBody
 

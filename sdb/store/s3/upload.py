@@ -9,7 +9,6 @@ import time
 from base64 import b64encode
 from collections import deque
 from hashlib import md5
-from typing import TYPE_CHECKING, Any
 
 from sdb.errors import UnsupportedError
 from sdb.records import record
@@ -19,8 +18,10 @@ from sdb.store.s3.orphans import remove_nameless
 from sdb.store.s3.parts import MAX_PARTS, part_bytes
 from sdb.store.s3.reader import status_of_answer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from sdb.store.s3.place import Place
     from sdb.store.s3.reader import S3Reader

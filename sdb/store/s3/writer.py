@@ -6,7 +6,7 @@ import contextlib
 import io
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from sdb.errors import ExistsError
 from sdb.store.s3.client import connect
@@ -18,9 +18,10 @@ from sdb.store.s3.place import Place, parse
 from sdb.store.s3.publish import Condition, Publication
 from sdb.store.s3.upload import Upload
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
     from _typeshed import ReadableBuffer
 

@@ -1,6 +1,7 @@
 //! The side of a packer that takes input and gives frames.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -45,8 +46,8 @@ pub struct Packer {
     position: u64,
     /// What the output consists of.
     pub runs: Vec<Run>,
-    /// Types seen at each path, and whether all are there.
-    pub types: BTreeMap<Path, u16>,
+    /// Types seen at each path, sorted.
+    pub types: Vec<(Path, u16)>,
     /// Whether no path is missing in `types`.
     pub types_complete: bool,
     /// Paths with timestamps that are not in the ranges.
@@ -102,7 +103,7 @@ impl Packer {
             next_part: 0,
             position: 0,
             runs: vec![],
-            types: BTreeMap::new(),
+            types: vec![],
             types_complete: true,
             hidden: BTreeSet::new(),
             rejected: vec![],
@@ -366,7 +367,7 @@ impl Packer {
             });
         }
         self.hidden.extend(summary.hidden);
-        self.note_types(summary.types.into_iter().collect(), summary.complete);
+        self.note_types(summary.types, summary.complete);
         self.text_bytes += part.input_bytes;
         let named = part.rejected.into_iter().map(|(input, record)| (input.name.clone(), record));
         self.rejected.extend(named);
@@ -374,17 +375,34 @@ impl Packer {
 
     /// Joins the types of a part. A path is known only if it is in the list of every part that may have left
     /// some out.
-    fn note_types(&mut self, mut types: BTreeMap<Path, u16>, complete: bool) {
-        if !complete {
-            self.types.retain(|path, _| types.contains_key(path));
+    fn note_types(&mut self, found: Vec<(Path, u16)>, complete: bool) {
+        let mut joined = Vec::with_capacity(self.types.len().max(found.len()));
+        let mut known = std::mem::take(&mut self.types).into_iter().peekable();
+        let mut found = found.into_iter().peekable();
+        loop {
+            let order = match (known.peek(), found.peek()) {
+                (Some(old), Some(new)) => old.0.cmp(&new.0),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            let old = if order.is_le() { known.next() } else { None };
+            let new = if order.is_ge() { found.next() } else { None };
+            match (old, new) {
+                (Some((path, old)), Some((_, new))) => joined.push((path, old | new)),
+                (Some(old), None) if complete => joined.push(old),
+                (None, Some(new)) if self.types_complete => joined.push(new),
+                _ => {}
+            }
         }
-        if !self.types_complete {
-            types.retain(|path, _| self.types.contains_key(path));
-        }
-        for (path, mask) in types {
-            *self.types.entry(path).or_default() |= mask;
-        }
+        self.types = joined;
         self.types_complete &= complete;
+    }
+
+    /// Lets the threads end, once all is taken: nothing more is fed.
+    pub fn finish(&self) {
+        self.pool.lock().closed = true;
+        self.pool.tell_workers();
     }
 
     /// Whether all that was fed is taken.
