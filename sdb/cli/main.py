@@ -16,6 +16,7 @@ else:
 BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_AT_EXIT = {"atexit", "threading"}  # modules that may have something to do in the end
 _STANDARD_OUTPUT = ("writing", "standard output")
 _QUICK = (["--version"], ["-version"], ["version"])
 
@@ -42,6 +43,9 @@ def main() -> NoReturn:
     if code == BROKEN_PIPE:
         # What is still buffered has no reader; the interpreter must not try again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if code == 0 and not _AT_EXIT & sys.modules.keys():
+        # All is written: to take the interpreter apart would be a tenth of a short command.
+        os._exit(0)
     if "duckdb" not in sys.modules:  # whose bindings count what is left at the end
         gc.freeze()
     sys.exit(code)

@@ -30,10 +30,10 @@ HEAVY = {"amazon", "numpy", "pandas", "polars", "pyarrow", "pydantic", "rich", "
 def imported(folder: Path, *arguments: str) -> set[str]:
     """The modules that a run of `sdb` imports, without the parts of packages."""
     code = (
-        f"import sys; sys.argv = {['sdb', *arguments]!r}\n"
+        f"import atexit, sys; sys.argv = {['sdb', *arguments]!r}\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
         "from sdb.cli.main import main\n"
-        "try: main()\n"
-        "finally: print(*sys.modules, file=sys.stderr)\n"
+        "main()\n"
     )
     result = subprocess.run(
         [sys.executable, "-c", code],

@@ -90,14 +90,15 @@ def test_totals_of_one_path_and_of_two(tmp_path: Path, algorithm: str, path: str
 def test_neither_engine_nor_arrow_is_imported(tmp_path: Path, query: str, fmt: str) -> None:
     make(tmp_path / "t.zion", ROWS[:200])
     code = (
-        "import sys; from sdb.cli.main import main\n"
-        "try: main()\n"
-        "finally: print(*({'duckdb', 'pyarrow', 'numpy'} & set(sys.modules)), file=sys.stderr)"
+        "import atexit, sys; from sdb.cli.main import main\n"
+        "heavy = {'duckdb', 'pyarrow', 'numpy'}\n"
+        "atexit.register(lambda: print('loaded:', *(heavy & set(sys.modules)), file=sys.stderr))\n"
+        "main()"
     )
     args = [sys.executable, "-c", code, "query", "--root", str(tmp_path), "--fmt", fmt, query]
     done = subprocess.run(args, capture_output=True, check=True)
     assert done.stdout
-    assert not done.stderr.split()
+    assert done.stderr.split() == [b"loaded:"]
 
 
 def few(query: str, root: Path, most_bytes: int) -> tuple[list[bytes], list[str]]:
