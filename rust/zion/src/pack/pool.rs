@@ -52,6 +52,9 @@ pub struct ChunkJob {
     pub selector: u8,
 }
 
+/// So many frames are taken at once, unless a part ends: to wake up for each of them takes longer than to take it.
+const FEW: usize = 4;
+
 /// What is known of a part so far.
 #[derive(Default)]
 pub struct Part {
@@ -84,11 +87,11 @@ impl Part {
         self.is_doubtful() && self.held.is_some_and(|held| self.taken >= held)
     }
 
+    /// Whether it pays to take frames: a whole part, or a few of them.
     fn is_ready(&self) -> bool {
-        match self.frames.front() {
-            Some(frame) => frame.is_some() && !self.is_held(),
-            None => self.summary.is_some(),
-        }
+        let first = self.frames.iter().take(FEW);
+        first.take_while(|frame| frame.is_some()).count() == FEW && !self.is_held()
+            || self.summary.is_some() && self.frames.front().is_none_or(Option::is_some)
     }
 }
 

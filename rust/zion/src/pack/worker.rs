@@ -232,8 +232,11 @@ fn compress(pool: &Pool, encoder: &mut Encoder, job: ChunkJob) {
         }
         Err(error) => state.fail(part, InputError { input: String::new(), error }),
     }
+    let has_news = state.has_news() || state.failed.is_some();
     drop(state);
-    pool.tell_feeder();
+    if has_news {
+        pool.tell_feeder();
+    }
 }
 
 /// One frame: five bytes with the length of the payload, then the payload.
