@@ -22,6 +22,7 @@ _NAME_LENGTH = 50
 _BUFFER_BYTES = 1 << 16
 _SYNC_BYTES = 4 << 20
 _SYNC = getattr(os, "fdatasync", os.fsync)
+_HOLD = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK)
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -246,8 +247,20 @@ class Unnamed:
         )
 
     def _rename(self) -> None:
-        os.rename(self._hidden, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        self._is_hidden = False
+        old = self._hold()
+        try:
+            os.rename(self._hidden, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            self._is_hidden = False
+        finally:
+            if old is not None:
+                _let_go(old)
+
+    def _hold(self) -> int | None:
+        """Keep the file that has the name now."""
+        try:
+            return os.open(self._name, _HOLD | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._folder)
+        except OSError:
+            return None
 
     def _take_free_name(self) -> None:
         try:
@@ -275,6 +288,14 @@ class Unnamed:
                     pass
         finally:
             os.close(self._folder)
+
+
+def _let_go(fd: int) -> None:
+    """Close a file in the background: whoever is the last waits until the system has removed it."""
+    try:
+        _thread.start_new_thread(os.close, (fd,))
+    except RuntimeError:  # no thread can be started
+        os.close(fd)
 
 
 def _exists(path: str) -> ExistsError:

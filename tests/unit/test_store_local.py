@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,23 @@ def test_an_early_failure_of_the_disk_is_not_forgotten(
     with pytest.raises(errors.SdbError, match="input/output error"):
         write(path, b"x" * (9 << 20), overwrite=True)
     assert (path.read_bytes(), names(folder)) == (b"old", ["out"])
+
+
+@pytest.mark.parametrize("threads", [True, False])
+def test_replaced_files_are_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: bool
+) -> None:
+    def refuse(*_: object) -> int:
+        raise RuntimeError("can't start new thread")
+
+    if not threads:
+        monkeypatch.setattr(local._thread, "start_new_thread", refuse)
+    write(tmp_path / "out", b"0")
+    before = os.listdir("/proc/self/fd")
+    for number in range(20):
+        write(tmp_path / "out", b"%d" % number, overwrite=True)
+    late = time.monotonic() + 10
+    while os.listdir("/proc/self/fd") != before and time.monotonic() < late:
+        time.sleep(0.01)
+    assert os.listdir("/proc/self/fd") == before
+    assert (tmp_path / "out").read_bytes() == b"19"
