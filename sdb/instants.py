@@ -12,11 +12,14 @@ from sdb.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
 SECOND_US = 1_000_000
 _DAY_SECONDS = 86_400
 FIRST_US = -62_135_596_800_000_000
 LAST_US = 253_402_300_799_999_999
+_EPOCH: Any = None
+_MICROSECOND: Any = None
 _UNIX = r"@(-?\d{1,12})(?:\.(\d{1,6})\d*)?"
 
 
@@ -40,9 +43,9 @@ def to_us(moment: datetime) -> int:
     """
     if moment.tzinfo is None:
         raise UsageError(f"{moment.isoformat()} has no time zone", expected="an aware datetime")
-    from datetime import timedelta
-
-    return (moment - from_us(0)) // timedelta(microseconds=1)
+    if _EPOCH is None:
+        _load_datetime()
+    return int((moment - _EPOCH) // _MICROSECOND)
 
 
 def from_us(us: int) -> datetime:
@@ -63,9 +66,18 @@ def from_us(us: int) -> datetime:
     OverflowError
         The year is not between 1 and 9999.
     """
+    if _EPOCH is None:
+        _load_datetime()
+    moment: datetime = _EPOCH + us * _MICROSECOND
+    return moment
+
+
+def _load_datetime() -> None:
+    """Load `datetime`, which most commands do without."""
+    global _EPOCH, _MICROSECOND
     from datetime import UTC, datetime, timedelta
 
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
+    _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 def _civil(us: int) -> tuple[int, int, int, int, int, int, int]:

@@ -215,11 +215,11 @@ def test_replaced_files_are_let_go(
     if not threads:
         monkeypatch.setattr(local._thread, "start_new_thread", refuse)
     write(tmp_path / "out", b"0")
-    before = os.listdir("/proc/self/fd")
+    before = names(Path("/proc/self/fd"))
     for number in range(20):
         write(tmp_path / "out", b"%d" % number, overwrite=True)
     late = time.monotonic() + 10
-    while os.listdir("/proc/self/fd") != before and time.monotonic() < late:
+    while names(Path("/proc/self/fd")) != before and time.monotonic() < late:
         time.sleep(0.01)
-    assert os.listdir("/proc/self/fd") == before
+    assert names(Path("/proc/self/fd")) == before
     assert (tmp_path / "out").read_bytes() == b"19"
