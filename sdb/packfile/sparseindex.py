@@ -48,6 +48,7 @@ MAX_COMPONENTS = 64
 MAX_SUMMARY_PATHS = 4096
 MAX_SUMMARY_COMPONENTS = 32
 MAX_SUMMARY_BYTES = 1 << 20
+_MOST_BYTES = 4  # of a character
 _SUMMARY_VERSION = 1
 _TEXTS = {str, IonSymbol}
 _MASKS = range(1 << 16)
@@ -90,6 +91,13 @@ class Summary:
         Summary
             With the shallowest paths when not all of them fit.
         """
+        ordered = sorted(types)
+        if (
+            len(ordered) <= MAX_SUMMARY_PATHS
+            and max(map(len, ordered), default=0) <= MAX_SUMMARY_COMPONENTS
+            and _MOST_BYTES * sum(map(len, chain.from_iterable(ordered))) <= MAX_SUMMARY_BYTES
+        ):
+            return cls(tuple(rows), {path: types[path] for path in ordered}, complete)
         kept: dict[Path, int] = {}
         size_bytes = 0
         for path in sorted(types, key=lambda path: (len(path), path)):

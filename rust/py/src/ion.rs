@@ -59,7 +59,8 @@ impl<'py> Types<'py> {
         } else if let Ok(number) = value.cast::<PyFloat>() {
             Ok(Value::Float(number.value()))
         } else if let Ok(text) = value.cast::<PyString>() {
-            let symbol = value.is_instance(&self.symbol)?;
+            let plain = value.is_exact_instance_of::<PyString>();
+            let symbol = !plain && value.is_instance(&self.symbol)?;
             let text = text.to_cow()?;
             Ok(if symbol { Value::Symbol((*text).into()) } else { Value::String((*text).into()) })
         } else if let Ok(bytes) = value.cast::<PyBytes>() {
