@@ -67,11 +67,13 @@ def __getattr__(name: str) -> object:
         from sdb import _core
 
         return _core.__version__
-    if name == "errors" or name in _PLACES:
+    if name == "errors":
+        import sdb.errors
+
+        return sdb.errors
+    if name in _PLACES:
         from importlib import import_module
 
-        if name == "errors":
-            return import_module("sdb.errors")
         module, attribute = _PLACES[name]
         return getattr(import_module(module), attribute)
     raise AttributeError(f"module 'sdb' has no attribute {name!r}")

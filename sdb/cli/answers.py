@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 from sdb import sizes
 from sdb.cli import output
@@ -11,8 +12,7 @@ from sdb.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from contextlib import AbstractContextManager
-    from typing import Any, BinaryIO
+    from typing import Any
 
     from sdb.query.results import Result
 
@@ -70,10 +70,8 @@ def allow_many_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
-        try:  # noqa: SIM105 - contextlib takes long to load
+        with suppress(ValueError, OSError):  # some systems allow less than they say
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-        except (ValueError, OSError):
-            pass  # some systems allow less than they say
 
 
 def write(result: Result, form: str, target: str, *, force: bool) -> None:
@@ -90,21 +88,11 @@ def write(result: Result, form: str, target: str, *, force: bool) -> None:
     force : bool
         Whether an existing file may be replaced, or a terminal get binary data.
     """
-    with _open(target, form, force) as file:
+    with output.opened(target, force=force, is_text=form in _TEXTS) as file:
         if form == TABLE:
             file.write(_table(result, output.columns()).encode(_encoding(target), "replace"))
         else:
             result.write(file, form)
-
-
-def _open(target: str, form: str, force: bool) -> AbstractContextManager[BinaryIO]:
-    if target == "-":
-        from sdb.store.local import LeftOpen
-
-        return LeftOpen(output.binary(force=force or form in _TEXTS))
-    from sdb.store.url import atomic_write
-
-    return atomic_write(target, overwrite=force)
 
 
 def _encoding(target: str) -> str:

@@ -9,6 +9,7 @@ from sdb.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import BinaryIO, TextIO
 
 _UNLIMITED = 1 << 16
@@ -78,6 +79,32 @@ def binary(*, force: bool = True) -> BinaryIO:
         )
     sys.stdout.flush()
     return sys.stdout.buffer
+
+
+def opened(target: str, *, force: bool, is_text: bool) -> AbstractContextManager[BinaryIO]:
+    """Open what a command writes to.
+
+    Parameters
+    ----------
+    target : str
+        A path or URL; ``-`` is standard output.
+    force : bool
+        Whether an existing file may be replaced, or a terminal get binary data.
+    is_text : bool
+        Whether it is text, which a terminal may get anyway.
+
+    Returns
+    -------
+    context manager
+        Gives the file; standard output stays open.
+    """
+    if target == "-":
+        from sdb.store.local import LeftOpen
+
+        return LeftOpen(binary(force=force or is_text))
+    from sdb.store.url import atomic_write
+
+    return atomic_write(target, overwrite=force)
 
 
 def columns() -> int:

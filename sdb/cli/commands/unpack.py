@@ -21,11 +21,6 @@ from sdb.cli.parameters import Context, Option
 from sdb.cli.progress import Meter
 from sdb.typed import Annotated
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from typing import BinaryIO
-
 EXAMPLES = (
     "sdb unpack --fmt json events.zion",
     "sdb unpack --fmt json --fields id,type --limit 3 events.zion",
@@ -77,7 +72,10 @@ def command(
 
     fmt = fmt or next((f for suffix, f in _SUFFIXES.items() if target.endswith(suffix)), "ion")
     quiet = target == "-" and sys.stdout.isatty()
-    with Meter("unpacking", progress, quiet=quiet) as meter, _open(target, fmt, force) as file:
+    with (
+        Meter("unpacking", progress, quiet=quiet) as meter,
+        output.opened(target, force=force, is_text=fmt == "json") as file,
+    ):
         unpack(
             [locate(context, path) for path in packfiles],
             file,
@@ -91,13 +89,3 @@ def command(
             threads=threads,
             progress=meter,
         )
-
-
-def _open(target: str, fmt: str, force: bool) -> AbstractContextManager[BinaryIO]:
-    if target == "-":
-        from sdb.store.local import LeftOpen
-
-        return LeftOpen(output.binary(force=force or fmt == "json"))
-    from sdb.store.url import atomic_write
-
-    return atomic_write(target, overwrite=force)
