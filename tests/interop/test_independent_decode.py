@@ -94,6 +94,20 @@ def numbers(count: int) -> str:
     return "\n".join(map(json.dumps, rows))
 
 
+def logs(count: int) -> str:
+    """Rows with strings that come again and again, which become symbols."""
+    rows = [
+        {
+            "level": ("info", "warning", "error")[i % 7 % 3],
+            "host": f"host-{i * i % 11:02}",
+            "tags": ["a", "production", f"unique {i}"],
+            "agent": {"name": "Mozilla/5.0 (X11; Linux x86_64) \u00e9" if i % 3 else None},
+        }
+        for i in range(count)
+    ]
+    return "\n".join(map(json.dumps, rows))
+
+
 def sample(name: str, limit: int) -> str:
     with gzip.open(ROOT / "testdata" / name, "rt", encoding="utf-8") as lines:
         return "".join(line for line, _ in zip(lines, range(limit), strict=False))
@@ -104,6 +118,7 @@ INPUTS = {
     "cloudtrail": lambda: sample("cloudtrail_sneller.json.gz", 1000),
     "parking": lambda: sample("parking2.json.gz", 2000),
     "numbers": lambda: numbers(300),
+    "logs": lambda: logs(3000),
     "wide": lambda: json.dumps({f"field {i}": i * i for i in range(300)}) + '{"":1}{}',
 }
 
@@ -127,11 +142,21 @@ def test_rows_come_back(tmp_path: Path, name: str, algorithm: str) -> None:
     assert [typed(from_ion(row)) for row in rows] == expected
 
 
+def test_frequent_strings_are_symbols(tmp_path: Path) -> None:
+    source, packed = tmp_path / "logs.json", tmp_path / "packed.zion"
+    source.write_text(logs(3000))
+    sdb.pack([source], packed)
+    _, rows = plain_zion.read(packed.read_bytes())
+    for value in (rows[-1]["level"], rows[-1]["tags"][1], rows[-2]["agent"]["name"]):
+        assert value.ion_type is IonType.SYMBOL
+    assert rows[-1]["tags"][2].ion_type is IonType.STRING
+
+
 def test_several_blocks_and_chunks(tmp_path: Path) -> None:
     """Appending tables, chunk ends and block ends: 12 MB of rows in blocks of 2 MiB."""
-    line = '{"id": %d, "at": "2024-01-01T00:00:%02dZ", "k%d": "%s"}\n'
+    line = '{"id": %d, "at": "2024-01-01T00:00:%02dZ", "k%d": "%01000d"}\n'
     source = tmp_path / "input.json"
-    source.write_text("".join(line % (i, i % 60, i // 500, "x" * 1000) for i in range(12_000)))
+    source.write_text("".join(line % (i, i % 60, i // 500, i) for i in range(12_000)))
     packed = tmp_path / "packed.zion"
     sdb.pack([source], packed, block_bytes=2 << 20)
     trailer, rows = plain_zion.read(packed.read_bytes())

@@ -2,13 +2,16 @@
 //! when they are long enough (`docs/format.md`, "Writing").
 
 use crate::error::{Error, Result};
-use crate::ion::SymbolTable;
+use crate::frequent::{self, Frequent};
 use crate::ion::remap::remap;
 use crate::ion::symtab::FIRST_USER;
-use crate::paths::{Path, Paths, Range};
+use crate::ion::{self, SymbolTable};
+use crate::paths::{NodeId, Path, Paths, Range};
 
 /// Free bytes kept before the rows of a chunk, so that its symbol table can be put there in the end.
 const HEADROOM: usize = 64 << 10;
+/// No strings become symbols that are not names once the symbols fill this part of a chunk.
+const SYMBOLS_SHARE: usize = 16;
 
 /// A chunk that is complete, without its padding.
 #[derive(Debug)]
@@ -77,11 +80,23 @@ pub struct Row<'a> {
     pub limit: usize,
 }
 
+impl Row<'_> {
+    /// Appends text and notes its type. It becomes a symbol if it is one, and that is no longer.
+    #[inline]
+    pub fn put_text(&mut self, text: &[u8], node: NodeId) {
+        match self.paths.saw_text(node, text, self.symbols) {
+            Some(id) if frequent::LENGTHS.contains(&text.len()) => ion::put_symbol(self.out, id),
+            _ => ion::put_string(self.out, text),
+        }
+    }
+}
+
 /// Turns rows into chunks.
 pub struct Stream<'s> {
     align: usize,
     block_chunks: u64,
     symbols: SymbolTable,
+    frequent: Frequent,
     paths: Paths,
     sink: &'s mut dyn Sink,
     buffer: Vec<u8>,
@@ -120,6 +135,7 @@ impl<'s> Stream<'s> {
             align,
             block_chunks: block_bytes.div_ceil(align).max(1) as u64,
             symbols: SymbolTable::new(),
+            frequent: Frequent::new(),
             paths: Paths::default(),
             buffer: vec![],
             sink,
@@ -196,7 +212,10 @@ impl<'s> Stream<'s> {
             return Err(Error::too_large(0, format!("a row of {size} bytes, the limit is {}", self.align)));
         }
         if self.fits() {
-            self.done = self.buffer.len();
+            let start = std::mem::replace(&mut self.done, self.buffer.len());
+            if self.frequent.wants_rows() && self.symbols.text_bytes() < self.align / SYMBOLS_SHARE {
+                self.frequent.look_at(&self.buffer[start..], &mut self.symbols);
+            }
         } else {
             self.flush_chunk(false)?;
         }
@@ -256,10 +275,13 @@ impl<'s> Stream<'s> {
             self.begin_chunk();
         }
         if !tail.is_empty() {
-            if self.sent == 0 || self.symbols.text_bytes() >= self.align / 2 {
+            // What was sent before stays in force: the row may have room only without symbols of others.
+            let size = tail.len() + self.table_size();
+            if self.sent == 0 || self.symbols.text_bytes() >= self.align / 2 || size > self.align {
                 let old = std::mem::take(&mut self.symbols);
                 remap(&tail, &old, &mut self.symbols, &mut self.buffer)?;
                 self.paths.forget_symbols();
+                self.frequent.restart();
                 self.included = 0;
                 self.sent = 0;
             } else {

@@ -10,6 +10,7 @@ pub mod chunker;
 pub mod cloudtrail;
 pub mod codec;
 pub mod error;
+mod frequent;
 pub mod inflate;
 pub mod input;
 pub mod ion;

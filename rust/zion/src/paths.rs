@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-use crate::ion::SymbolTable;
 use crate::ion::symtab::NameHasher;
+use crate::ion::{SymbolTable, kind};
 
 /// A place in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,6 +110,8 @@ struct Node {
     first: NodeId,
     /// The elements of the list at this place.
     element: NodeId,
+    /// The symbol that was the value here the last time; 0 before there was one.
+    value: u32,
     range: Option<Range>,
     /// Whether timestamps count here however deep it is.
     wanted: bool,
@@ -134,6 +136,7 @@ impl Node {
             next: NodeId::NONE,
             first: NodeId::NONE,
             element: NodeId::NONE,
+            value: 0,
             range: None,
             wanted: false,
             hidden: false,
@@ -315,6 +318,19 @@ impl Paths {
         if let Some(node) = self.nodes.get_mut(node.index()) {
             node.types |= 1 << kind;
         }
+    }
+
+    /// Notes a text, and gives its symbol if it is one: often the one of the last time, which saves the hash.
+    #[inline]
+    pub fn saw_text(&mut self, node: NodeId, text: &[u8], symbols: &SymbolTable) -> Option<u32> {
+        let Some(node) = self.nodes.get_mut(node.index()) else { return symbols.id(text) };
+        node.types |= 1 << kind::STRING;
+        if node.value != 0 && symbols.name(node.value) == Some(text) {
+            return Some(node.value);
+        }
+        let id = symbols.id(text)?;
+        node.value = id;
+        Some(id)
     }
 
     /// How many bytes the length of the struct at `node` took the last time.

@@ -89,12 +89,16 @@ fn pack_stored(text: &[u8], options: Options) -> Result<(Packed, bool), Stop> {
 }
 
 fn rows(packed: &Packed, algorithm: Algorithm) -> zion::Result<Vec<String>> {
+    rows_of(packed, algorithm, ALIGN)
+}
+
+fn rows_of(packed: &Packed, algorithm: Algorithm, align: usize) -> zion::Result<Vec<String>> {
     let mut printer = Printer::default();
     let mut all = vec![];
     let ends = packed.runs.iter().skip(1).map(|run| run.offset).chain([packed.data.len() as u64]);
     for (run, end) in packed.runs.iter().zip(ends) {
         let block = &packed.data[run.offset as usize..end as usize];
-        let mut reader = BlockReader::new(block, algorithm, ALIGN)?;
+        let mut reader = BlockReader::new(block, algorithm, align)?;
         let before = all.len();
         while let Some(chunk) = reader.next_chunk()? {
             printer.sync(chunk.table, true);
@@ -216,6 +220,55 @@ proptest! {
             (fed, stored) => prop_assert!(false, "fed {:?}, stored {:?}", fed.err(), stored.err()),
         }
     }
+}
+
+/// Records with strings that come again and again, some of them in escapes, long enough for symbols.
+fn logs() -> impl Strategy<Value = Vec<String>> {
+    let text = prop_oneof!["[a-z]{0,3}", "[a-z]{4,20}", "[a-z\u{e9}]{21,90}", Just("s".to_owned())];
+    let picks = prop::collection::vec(any::<prop::sample::Index>(), 3 * 500);
+    (prop::collection::vec(text, 1..40), picks).prop_map(|(texts, picks)| {
+        let text = |at: usize| &texts[picks[at % picks.len()].index(texts.len())];
+        let record = |i: usize| {
+            let [s, d, l] = [text(3 * i), text(3 * i + 1), text(3 * i + 2)];
+            format!(r#"{{"i": {i}, "s": "{s}", "n": {{"d": "{d}", "l": ["{l}", "{i} {s}"]}}}}"#)
+        };
+        (0..3000).map(record).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn strings_that_became_symbols_come_back(
+        records in logs(), align in prop::sample::select(vec![ALIGN, 1 << 16, 1 << 20]), threads in 1usize..4,
+        part_bytes in (1usize << 16)..(1 << 19), block_chunks in 1usize..9,
+    ) {
+        let text = records.join("\n") + "\n";
+        let options = options(Algorithm::ZionZstd, threads, part_bytes);
+        let options = Options { align, block_bytes: block_chunks * align, read_bytes: 1 << 14, ..options };
+        let unwrapped = |stop: Stop| TestCaseError::fail(format!("{stop:?}"));
+        let fed = pack(text.as_bytes(), options.clone(), usize::MAX, Compression::None).map_err(unwrapped)?;
+        prop_assert_eq!(rows_of(&fed, Algorithm::ZionZstd, align).map_err(|error| unwrapped(error.into()))?, records);
+        let (stored, _) = pack_stored(text.as_bytes(), Options { threads: 1, ..options }).map_err(unwrapped)?;
+        prop_assert_eq!(fed.data, stored.data);
+        prop_assert_eq!(fed.runs, stored.runs);
+    }
+}
+
+#[test]
+fn symbols_of_others_leave_room_for_a_large_row() -> Result<(), Box<dyn std::error::Error>> {
+    let align = 1 << 16;
+    let frequent: Vec<_> = (0..60).map(|i| format!(r#""{i:050}""#)).collect();
+    for count in 15..40 {
+        let mut records = vec![format!(r#"{{"a": [{}]}}"#, frequent.join(", ")); count];
+        records.push(format!(r#"{{"b": "{}"}}"#, "x".repeat(align - 1000)));
+        let options = Options { align, block_bytes: 1 << 20, ..options(Algorithm::ZionZstd, 1, 1 << 20) };
+        let packed = pack(records.join("\n").as_bytes(), options, usize::MAX, Compression::None);
+        let packed = packed.map_err(|stop| format!("{count}: {stop:?}"))?;
+        assert_eq!(rows_of(&packed, Algorithm::ZionZstd, align)?, records);
+    }
+    Ok(())
 }
 
 #[test]

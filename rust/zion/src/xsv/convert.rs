@@ -59,9 +59,8 @@ impl Convert {
     pub(super) fn put(&self, text: &[u8], row: &mut Row, node: NodeId, indexed: bool) {
         let seen = match self.value(text) {
             Value::Text => {
-                let text = valid(text);
-                ion::put_string(row.out, &text);
-                kind::STRING
+                row.put_text(&valid(text), node);
+                return;
             }
             Value::Bool(value) => {
                 row.out.push(if value { ion::TRUE } else { ion::FALSE });

@@ -62,7 +62,15 @@ fn any_header(data: &[u8], at: usize) -> Result<Header> {
     }
 }
 
-/// Appends a value that contains no others, has no symbols and is no timestamp.
+/// The content of a string.
+pub(super) fn text(body: &[u8], at: usize) -> Result<&[u8]> {
+    match simdutf8::basic::from_utf8(body) {
+        Ok(_) => Ok(body),
+        Err(_) => Err(Error::syntax(at, "a string that is not UTF-8")),
+    }
+}
+
+/// Appends a value that contains no others, has no symbols and is neither a string nor a timestamp.
 pub(super) fn put_scalar(out: &mut Vec<u8>, value: Header, body: &[u8]) -> Result<()> {
     let at = value.body;
     match value.kind {
@@ -70,12 +78,6 @@ pub(super) fn put_scalar(out: &mut Vec<u8>, value: Header, body: &[u8]) -> Resul
         kind::UINT | kind::NEGINT => integer(body, value.kind == kind::NEGINT, at)?.put(out),
         kind::FLOAT => float(body, at)?.put(out),
         kind::DECIMAL => decimal(body, at)?.put(out),
-        kind::STRING => {
-            if simdutf8::basic::from_utf8(body).is_err() {
-                return Err(Error::syntax(at, "a string that is not UTF-8"));
-            }
-            put_string(out, body);
-        }
         kind::CLOB => put_string(out, String::from_utf8_lossy(body).as_bytes()),
         kind::BLOB => put_string(out, &base64(body)),
         other => return Err(Error::syntax(at, format!("a malformed value of type {other}"))),

@@ -294,6 +294,10 @@ impl Writer {
                 row.paths.saw(node, kind::STRING);
                 return Ok(());
             }
+            kind::STRING => {
+                row.put_text(foreign::text(body, value.body)?, node);
+                return Ok(());
+            }
             kind::STRUCT => {
                 row.paths.saw(node, kind::STRUCT);
                 return self.put_struct(row, data, value, node, depth + 1, &Constants::default());

@@ -184,8 +184,7 @@ fn put_plain(row: &mut Row, text: &[u8], start: usize, end: usize, node: NodeId)
     {
         return put_time(row, us, node, Flags::NONE);
     }
-    row.paths.saw(node, kind::STRING);
-    if let Some(id) = row.symbols.id(value) {
+    if let Some(id) = row.paths.saw_text(node, value, row.symbols) {
         ion::put_symbol(row.out, id);
     } else {
         ion::put_header(row.out, kind::STRING, value.len());
@@ -195,8 +194,7 @@ fn put_plain(row: &mut Row, text: &[u8], start: usize, end: usize, node: NodeId)
 
 /// Text, as a symbol where it is one.
 fn put_text(row: &mut Row, value: &[u8], node: NodeId) {
-    row.paths.saw(node, kind::STRING);
-    match row.symbols.id(value) {
+    match row.paths.saw_text(node, value, row.symbols) {
         Some(id) => ion::put_symbol(row.out, id),
         None => ion::put_string(row.out, value),
     }

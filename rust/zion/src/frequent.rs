@@ -1,0 +1,165 @@
+//! Finds strings that come up in row after row. They become symbols, which take two or three bytes and are
+//! compared by number (`docs/format.md`, "Writing").
+//!
+//! Only rows at the start of a symbol table are looked at, because what is frequent there mostly stays so.
+//! Strings are counted by their hash, in a table that forgets: two strings with one hash cost a symbol of
+//! little use, never a wrong value.
+
+use std::hash::Hasher;
+use std::ops::RangeInclusive;
+
+use crate::ion::symtab::NameHasher;
+use crate::ion::{SymbolTable, kind, look, varuint};
+
+/// Bytes of rows that are looked at.
+const SAMPLE_BYTES: usize = 256 << 10;
+/// Bytes of rows before the first string becomes a symbol: in a small file the list of symbols costs more.
+const FREE_BYTES: usize = 64 << 10;
+/// Shorter strings gain nothing as symbols; longer ones are seldom met twice.
+pub(crate) const LENGTHS: RangeInclusive<usize> = 3..=1024;
+const SLOTS: usize = 2048;
+
+/// In how many rows a string of `length` bytes is met before it becomes a symbol. The list of symbols is not
+/// compressed, so that a long one has to pay for more.
+fn rows_needed(length: usize) -> u32 {
+    6 + length as u32 / 8
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    hash: u64,
+    /// The row that was counted last.
+    row: u32,
+    rows: u32,
+}
+
+/// Counts strings.
+#[derive(Debug)]
+pub(crate) struct Frequent {
+    slots: Vec<Slot>,
+    row: u32,
+    left_bytes: usize,
+}
+
+impl Frequent {
+    pub(crate) fn new() -> Self {
+        Self { slots: vec![Slot::default(); SLOTS], row: 0, left_bytes: SAMPLE_BYTES }
+    }
+
+    /// Begins anew: the symbol table did.
+    pub(crate) fn restart(&mut self) {
+        self.slots.fill(Slot::default());
+        self.row = 0;
+        self.left_bytes = SAMPLE_BYTES;
+    }
+
+    /// Whether there are rows to look at.
+    #[inline]
+    pub(crate) fn wants_rows(&self) -> bool {
+        self.left_bytes > 0
+    }
+
+    /// Looks at one row, and adds what has proved to be frequent to `symbols`.
+    pub(crate) fn look_at(&mut self, row: &[u8], symbols: &mut SymbolTable) {
+        self.left_bytes = self.left_bytes.saturating_sub(row.len());
+        self.row += 1;
+        self.values(row, false, symbols);
+    }
+
+    /// Goes over values one behind the other, of a struct with their names; rows are canonical and not nested
+    /// deeper than their writers allow.
+    fn values(&mut self, data: &[u8], named: bool, symbols: &mut SymbolTable) -> Option<()> {
+        let mut at = 0;
+        while at < data.len() {
+            if named {
+                at = varuint::look(data, at)?.1;
+            }
+            let value = look(data, at)?;
+            let body = &data[value.body..value.end];
+            match value.kind {
+                kind::STRING if LENGTHS.contains(&body.len()) => self.count(body, symbols),
+                kind::STRUCT => self.values(body, true, symbols)?,
+                kind::LIST => self.values(body, false, symbols)?,
+                _ => {}
+            }
+            at = value.end;
+        }
+        Some(())
+    }
+
+    fn count(&mut self, text: &[u8], symbols: &mut SymbolTable) {
+        let mut hasher = NameHasher::default();
+        hasher.write(text);
+        let hash = hasher.finish();
+        let slot = &mut self.slots[(hash >> 32) as usize % SLOTS];
+        if slot.hash != hash {
+            if slot.rows > 1 {
+                slot.rows -= 1;
+            } else {
+                *slot = Slot { hash, row: self.row, rows: 1 };
+            }
+        } else if slot.row != self.row {
+            *slot = Slot { hash, row: self.row, rows: slot.rows + 1 };
+            if slot.rows >= rows_needed(text.len()) && self.left_bytes <= SAMPLE_BYTES - FREE_BYTES {
+                *slot = Slot::default();
+                symbols.intern(text);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ion::{header_size, put_header, put_string};
+
+    fn row(texts: &[&str]) -> Vec<u8> {
+        let mut list = vec![];
+        for text in texts {
+            put_string(&mut list, text.as_bytes());
+        }
+        let mut row = vec![];
+        put_header(&mut row, kind::STRUCT, 1 + header_size(list.len()) + list.len());
+        varuint::put(&mut row, 10);
+        put_header(&mut row, kind::LIST, list.len());
+        row.extend_from_slice(&list);
+        row
+    }
+
+    #[test]
+    fn rows_count_and_not_occurrences() {
+        let (mut frequent, mut symbols) = (Frequent::new(), SymbolTable::new());
+        frequent.look_at(&row(&[&"x".repeat(FREE_BYTES)]), &mut symbols);
+        for number in 1..rows_needed(5) {
+            frequent.look_at(&row(&["often", "often", "of", &format!("only in {number}")]), &mut symbols);
+        }
+        assert_eq!(symbols.id(b"often"), None);
+        frequent.look_at(&row(&["often"]), &mut symbols);
+        assert_eq!((symbols.id(b"often"), symbols.max_id()), (Some(10), 11));
+    }
+
+    #[test]
+    fn it_looks_at_a_sample() {
+        let (mut frequent, mut symbols) = (Frequent::new(), SymbolTable::new());
+        for _ in 0..100 {
+            frequent.look_at(&row(&["often"]), &mut symbols);
+        }
+        assert_eq!(symbols.id(b"often"), None);
+        frequent.look_at(&row(&[&"x".repeat(SAMPLE_BYTES)]), &mut symbols);
+        assert!(!frequent.wants_rows());
+        frequent.restart();
+        assert!(frequent.wants_rows());
+    }
+
+    #[test]
+    fn rare_strings_give_way() {
+        let (mut frequent, mut symbols) = (Frequent::new(), SymbolTable::new());
+        for number in 0..100 * SLOTS {
+            frequent.look_at(&row(&[&format!("number {number}")]), &mut symbols);
+        }
+        for _ in 0..2 * rows_needed(5) {
+            frequent.look_at(&row(&["often"]), &mut symbols);
+        }
+        assert_eq!((symbols.id(b"often"), symbols.max_id()), (Some(10), 11));
+    }
+}
