@@ -22,21 +22,20 @@ struct Settings {
     level: i32,
     /// The parameters below are the level's own where they are 0.
     min_match: u32,
-    table_bits: u32,
     /// Content is cut into pieces of this size; only where it is 0 the library looks for better places.
     piece_bytes: u32,
 }
 
 impl Settings {
     /// The settings for content of `length` bytes. At the default level they are those that came out best on
-    /// the buckets of logs: in short content the second table finds next to nothing, in content of medium size
-    /// short matches cost more than they save, and a long bucket wants tables that hold all of it. To look for
-    /// places to cut at takes time there, and saves nothing.
+    /// the buckets of logs: in short content the second table finds next to nothing, and in content of medium
+    /// size short matches cost more than they save. To look for places to cut at takes time in all of them, and
+    /// saves nothing.
     fn new(level: i32, length: usize) -> Self {
         const SHORT: usize = 16 << 10;
         const LONG: usize = 256 << 10;
         const PIECE: u32 = 127 << 10;
-        let plain = Self { level, min_match: 0, table_bits: 0, piece_bytes: PIECE };
+        let plain = Self { level, min_match: 0, piece_bytes: PIECE };
         if level != DEFAULT_LEVEL {
             Self { piece_bytes: 0, ..plain }
         } else if length <= SHORT {
@@ -44,7 +43,7 @@ impl Settings {
         } else if length <= LONG {
             Self { min_match: 6, ..plain }
         } else {
-            Self { table_bits: 17, ..plain }
+            plain
         }
     }
 }
@@ -69,12 +68,10 @@ impl Compressor {
     }
 
     fn apply(&mut self, settings: Settings) -> Result<()> {
-        let Settings { level, min_match, table_bits, piece_bytes } = settings;
+        let Settings { level, min_match, piece_bytes } = settings;
         for parameter in [
             CParameter::CompressionLevel(level),
             CParameter::MinMatch(min_match),
-            CParameter::HashLog(table_bits),
-            CParameter::ChainLog(table_bits),
             CParameter::MaxBlockSize(piece_bytes),
         ] {
             self.context.set_parameter(parameter).map_err(failure)?;
