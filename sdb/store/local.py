@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 _NAME_LENGTH = 50
 _BUFFER_BYTES = 1 << 16
-_SYNC_BYTES = 4 << 20
-_SYNC = getattr(os, "fdatasync", os.fsync)
+_SEND_BYTES = 1 << 20
 _HOLD = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK)
 _NO_NAMELESS_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -153,36 +152,24 @@ class _DraftFile(_OutputFile):
 
     def __init__(self, fd: int, path: str) -> None:
         super().__init__(fd, path)
-        self._unsynced_bytes = 0
-        self._syncing = _thread.allocate_lock()
-        self._failure: OSError | None = None
+        self._waiting_bytes = 0
 
     def write(self, data: ReadableBuffer, /) -> int:
         written = super().write(data)
-        self._unsynced_bytes += written
-        if self._unsynced_bytes >= _SYNC_BYTES and self._syncing.acquire(blocking=False):
-            self._unsynced_bytes = 0
-            _thread.start_new_thread(self._sync, ())
+        self._waiting_bytes += written
+        if self._waiting_bytes >= _SEND_BYTES:
+            self._send()
         return written
 
-    def _sync(self) -> None:
+    def _send(self) -> None:
+        """Let the system begin to write; what it cannot write is an error of the last flush."""
+        start = self.tell() - self._waiting_bytes
         try:
-            _SYNC(self.fileno())
-        except OSError as error:  # which the system tells only once
-            self._failure = error
-        finally:
-            self._syncing.release()
-
-    def sync(self) -> None:
-        """Wait until all that was written is on the disk."""
-        with self._syncing:
-            if self._failure is not None:
-                raise self._failure
-            os.fsync(self.fileno())
-
-    def close(self) -> None:
-        with self._syncing:
-            super().close()
+            # Linux begins to write what it is told to forget, and keeps it until it is written.
+            os.posix_fadvise(self.fileno(), start, self._waiting_bytes, os.POSIX_FADV_DONTNEED)
+        except (AttributeError, OSError):
+            pass  # not every system takes hints
+        self._waiting_bytes = 0
 
 
 class Unnamed:
@@ -195,8 +182,7 @@ class Unnamed:
         self._folder = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
         self._is_hidden = False
         try:
-            self._data = _DraftFile(self._open(), path)
-            self.file = io.BufferedWriter(self._data, _BUFFER_BYTES)
+            self.file = io.BufferedWriter(_DraftFile(self._open(), path), _BUFFER_BYTES)
         except BaseException:
             os.close(self._folder)
             raise
@@ -220,7 +206,7 @@ class Unnamed:
     def flush(self) -> None:
         """Flush the data to the disk."""
         self.file.flush()
-        self._data.sync()
+        os.fsync(self.file.fileno())
 
     def publish(self, *, overwrite: bool) -> None:
         """Give the data, which was flushed, its name."""
@@ -278,7 +264,7 @@ class Unnamed:
         """Close the file and remove it if it did not get its name."""
         try:
             try:
-                self._data.close()
+                self.file.raw.close()
             except OSError:
                 pass
             if self._is_hidden:

@@ -174,32 +174,47 @@ def test_what_is_no_packfile_store(tmp_path: Path) -> None:
 def test_a_file_goes_to_the_disk_while_it_is_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    synced: list[int] = []
-    real = local._SYNC
+    sent: list[tuple[int, int]] = []
+    real = os.posix_fadvise
 
-    def sync(fd: int) -> None:
-        real(fd)
-        synced.append(os.fstat(fd).st_size)
+    def advise(fd: int, start: int, length: int, advice: int) -> None:
+        assert advice == os.POSIX_FADV_DONTNEED
+        sent.append((start, start + length))
+        real(fd, start, length, advice)
 
-    monkeypatch.setattr(local, "_SYNC", sync)
-    piece = os.urandom(1 << 20)
+    monkeypatch.setattr(os, "posix_fadvise", advise)
+    piece = os.urandom(300_000)
     with local.atomic_write(str(folder / "out")) as file:
         for _ in range(16):
             file.write(piece)
-    assert synced
+    starts, stops = zip(*sent, strict=True)
+    assert starts == (0, *stops[:-1])
+    assert 3 << 20 < stops[-1] <= 16 * len(piece)
     assert (folder / "out").read_bytes() == 16 * piece
 
 
-def test_an_early_failure_of_the_disk_is_not_forgotten(
+def test_a_system_without_hints_will_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(22, "Invalid argument")
+
+    data = os.urandom(3 << 20)
+    monkeypatch.setattr(os, "posix_fadvise", refuse)
+    write(folder / "refused", data)
+    monkeypatch.delattr(os, "posix_fadvise")
+    write(folder / "unknown", data)
+    assert (folder / "refused").read_bytes() == (folder / "unknown").read_bytes() == data
+
+
+def test_a_failure_of_the_disk_leaves_the_old_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A disk cannot be made to fail; the system would tell of it once, to whoever asks first.
+    # A disk cannot be made to fail; the system would tell of it when the file is flushed.
     def fail(_fd: int) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(local, "_SYNC", fail)
     path = folder / "out"
     write(path, b"old")
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(errors.SdbError, match="input/output error"):
         write(path, b"x" * (9 << 20), overwrite=True)
     assert (path.read_bytes(), names(folder)) == (b"old", ["out"])
