@@ -142,14 +142,32 @@ def test_rows_come_back(tmp_path: Path, name: str, algorithm: str) -> None:
     assert [typed(from_ion(row)) for row in rows] == expected
 
 
-def test_frequent_strings_are_symbols(tmp_path: Path) -> None:
-    source, packed = tmp_path / "logs.json", tmp_path / "packed.zion"
-    source.write_text(logs(3000))
-    sdb.pack([source], packed)
+@pytest.mark.parametrize("suffix", ["json", "ion", "csv", "parquet"])
+def test_frequent_strings_are_symbols(tmp_path: Path, suffix: str) -> None:
+    source, packed = tmp_path / f"logs.{suffix}", tmp_path / "packed.zion"
+    expected = [json.loads(line) for line in logs(5000).splitlines()]
+    match suffix:
+        case "json":
+            source.write_text(logs(5000))
+        case "csv":
+            expected = [{"n": n, "host": row["host"]} for n, row in enumerate(expected * 3)]
+            source.write_text(
+                "n,host\n" + "".join(f"{row['n']},{row['host']}\n" for row in expected)
+            )
+        case _:
+            (tmp_path / "logs.json").write_text(logs(5000))
+            sdb.pack([tmp_path / "logs.json"], packed)
+            with source.open("wb") as file:
+                sdb.unpack([packed], file, fmt=suffix)
+    sdb.pack([source], packed, overwrite=True)
     _, rows = plain_zion.read(packed.read_bytes())
-    for value in (rows[-1]["level"], rows[-1]["tags"][1], rows[-2]["agent"]["name"]):
-        assert value.ion_type is IonType.SYMBOL
-    assert rows[-1]["tags"][2].ion_type is IonType.STRING
+    assert [from_ion(row) for row in rows] == expected
+    assert rows[0]["host"].ion_type is IonType.STRING
+    assert rows[-1]["host"].ion_type is IonType.SYMBOL
+    if suffix != "csv":
+        assert rows[-1]["tags"][1].ion_type is IonType.SYMBOL
+        assert rows[-1]["tags"][2].ion_type is IonType.STRING
+        assert rows[-1]["agent"]["name"].ion_type is IonType.SYMBOL
 
 
 def test_several_blocks_and_chunks(tmp_path: Path) -> None:
