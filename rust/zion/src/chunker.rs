@@ -10,7 +10,7 @@ use crate::paths::{NodeId, Path, Paths, Range};
 
 /// Free bytes kept before the rows of a chunk, so that its symbol table can be put there in the end.
 const HEADROOM: usize = 64 << 10;
-/// No strings become symbols that are not names once the symbols fill this part of a chunk.
+/// Frequent strings become symbols until all symbols together fill this part of a chunk.
 const SYMBOLS_SHARE: usize = 16;
 
 /// A chunk that is complete, without its padding.
@@ -275,7 +275,7 @@ impl<'s> Stream<'s> {
             self.begin_chunk();
         }
         if !tail.is_empty() {
-            // What was sent before stays in force: the row may have room only without symbols of others.
+            // Where the symbols of other rows leave this one no room, a new table has only its own.
             let size = tail.len() + self.table_size();
             if self.sent == 0 || self.symbols.text_bytes() >= self.align / 2 || size > self.align {
                 let old = std::mem::take(&mut self.symbols);

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use serde_json::Value;
 use zion::Error;
 use zion::block::BlockReader;
 use zion::codec::Algorithm;
@@ -222,6 +223,15 @@ proptest! {
     }
 }
 
+fn values(records: &[String]) -> Result<Vec<Value>, TestCaseError> {
+    let parse = |record: &String| serde_json::from_str(record);
+    records
+        .iter()
+        .map(parse)
+        .collect::<Result<_, _>>()
+        .map_err(|error| TestCaseError::fail(error.to_string()))
+}
+
 /// Records with strings that come again and again, some of them in escapes, long enough for symbols.
 fn logs() -> impl Strategy<Value = Vec<String>> {
     let text = prop_oneof!["[a-z]{0,3}", "[a-z]{4,20}", "[a-z\u{e9}]{21,90}", Just("s".to_owned())];
@@ -249,7 +259,9 @@ proptest! {
         let options = Options { align, block_bytes: block_chunks * align, read_bytes: 1 << 14, ..options };
         let unwrapped = |stop: Stop| TestCaseError::fail(format!("{stop:?}"));
         let fed = pack(text.as_bytes(), options.clone(), usize::MAX, Compression::None).map_err(unwrapped)?;
-        prop_assert_eq!(rows_of(&fed, Algorithm::ZionZstd, align).map_err(|error| unwrapped(error.into()))?, records);
+        let rows = rows_of(&fed, Algorithm::ZionZstd, align).map_err(|error| unwrapped(error.into()))?;
+        // Fields come in the order of their symbols, which texts may have got before names.
+        prop_assert_eq!(values(&rows)?, values(&records)?);
         let (stored, _) = pack_stored(text.as_bytes(), Options { threads: 1, ..options }).map_err(unwrapped)?;
         prop_assert_eq!(fed.data, stored.data);
         prop_assert_eq!(fed.runs, stored.runs);
