@@ -135,7 +135,7 @@ impl<'s> Stream<'s> {
             align,
             block_chunks: block_bytes.div_ceil(align).max(1) as u64,
             symbols: SymbolTable::new(),
-            frequent: Frequent::new(),
+            frequent: Frequent::new(align),
             paths: Paths::default(),
             buffer: vec![],
             sink,

@@ -11,10 +11,10 @@ use std::ops::RangeInclusive;
 use crate::ion::symtab::NameHasher;
 use crate::ion::{SymbolTable, kind, look, varuint};
 
-/// Bytes of rows that are looked at.
+/// Bytes of rows that are looked at: a quarter of a chunk, but no more than this.
 const SAMPLE_BYTES: usize = 256 << 10;
-/// Bytes of rows before the first string becomes a symbol: in a small file the list of symbols costs more.
-const FREE_BYTES: usize = 64 << 10;
+/// The part of them before the first string becomes a symbol: in a small file the list of symbols costs more.
+const FREE_SHARE: usize = 4;
 /// Shorter strings gain nothing as symbols; longer ones are seldom met twice.
 pub(crate) const LENGTHS: RangeInclusive<usize> = 3..=1024;
 const SLOTS: usize = 2048;
@@ -38,19 +38,22 @@ struct Slot {
 pub(crate) struct Frequent {
     slots: Vec<Slot>,
     row: u32,
+    sample_bytes: usize,
     left_bytes: usize,
 }
 
 impl Frequent {
-    pub(crate) fn new() -> Self {
-        Self { slots: vec![Slot::default(); SLOTS], row: 0, left_bytes: SAMPLE_BYTES }
+    /// For chunks of `align` bytes.
+    pub(crate) fn new(align: usize) -> Self {
+        let sample_bytes = (align / 4).min(SAMPLE_BYTES);
+        Self { slots: vec![Slot::default(); SLOTS], row: 0, sample_bytes, left_bytes: sample_bytes }
     }
 
     /// Begins anew: the symbol table did.
     pub(crate) fn restart(&mut self) {
         self.slots.fill(Slot::default());
         self.row = 0;
-        self.left_bytes = SAMPLE_BYTES;
+        self.left_bytes = self.sample_bytes;
     }
 
     /// Whether there are rows to look at.
@@ -100,7 +103,8 @@ impl Frequent {
             }
         } else if slot.row != self.row {
             *slot = Slot { hash, row: self.row, rows: slot.rows + 1 };
-            if slot.rows >= rows_needed(text.len()) && self.left_bytes <= SAMPLE_BYTES - FREE_BYTES {
+            let seen = self.sample_bytes - self.left_bytes;
+            if slot.rows >= rows_needed(text.len()) && seen >= self.sample_bytes / FREE_SHARE {
                 *slot = Slot::default();
                 symbols.intern(text);
             }
@@ -112,6 +116,8 @@ impl Frequent {
 mod tests {
     use super::*;
     use crate::ion::{header_size, put_header, put_string};
+
+    const ALIGN: usize = 1 << 20;
 
     fn row(texts: &[&str]) -> Vec<u8> {
         let mut list = vec![];
@@ -128,8 +134,8 @@ mod tests {
 
     #[test]
     fn rows_count_and_not_occurrences() {
-        let (mut frequent, mut symbols) = (Frequent::new(), SymbolTable::new());
-        frequent.look_at(&row(&[&"x".repeat(FREE_BYTES)]), &mut symbols);
+        let (mut frequent, mut symbols) = (Frequent::new(ALIGN), SymbolTable::new());
+        frequent.look_at(&row(&[&"x".repeat(SAMPLE_BYTES / FREE_SHARE)]), &mut symbols);
         for number in 1..rows_needed(5) {
             frequent.look_at(&row(&["often", "often", "of", &format!("only in {number}")]), &mut symbols);
         }
@@ -140,7 +146,7 @@ mod tests {
 
     #[test]
     fn it_looks_at_a_sample() {
-        let (mut frequent, mut symbols) = (Frequent::new(), SymbolTable::new());
+        let (mut frequent, mut symbols) = (Frequent::new(ALIGN), SymbolTable::new());
         for _ in 0..100 {
             frequent.look_at(&row(&["often"]), &mut symbols);
         }
@@ -153,7 +159,7 @@ mod tests {
 
     #[test]
     fn rare_strings_give_way() {
-        let (mut frequent, mut symbols) = (Frequent::new(), SymbolTable::new());
+        let (mut frequent, mut symbols) = (Frequent::new(ALIGN), SymbolTable::new());
         for number in 0..100 * SLOTS {
             frequent.look_at(&row(&[&format!("number {number}")]), &mut symbols);
         }
