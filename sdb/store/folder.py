@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import cast
 
 from sdb.errors import ConflictError, ExistsError, NotFoundError
-from sdb.store import local, local_grow
+from sdb.store import local, local_grow, local_write
 from sdb.store.url import is_local, local_path
 
 TYPE_CHECKING = False
@@ -141,7 +141,7 @@ def exchange(source: Reader | None, data: bytes, location: Location) -> None:
             draft.write(data)
         return
     try:
-        with local.atomic_write(path) as file:
+        with local_write.atomic_write(path) as file:
             file.write(data)
     except ExistsError as error:
         raise ConflictError(f"{path} appeared meanwhile", path=path, hint="run it again") from error

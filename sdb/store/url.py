@@ -227,11 +227,13 @@ def atomic_write(
     Returns
     -------
     context manager
-        Gives the file to write to. See :func:`sdb.store.local.atomic_write` and
+        Gives the file to write to. See :func:`sdb.store.local_write.atomic_write` and
         :func:`sdb.store.s3.writer.atomic_write`.
     """
     if is_local(location):
-        return local.atomic_write(local_path(location), overwrite=overwrite)
+        from sdb.store import local_write
+
+        return local_write.atomic_write(local_path(location), overwrite=overwrite)
     from sdb.store.s3 import writer
 
     return writer.atomic_write(os.fspath(location), overwrite=overwrite)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sdb import errors
-from sdb.store import local, url
+from sdb.store import local_write
 
 
 def names(folder: Path) -> list[str]:
@@ -35,13 +35,13 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 
 def write(path: Path, data: bytes, *, overwrite: bool = False) -> None:
-    with local.atomic_write(str(path), overwrite=overwrite) as file:
+    with local_write.atomic_write(str(path), overwrite=overwrite) as file:
         file.write(data)
 
 
 def test_a_file_appears_only_when_it_is_complete(folder: Path) -> None:
     path = folder / "out"
-    with local.atomic_write(str(path)) as file:
+    with local_write.atomic_write(str(path)) as file:
         file.write(b"a" * 200_000)
         assert not path.exists()
     assert path.read_bytes() == b"a" * 200_000
@@ -54,7 +54,7 @@ def test_a_failure_leaves_what_was_there(folder: Path, failure: type[BaseExcepti
     path.write_bytes(b"old")
     with (
         pytest.raises(failure) as caught,
-        local.atomic_write(str(path), overwrite=True) as file,
+        local_write.atomic_write(str(path), overwrite=True) as file,
     ):
         file.write(b"new" * 100_000)
         raise failure
@@ -73,7 +73,7 @@ def test_existing_files_are_kept_unless_told_otherwise(folder: Path) -> None:
 
 def test_a_file_that_appears_meanwhile_is_kept(folder: Path) -> None:
     path = folder / "out"
-    with pytest.raises(errors.ExistsError), local.atomic_write(str(path)) as file:
+    with pytest.raises(errors.ExistsError), local_write.atomic_write(str(path)) as file:
         file.write(b"mine")
         path.write_bytes(b"theirs")
     assert (path.read_bytes(), names(folder)) == (b"theirs", ["out"])
@@ -130,45 +130,20 @@ def test_places_that_cannot_be_written(folder: Path) -> None:
 def test_a_full_disk_is_an_error_of_ours() -> None:
     with (
         pytest.raises(errors.SdbError, match="no space left"),
-        local.atomic_write("/dev/full") as file,
+        local_write.atomic_write("/dev/full") as file,
     ):
         file.write(b"a" * 200_000)
 
 
 def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys, os, signal; from sdb.store import local\n"
-        "with local.atomic_write(sys.argv[1]) as f:\n"
+        "import sys, os, signal; from sdb.store import local_write\n"
+        "with local_write.atomic_write(sys.argv[1]) as f:\n"
         "    f.write(b'x' * 100000); f.flush(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
     assert done.returncode == -9
     assert names(tmp_path) == []
-
-
-def test_ranges_are_read_whole(tmp_path: Path) -> None:
-    path = tmp_path / "in"
-    path.write_bytes(bytes(range(100)))
-    reader = url.open_read(f"file://{path}")
-    assert (reader.size_bytes, reader.etag) == (100, "")
-    assert reader.read(10, 13) == b"\x0a\x0b\x0c"
-    assert reader.read(5, 5) == b""
-    with pytest.raises(errors.CorruptError):
-        reader.read(90, 101)
-    reader.close()
-    reader.close()
-
-
-def test_what_is_no_packfile_store(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for place in (tmp_path, tmp_path / "pipe", "-", "", "/dev/null"):
-        with pytest.raises(errors.UsageError):
-            url.open_read(place)
-    with pytest.raises(errors.NotFoundError):
-        url.open_read(tmp_path / "none")
-    for place in ("s3://bucket", "s3://bucket/folder/", "s3://b!/key"):
-        with pytest.raises(errors.UsageError):
-            url.open_read(place)
 
 
 def test_a_file_goes_to_the_disk_while_it_is_written(
@@ -184,7 +159,7 @@ def test_a_file_goes_to_the_disk_while_it_is_written(
 
     monkeypatch.setattr(os, "posix_fadvise", advise)
     piece = os.urandom(300_000)
-    with local.atomic_write(str(folder / "out")) as file:
+    with local_write.atomic_write(str(folder / "out")) as file:
         for _ in range(16):
             file.write(piece)
     starts, stops = zip(*sent, strict=True)
@@ -228,7 +203,7 @@ def test_replaced_files_are_let_go(
         raise RuntimeError("can't start new thread")
 
     if not threads:
-        monkeypatch.setattr(local._thread, "start_new_thread", refuse)
+        monkeypatch.setattr(local_write._thread, "start_new_thread", refuse)
     write(tmp_path / "out", b"0")
     before = names(Path("/proc/self/fd"))
     for number in range(20):
