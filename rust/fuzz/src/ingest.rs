@@ -1,9 +1,9 @@
 //! From text to chunks, whole and in parts.
 
-use zion::Result;
 use zion::chunker::{Chunk, Sink, Stream};
 use zion::ion::value::{Value, loads};
 use zion::pack::{PartContext, PartParser, Splitter};
+use zion::{Error, Result};
 
 use super::rows;
 
@@ -46,6 +46,12 @@ pub fn chunks(
         start = splitter.next_part();
         text = rest;
     }
+}
+
+/// Whether a row was too large for the small chunks here, which is no fault of the text. It may fit in another
+/// part: a string takes less room where it has become a symbol.
+pub fn any_too_large<const N: usize>(results: [&Result<Vec<Vec<u8>>>; N]) -> bool {
+    results.iter().any(|result| matches!(result, Err(Error::TooLarge { .. })))
 }
 
 /// Fails if the rows differ by more than the numbers of their symbols.

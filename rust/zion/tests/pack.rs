@@ -297,7 +297,7 @@ fn threads_read_lines_by_themselves() -> Result<(), Box<dyn std::error::Error>> 
 
 /// Packs `more` behind the last block of `packed`.
 fn extend(packed: &Packed, more: &str, options: Options) -> Result<Packed, Stop> {
-    let algorithm = options.algorithm;
+    let (algorithm, align) = (options.algorithm, options.align);
     let mut packer = Packer::new(options, Constants::default())?;
     let Some(last) = packed.runs.last() else { return Err(Error::argument("nothing was packed").into()) };
     let start = last.offset as usize;
@@ -318,7 +318,7 @@ fn extend(packed: &Packed, more: &str, options: Options) -> Result<Packed, Stop>
     let data = [&packed.data[..kept], &added.data].concat();
     let whole = Packed { data, runs, rejected: added.rejected };
     // Every block can be read alone, the one that was continued too.
-    rows(&whole, algorithm)?;
+    rows_of(&whole, algorithm, align)?;
     Ok(whole)
 }
 
@@ -352,6 +352,38 @@ proptest! {
         for (run, end) in packed.runs.iter().zip(ends) {
             let block = &packed.data[run.offset as usize..end as usize];
             let report = verify_block(block, algorithm, ALIGN, &checks)?;
+            prop_assert!(report.findings.is_empty(), "{:?}", report.findings);
+            prop_assert_eq!((report.rows, report.chunks as u64), (run.rows, run.chunks));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn what_has_symbols_can_be_continued(
+        records in logs(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
+        align in prop::sample::select(vec![ALIGN, 1 << 14]), part_bytes in (1usize << 12)..(1 << 17),
+    ) {
+        let failed = |stop: Stop| TestCaseError::fail(format!("{stop:?}"));
+        let options = Options { align, ..options(Algorithm::ZionZstd, 2, part_bytes) };
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| 1 + cut.index(records.len() - 1)).collect();
+        cuts.push(records.len());
+        cuts.sort_unstable();
+        cuts.dedup();
+        let first = records[..cuts[0]].join("\n");
+        let mut packed = pack(first.as_bytes(), options.clone(), usize::MAX, Compression::None).map_err(failed)?;
+        for pair in cuts.windows(2) {
+            packed = extend(&packed, &records[pair[0]..pair[1]].join("\n"), options.clone()).map_err(failed)?;
+        }
+        let found = rows_of(&packed, Algorithm::ZionZstd, align)?;
+        prop_assert_eq!(values(&found)?, values(&records)?);
+        let checks = Checks { paths: vec![], constants: vec![], max_findings: 10 };
+        let ends = packed.runs.iter().skip(1).map(|run| run.offset).chain([packed.data.len() as u64]);
+        for (run, end) in packed.runs.iter().zip(ends) {
+            let block = &packed.data[run.offset as usize..end as usize];
+            let report = verify_block(block, Algorithm::ZionZstd, align, &checks)?;
             prop_assert!(report.findings.is_empty(), "{:?}", report.findings);
             prop_assert_eq!((report.rows, report.chunks as u64), (run.rows, run.chunks));
         }
