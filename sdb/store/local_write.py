@@ -1,6 +1,6 @@
 """Writing local files: they appear under their name when they are complete, or not at all.
 
-A file by descriptor, in a folder by descriptor, of which pathlib has neither.
+Files and folders are held by their descriptors, which pathlib does not know.
 """
 # ruff: noqa: PTH114, PTH116, SIM105 - who packs loads this module, but not contextlib
 
