@@ -50,8 +50,14 @@ pub fn chunks(
 
 /// Whether a row was too large for the small chunks here, which is no fault of the text. It may fit in another
 /// part: a string takes less room where it has become a symbol.
-pub fn any_too_large<const N: usize>(results: [&Result<Vec<Vec<u8>>>; N]) -> bool {
-    results.iter().any(|result| matches!(result, Err(Error::TooLarge { .. })))
+pub fn is_too_large(result: &Result<Vec<Vec<u8>>>) -> bool {
+    matches!(result, Err(Error::TooLarge { .. }))
+}
+
+/// Fails if parts change what is accepted.
+pub fn assert_same_answer(whole: &Result<Vec<Vec<u8>>>, parts: &Result<Vec<Vec<u8>>>) {
+    let same = is_too_large(whole) || is_too_large(parts) || whole.is_ok() == parts.is_ok();
+    assert!(same, "parts change what is accepted: {whole:?}, {parts:?}");
 }
 
 /// Fails if the rows differ by more than the numbers of their symbols.

@@ -38,33 +38,34 @@ struct Slot {
 pub(crate) struct Frequent {
     slots: Vec<Slot>,
     row: u32,
+    /// Bytes of rows that are looked at, and were.
     sample_bytes: usize,
-    left_bytes: usize,
+    seen_bytes: usize,
 }
 
 impl Frequent {
     /// For chunks of `align` bytes.
     pub(crate) fn new(align: usize) -> Self {
         let sample_bytes = (align / 4).min(SAMPLE_BYTES);
-        Self { slots: vec![Slot::default(); SLOTS], row: 0, sample_bytes, left_bytes: sample_bytes }
+        Self { slots: vec![Slot::default(); SLOTS], row: 0, sample_bytes, seen_bytes: 0 }
     }
 
     /// Begins anew: the symbol table did.
     pub(crate) fn restart(&mut self) {
         self.slots.fill(Slot::default());
         self.row = 0;
-        self.left_bytes = self.sample_bytes;
+        self.seen_bytes = 0;
     }
 
     /// Whether there are rows to look at.
     #[inline]
     pub(crate) fn wants_rows(&self) -> bool {
-        self.left_bytes > 0
+        self.seen_bytes < self.sample_bytes
     }
 
     /// Looks at one row, and adds what has proved to be frequent to `symbols`.
     pub(crate) fn look_at(&mut self, row: &[u8], symbols: &mut SymbolTable) {
-        self.left_bytes = self.left_bytes.saturating_sub(row.len());
+        self.seen_bytes += row.len();
         self.row += 1;
         self.values(row, false, symbols);
     }
@@ -103,8 +104,8 @@ impl Frequent {
             }
         } else if slot.row != self.row {
             *slot = Slot { hash, row: self.row, rows: slot.rows + 1 };
-            let seen = self.sample_bytes - self.left_bytes;
-            if slot.rows >= rows_needed(text.len()) && seen >= self.sample_bytes / FREE_SHARE {
+            let is_free = self.seen_bytes < self.sample_bytes / FREE_SHARE;
+            if slot.rows >= rows_needed(text.len()) && !is_free {
                 *slot = Slot::default();
                 symbols.intern(text);
             }

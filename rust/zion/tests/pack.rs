@@ -322,6 +322,19 @@ fn extend(packed: &Packed, more: &str, options: Options) -> Result<Packed, Stop>
     Ok(whole)
 }
 
+/// Fails unless every block passes the validator, and holds what its run says.
+fn verified(packed: &Packed, algorithm: Algorithm, align: usize) -> Result<(), TestCaseError> {
+    let checks = Checks { paths: vec![], constants: vec![], max_findings: 10 };
+    let ends = packed.runs.iter().skip(1).map(|run| run.offset).chain([packed.data.len() as u64]);
+    for (run, end) in packed.runs.iter().zip(ends) {
+        let block = &packed.data[run.offset as usize..end as usize];
+        let report = verify_block(block, algorithm, align, &checks)?;
+        prop_assert!(report.findings.is_empty(), "{:?}", report.findings);
+        prop_assert_eq!((report.rows, report.chunks as u64), (run.rows, run.chunks));
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
@@ -347,14 +360,7 @@ proptest! {
             all.extend(records);
         }
         prop_assert_eq!(rows(&packed, algorithm)?, all);
-        let checks = Checks { paths: vec![], constants: vec![], max_findings: 10 };
-        let ends = packed.runs.iter().skip(1).map(|run| run.offset).chain([packed.data.len() as u64]);
-        for (run, end) in packed.runs.iter().zip(ends) {
-            let block = &packed.data[run.offset as usize..end as usize];
-            let report = verify_block(block, algorithm, ALIGN, &checks)?;
-            prop_assert!(report.findings.is_empty(), "{:?}", report.findings);
-            prop_assert_eq!((report.rows, report.chunks as u64), (run.rows, run.chunks));
-        }
+        verified(&packed, algorithm, ALIGN)?;
     }
 }
 
@@ -379,14 +385,7 @@ proptest! {
         }
         let found = rows_of(&packed, Algorithm::ZionZstd, align)?;
         prop_assert_eq!(values(&found)?, values(&records)?);
-        let checks = Checks { paths: vec![], constants: vec![], max_findings: 10 };
-        let ends = packed.runs.iter().skip(1).map(|run| run.offset).chain([packed.data.len() as u64]);
-        for (run, end) in packed.runs.iter().zip(ends) {
-            let block = &packed.data[run.offset as usize..end as usize];
-            let report = verify_block(block, Algorithm::ZionZstd, align, &checks)?;
-            prop_assert!(report.findings.is_empty(), "{:?}", report.findings);
-            prop_assert_eq!((report.rows, report.chunks as u64), (run.rows, run.chunks));
-        }
+        verified(&packed, Algorithm::ZionZstd, align)?;
     }
 }
 
