@@ -23,7 +23,7 @@ from sdb.packfile.pieces import (
     whole,
 )
 from sdb.records import field, record, replace
-from sdb.store.local import open_read as open_local
+from sdb.store.local.files import open_read as open_local
 from sdb.store.url import is_local, local_path, open_read, reopen
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from sdb.packfile.trailer import Trailer
-    from sdb.store.local import LocalReader
+    from sdb.store.local.files import LocalReader
     from sdb.store.url import Location, Reader
 
 FORMATS = ("json", "cloudtrail", "csv", "tsv", "ion", "parquet", "packfile")

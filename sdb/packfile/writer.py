@@ -15,7 +15,7 @@ from sdb.errors import UsageError
 from sdb.packfile.inputs import Input, recognise_all
 from sdb.progress import silent
 from sdb.records import record
-from sdb.store.local import LeftOpen
+from sdb.store.local.files import LeftOpen
 from sdb.store.reading import pieces
 from sdb.store.url import atomic_write
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
-    from sdb.store.local import LocalReader
+    from sdb.store.local.files import LocalReader
     from sdb.store.url import Location
 
 ALIGN_BYTES = 1 << 20

@@ -7,14 +7,14 @@ from contextlib import suppress
 from typing import cast
 
 from sdb.errors import ConflictError, ExistsError, NotFoundError
-from sdb.store import local, local_grow, local_write
+from sdb.store.local import atomic, files, growing
 from sdb.store.url import is_local, local_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.store.s3.reader import S3Reader
+    from sdb.store.s3.objects import S3Reader
     from sdb.store.url import Location, Reader
 
 
@@ -34,7 +34,7 @@ def make(folder: Location) -> None:
     """
     if is_local(folder):
         path = local_path(folder)
-        with local.Translated(path):
+        with files.Translated(path):
             os.makedirs(path, exist_ok=True)  # noqa: PTH103 - a plain string
 
 
@@ -58,12 +58,12 @@ def names(folder: Location) -> list[str]:
         It may not be listed.
     """
     if not is_local(folder):
-        from sdb.store.s3 import folder as s3
+        from sdb.store.s3 import prefix as s3
 
         return sorted(s3.names(os.fspath(folder)))
     path = local_path(folder)
     try:
-        with local.Translated(path), os.scandir(path) as entries:
+        with files.Translated(path), os.scandir(path) as entries:
             return sorted(entry.name for entry in entries if entry.is_file())
     except NotFoundError:
         return []
@@ -78,12 +78,12 @@ def remove(location: Location) -> None:
         It may not be removed.
     """
     if not is_local(location):
-        from sdb.store.s3 import folder as s3
+        from sdb.store.s3 import prefix as s3
 
         s3.remove(os.fspath(location))
         return
     path = local_path(location)
-    with local.Translated(path), suppress(FileNotFoundError):
+    with files.Translated(path), suppress(FileNotFoundError):
         os.unlink(path)  # noqa: PTH108 - a plain string
 
 
@@ -99,7 +99,7 @@ def abandon(folder: Location, is_ours: Callable[[str], bool]) -> None:
         What a file system without nameless files keeps has the first 50 characters of it.
     """
     if not is_local(folder):
-        from sdb.store.s3 import folder as s3
+        from sdb.store.s3 import prefix as s3
 
         s3.abandon(os.fspath(folder), is_ours)
         return
@@ -131,17 +131,17 @@ def exchange(source: Reader | None, data: bytes, location: Location) -> None:
         It is not known whether the object was written.
     """
     if not is_local(location):
-        from sdb.store.s3 import folder as s3
+        from sdb.store.s3 import prefix as s3
 
         s3.exchange(cast("S3Reader | None", source), data, os.fspath(location))
         return
     path = local_path(location)
     if source is not None:
-        with local_grow.grow(source, 0, path) as draft:
+        with growing.grow(source, 0, path) as draft:
             draft.write(data)
         return
     try:
-        with local_write.atomic_write(path) as file:
+        with atomic.atomic_write(path) as file:
             file.write(data)
     except ExistsError as error:
         raise ConflictError(f"{path} appeared meanwhile", path=path, hint="run it again") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from sdb.errors import UsageError
-from sdb.store import local
+from sdb.store.local import files
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
@@ -185,11 +185,11 @@ def open_read(location: Location, *, head_bytes: int = 0) -> Reader:
     Raises
     ------
     NotFoundError, AccessError, UsageError
-        See :func:`sdb.store.local.open_read` and :func:`sdb.store.s3.reader.open_read`.
+        See :func:`sdb.store.local.files.open_read` and :func:`sdb.store.s3.objects.open_read`.
     """
     if is_local(location):
-        return local.open_read(local_path(location))
-    from sdb.store.s3.reader import open_read as open_object
+        return files.open_read(local_path(location))
+    from sdb.store.s3.objects import open_read as open_object
 
     return open_object(os.fspath(location), head_bytes=head_bytes, tail_bytes=TAIL_BYTES)
 
@@ -208,7 +208,7 @@ def reopen(reader: Reader) -> Reader:
         On S3, the same version of the object.
     """
     if is_local(reader.path):
-        return local.open_read(reader.path)
+        return files.open_read(reader.path)
     return reader
 
 
@@ -227,16 +227,16 @@ def atomic_write(
     Returns
     -------
     context manager
-        Gives the file to write to. See :func:`sdb.store.local_write.atomic_write` and
-        :func:`sdb.store.s3.writer.atomic_write`.
+        Gives the file to write to. See :func:`sdb.store.local.atomic.atomic_write` and
+        :func:`sdb.store.s3.drafts.atomic_write`.
     """
     if is_local(location):
-        from sdb.store import local_write
+        from sdb.store.local import atomic
 
-        return local_write.atomic_write(local_path(location), overwrite=overwrite)
-    from sdb.store.s3 import writer
+        return atomic.atomic_write(local_path(location), overwrite=overwrite)
+    from sdb.store.s3 import drafts
 
-    return writer.atomic_write(os.fspath(location), overwrite=overwrite)
+    return drafts.atomic_write(os.fspath(location), overwrite=overwrite)
 
 
 def grow(
@@ -265,13 +265,13 @@ def grow(
     Returns
     -------
     context manager
-        Gives what takes the bytes that follow. See :func:`sdb.store.local_grow.grow` and
+        Gives what takes the bytes that follow. See :func:`sdb.store.local.growing.grow` and
         :func:`sdb.store.s3.grow.grow`.
     """
     if is_local(location):
-        from sdb.store import local_grow
+        from sdb.store.local import growing
 
-        return local_grow.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
+        return growing.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
     from sdb.store.s3 import grow as s3
 
     url = os.fspath(location)
@@ -279,7 +279,7 @@ def grow(
 
 
 def locked(location: Location) -> AbstractContextManager[None]:
-    """Keep other appenders of the same object waiting, see :func:`sdb.store.local_grow.locked`.
+    """Keep other appenders of the same object waiting, see :func:`sdb.store.local.growing.locked`.
 
     On S3 nobody waits: who comes second starts over.
     """
@@ -287,9 +287,9 @@ def locked(location: Location) -> AbstractContextManager[None]:
         from contextlib import nullcontext
 
         return nullcontext()
-    from sdb.store import local_grow
+    from sdb.store.local import growing
 
-    return local_grow.locked(local_path(location))
+    return growing.locked(local_path(location))
 
 
 def diagnose(location: Location) -> Diagnosis:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from sdb.errors import UsageError
 from sdb.records import record
-from sdb.store.s3.errors import translated
+from sdb.store.s3.failures import translated
 
 Client = Any  # boto3 makes the classes of its clients at run time
 

@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from sdb.errors import ConflictError, SdbError
 from sdb.records import record
 from sdb.store.s3.client import connect, endpoint
-from sdb.store.s3.errors import is_answer, status_of, translate, translated
+from sdb.store.s3.failures import is_answer, status_of, translate, translated
 from sdb.store.s3.history import ids_of, new_id, settings
+from sdb.store.s3.objects import S3Reader
 from sdb.store.s3.orphans import OpenUpload, open_uploads
 from sdb.store.s3.place import split
 from sdb.store.s3.probe import NO_SUCH_VERSION, discard, scratch
-from sdb.store.s3.reader import S3Reader
 from sdb.store.s3.upload import Upload
 
 TYPE_CHECKING = False

@@ -6,13 +6,13 @@ import contextlib
 
 from sdb.store.reading import pieces
 from sdb.store.s3.client import connect, endpoint
-from sdb.store.s3.errors import changed, translated
+from sdb.store.s3.drafts import Draft, check_absent, drafting
+from sdb.store.s3.failures import changed, translated
+from sdb.store.s3.objects import S3Reader
 from sdb.store.s3.parts import MIN_PART_BYTES, copy_ranges
 from sdb.store.s3.place import parse
 from sdb.store.s3.probe import check_conditions
 from sdb.store.s3.publish import Condition
-from sdb.store.s3.reader import S3Reader
-from sdb.store.s3.writer import Draft, check_absent, drafting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def grow(
     ConflictError
         Someone replaced `source` since it was opened; theirs stays.
     ExistsError, NotFoundError, AccessError
-        See :func:`sdb.store.s3.writer.atomic_write`.
+        See :func:`sdb.store.s3.drafts.atomic_write`.
     UnsupportedError
         The endpoint ignores conditions, and `single_writer` is off.
     UncertainError

@@ -15,7 +15,7 @@ import time
 
 from sdb.errors import ConflictError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
-from sdb.store.s3.errors import is_answer, status_of, translated
+from sdb.store.s3.failures import is_answer, status_of, translated
 from sdb.store.s3.history import ids_of, new_id, settings
 from sdb.store.s3.orphans import clock
 from sdb.store.s3.place import HIDDEN, Place

@@ -8,7 +8,7 @@ import datetime as dt
 from sdb.errors import SdbError
 from sdb.records import record
 from sdb.store.s3.client import connect
-from sdb.store.s3.errors import translated
+from sdb.store.s3.failures import translated
 from sdb.store.s3.place import Place
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ import re
 from sdb.errors import NotFoundError, UsageError
 from sdb.records import record
 from sdb.store.s3.client import connect
-from sdb.store.s3.errors import translated
+from sdb.store.s3.failures import translated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import threading
 
 from sdb.errors import SdbError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
-from sdb.store.s3.errors import is_answer, status_of, translate
+from sdb.store.s3.failures import is_answer, status_of, translate
 from sdb.store.s3.place import HIDDEN, Place
 from sdb.store.s3.upload import Upload
 

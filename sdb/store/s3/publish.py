@@ -19,7 +19,7 @@ import time
 from sdb.errors import ExistsError, SdbError, UncertainError
 from sdb.records import record
 from sdb.store.s3.client import connect
-from sdb.store.s3.errors import changed, is_answer, status_of, translate
+from sdb.store.s3.failures import changed, is_answer, status_of, translate
 from sdb.store.s3.history import ids_of
 
 TYPE_CHECKING = False
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from sdb.store.s3.objects import S3Reader
     from sdb.store.s3.place import Place
-    from sdb.store.s3.reader import S3Reader
     from sdb.store.s3.upload import Upload
 
 ATTEMPTS = 5

@@ -13,18 +13,18 @@ from hashlib import md5
 from sdb.errors import UnsupportedError
 from sdb.records import record
 from sdb.store.s3.client import ATTEMPTS, connect
-from sdb.store.s3.errors import code_of, is_answer, translated
+from sdb.store.s3.failures import code_of, is_answer, translated
+from sdb.store.s3.objects import status_of_answer
 from sdb.store.s3.orphans import remove_nameless
 from sdb.store.s3.parts import MAX_PARTS, part_bytes
-from sdb.store.s3.reader import status_of_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from sdb.store.s3.objects import S3Reader
     from sdb.store.s3.place import Place
-    from sdb.store.s3.reader import S3Reader
 
 WORKERS = 4
 _WAITING_BYTES = 64 << 20

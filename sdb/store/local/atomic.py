@@ -13,7 +13,7 @@ import os
 import stat
 
 from sdb.errors import ExistsError, UsageError, from_os
-from sdb.store.local import Translated
+from sdb.store.local.files import Translated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from sdb.errors import ConflictError, ExistsError
 from sdb.store.s3.client import connect
-from sdb.store.s3.errors import code_of, translated
+from sdb.store.s3.drafts import Draft, drafting
+from sdb.store.s3.failures import code_of, translated
 from sdb.store.s3.orphans import open_uploads
 from sdb.store.s3.place import HIDDEN, parse, split
 from sdb.store.s3.probe import check_conditions
 from sdb.store.s3.publish import Condition
-from sdb.store.s3.writer import Draft, drafting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.store.s3.reader import S3Reader
+    from sdb.store.s3.objects import S3Reader
 
 
 def names(url: str) -> list[str]:

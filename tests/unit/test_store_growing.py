@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, UsageError
-from sdb.store import local_grow
-from sdb.store.local import LocalReader, open_read
+from sdb.store.local import growing
+from sdb.store.local.files import LocalReader, open_read
 from sdb.store.url import grow, locked
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def test_clones_where_the_file_system_can(old: Path, monkeypatch: pytest.MonkeyP
         assert request == 0x40049409
         os.copy_file_range(source, fd, len(OLD), 0, 0)
 
-    monkeypatch.setattr(local_grow.fcntl, "ioctl", clone)
+    monkeypatch.setattr(growing.fcntl, "ioctl", clone)
     assert extend(old, 777, old) == "reflink"
     assert old.read_bytes() == OLD[:777] + b"new"
     assert isinstance(open_read(str(old)), LocalReader)

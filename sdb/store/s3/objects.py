@@ -6,7 +6,7 @@ import time
 
 from sdb.errors import CorruptError, SdbError, UnsupportedError
 from sdb.store.s3.client import connect
-from sdb.store.s3.errors import changed, code_of, is_answer, status_of, translate, translated
+from sdb.store.s3.failures import changed, code_of, is_answer, status_of, translate, translated
 from sdb.store.s3.history import ids_of, settings_of
 from sdb.store.s3.place import Place, parse
 

@@ -3,7 +3,7 @@
 The old file is never written to, so whoever reads it goes on reading it. See
 docs/decisions/005-append.md.
 """
-# ruff: noqa: PTH116 - descriptors, as in sdb.store.local_write
+# ruff: noqa: PTH116 - descriptors, as in sdb.store.local.atomic
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import os
 import stat
 
 from sdb.errors import ConflictError, CorruptError, UsageError, from_os
-from sdb.store.local import LocalReader, Translated, open_read
-from sdb.store.local_write import Unnamed, resolve
+from sdb.store.local.atomic import Unnamed, resolve
+from sdb.store.local.files import LocalReader, Translated, open_read
 from sdb.store.reading import pieces
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ def grow(
 ) -> Iterator[LocalDraft]:
     """Write a file that begins with the bytes of another one, and appears when it is complete.
 
-    Everything that :func:`sdb.store.local_write.atomic_write` says holds here too.
+    Everything that :func:`sdb.store.local.atomic.atomic_write` says holds here too.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def grow(
     ConflictError
         Someone replaced or changed the file since `source` was opened; theirs stays.
     ExistsError, NotFoundError, AccessError, UsageError
-        See :func:`sdb.store.local_write.atomic_write`.
+        See :func:`sdb.store.local.atomic.atomic_write`.
     CorruptError
         `source` is shorter than `kept_bytes`.
     """

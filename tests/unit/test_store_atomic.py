@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sdb import errors
-from sdb.store import local_write
+from sdb.store.local import atomic
 
 
 def names(folder: Path) -> list[str]:
@@ -35,13 +35,13 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 
 def write(path: Path, data: bytes, *, overwrite: bool = False) -> None:
-    with local_write.atomic_write(str(path), overwrite=overwrite) as file:
+    with atomic.atomic_write(str(path), overwrite=overwrite) as file:
         file.write(data)
 
 
 def test_a_file_appears_only_when_it_is_complete(folder: Path) -> None:
     path = folder / "out"
-    with local_write.atomic_write(str(path)) as file:
+    with atomic.atomic_write(str(path)) as file:
         file.write(b"a" * 200_000)
         assert not path.exists()
     assert path.read_bytes() == b"a" * 200_000
@@ -54,7 +54,7 @@ def test_a_failure_leaves_what_was_there(folder: Path, failure: type[BaseExcepti
     path.write_bytes(b"old")
     with (
         pytest.raises(failure) as caught,
-        local_write.atomic_write(str(path), overwrite=True) as file,
+        atomic.atomic_write(str(path), overwrite=True) as file,
     ):
         file.write(b"new" * 100_000)
         raise failure
@@ -73,7 +73,7 @@ def test_existing_files_are_kept_unless_told_otherwise(folder: Path) -> None:
 
 def test_a_file_that_appears_meanwhile_is_kept(folder: Path) -> None:
     path = folder / "out"
-    with pytest.raises(errors.ExistsError), local_write.atomic_write(str(path)) as file:
+    with pytest.raises(errors.ExistsError), atomic.atomic_write(str(path)) as file:
         file.write(b"mine")
         path.write_bytes(b"theirs")
     assert (path.read_bytes(), names(folder)) == (b"theirs", ["out"])
@@ -130,15 +130,15 @@ def test_places_that_cannot_be_written(folder: Path) -> None:
 def test_a_full_disk_is_an_error_of_ours() -> None:
     with (
         pytest.raises(errors.SdbError, match="no space left"),
-        local_write.atomic_write("/dev/full") as file,
+        atomic.atomic_write("/dev/full") as file,
     ):
         file.write(b"a" * 200_000)
 
 
 def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys, os, signal; from sdb.store import local_write\n"
-        "with local_write.atomic_write(sys.argv[1]) as f:\n"
+        "import sys, os, signal; from sdb.store.local import atomic\n"
+        "with atomic.atomic_write(sys.argv[1]) as f:\n"
         "    f.write(b'x' * 100000); f.flush(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
@@ -159,7 +159,7 @@ def test_a_file_goes_to_the_disk_while_it_is_written(
 
     monkeypatch.setattr(os, "posix_fadvise", advise)
     piece = os.urandom(300_000)
-    with local_write.atomic_write(str(folder / "out")) as file:
+    with atomic.atomic_write(str(folder / "out")) as file:
         for _ in range(16):
             file.write(piece)
     starts, stops = zip(*sent, strict=True)
@@ -203,7 +203,7 @@ def test_replaced_files_are_let_go(
         raise RuntimeError("can't start new thread")
 
     if not threads:
-        monkeypatch.setattr(local_write._thread, "start_new_thread", refuse)
+        monkeypatch.setattr(atomic._thread, "start_new_thread", refuse)
     write(tmp_path / "out", b"0")
     before = names(Path("/proc/self/fd"))
     for number in range(20):

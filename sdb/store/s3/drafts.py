@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 from sdb.errors import ExistsError
 from sdb.store.s3.client import connect
-from sdb.store.s3.errors import status_of, translated
+from sdb.store.s3.failures import status_of, translated
 from sdb.store.s3.history import new_id, settings
 from sdb.store.s3.lock import exclusive
 from sdb.store.s3.parts import Parts
