@@ -18,6 +18,7 @@ Rows are not decoded here; for them see :meth:`sdb.packfile.reader.Packfile.rows
 from __future__ import annotations
 
 from sdb import instants
+from sdb.errors import UsageError
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -130,7 +131,10 @@ def dumps(value: object) -> bytes:
     """
     from sdb import _core
 
-    return _core.ion_dumps(value)
+    try:
+        return _core.ion_dumps(value)
+    except OverflowError:
+        raise UsageError("an integer is outside -2^63 to 2^64-1") from None
 
 
 def loads(data: bytes) -> object:

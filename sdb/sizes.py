@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb.errors import UsageError
 
 _UNITS = "KMGTPE"
+_MOST_DIGITS = 40
 
 
 def human(size_bytes: int) -> str:
@@ -82,7 +83,10 @@ def parse(text: str) -> int:
     stem = rest.removesuffix("I")
     exponent = _UNITS.find(stem[-1:]) + 1 if stem else 0
     number = (stem[:-1] if exponent else rest).rstrip()
-    if not number.replace(".", "", 1).isdecimal():
-        raise UsageError(f"{text!r} is not a size", expected="a size such as 50MiB")
+    if not number.replace(".", "", 1).isdecimal() or len(number) > _MOST_DIGITS:
+        shown = text if len(text) <= _MOST_DIGITS else text[:_MOST_DIGITS] + "..."
+        raise UsageError(f"{shown!r} is not a size", expected="a size such as 50MiB")
     step = 1000 if word.endswith("B") and stem == rest else 1024
-    return int(float(number) * float(step**exponent))
+    whole, _, part = number.partition(".")
+    size_bytes: int = int(whole + part) * step**exponent // 10 ** len(part)
+    return size_bytes

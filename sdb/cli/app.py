@@ -91,14 +91,21 @@ def _annotation(annotation: Any) -> Any:
         return typer.Context
     match getattr(annotation, "__metadata__", ()):
         case (Option() as option,):
-            info: Any = typer.Option(
-                *option.names, metavar=option.metavar, help=option.help, min=option.min
-            )
+            info: Any = _option(option, is_text=annotation.__origin__ in {str, str | None})
         case (Argument() as argument,):
             info = typer.Argument(metavar=argument.metavar, help=argument.help)
         case _:
             return annotation
     return Annotated[annotation.__origin__, info]
+
+
+def _option(option: Option, *, is_text: bool) -> Any:
+    least = most = None
+    if option.bounds is not None and not is_text:
+        least, most = option.bounds.least, option.bounds.most
+    return typer.Option(
+        *option.names, metavar=option.metavar, help=option.help, min=least, max=most
+    )
 
 
 def _print_version(value: bool) -> None:

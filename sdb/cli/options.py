@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sdb import bounds
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError, from_os
 from sdb.typed import Annotated
@@ -21,10 +22,16 @@ Force = Annotated[bool, Option("--force", help="Replace an existing output; bina
 Threads = Annotated[
     int | None,
     Option(
-        "--threads", "-j", metavar="N", min=1, help="Threads; one for each processor if not given."
+        "--threads",
+        "-j",
+        metavar="N",
+        bounds=bounds.THREADS,
+        help="Threads; one for each processor if not given.",
     ),
 ]
-Limit = Annotated[int | None, Option("--limit", metavar="N", min=0, help="At most so many rows.")]
+Limit = Annotated[
+    int | None, Option("--limit", metavar="N", bounds=bounds.ROWS, help="At most so many rows.")
+]
 Fields = Annotated[
     str | None,
     Option(metavar="NAME,...", help="Only these top-level fields, separated by commas."),
@@ -43,7 +50,9 @@ InputFormat = Annotated[
         help="Format of the inputs (json, csv.gz, ...); else recognised.",
     ),
 ]
-BlockSize = Annotated[str, Option(metavar="SIZE", help="Decompressed size of a block.")]
+BlockSize = Annotated[
+    str, Option(metavar="SIZE", bounds=bounds.BLOCK, help="Decompressed size of a block.")
+]
 Hints = Annotated[str | None, Option(metavar="FILE", help="A hints file for the inputs.")]
 TimeFields = Annotated[
     list[str] | None,
@@ -68,6 +77,8 @@ _FLOAT = r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?"
 _TIME = r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:?\d\d)?"
 _TRUTH = {"true": True, "false": False}
 _INT64 = range(-(2**63), 2**64)
+_MOST_DIGITS = 30
+_MOST_READ = 4000
 
 
 def locate(context: Context, path: str) -> str:
@@ -168,7 +179,7 @@ def _infer(text: str) -> str:
     import re
 
     if re.fullmatch(_INTEGER, text):
-        return "int" if int(text[:30]) in _INT64 else "str"
+        return "int" if int(text[:_MOST_DIGITS]) in _INT64 else "str"
     if re.fullmatch(_FLOAT, text):
         return "float"
     return "time" if re.fullmatch(_TIME, text) else "str"
@@ -180,15 +191,28 @@ def _convert(what: str, kind: str, text: str) -> object:
             case "bool":
                 return _TRUTH[text]
             case "int":
-                return int(text)
+                return _integer(text)
             case "float":
                 return float(text)
             case "time":
                 return _moment(text)
             case _:
                 return text
+    except _BeyondError:
+        raise UsageError(f"the {what}: {text[:_MOST_DIGITS]} is outside -2^63 to 2^64-1") from None
     except (ValueError, KeyError, OverflowError):
         raise UsageError(f"the {what}: {text!r} is not of type {kind}") from None
+
+
+class _BeyondError(Exception):
+    """An integer that packfiles cannot hold."""
+
+
+def _integer(text: str) -> int:
+    # Python refuses to read thousands of digits.
+    if len(text) > _MOST_READ or (number := int(text)) not in _INT64:
+        raise _BeyondError
+    return number
 
 
 def _moment(text: str) -> datetime:

@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from sdb.bounds import Bounds
+
 
 @record
 class Context:
@@ -50,22 +52,24 @@ class Option:
         What it is.
     metavar : str, optional
         What the help calls its value.
-    min : int, optional
-        The smallest value of a number.
+    bounds : Bounds, optional
+        What a number or a size may be.
     """
 
     names: tuple[str, ...]
     help: str
     metavar: str | None
-    min: int | None
+    bounds: Bounds | None
 
     def __init__(
         self,
         *names: str,
         help: str,  # noqa: A002 - as typer calls it
         metavar: str | None = None,
-        min: int | None = None,  # noqa: A002 - as typer calls it
+        bounds: Bounds | None = None,
     ) -> None:
         """Describe an option."""
-        for name, value in (("names", names), ("help", help), ("metavar", metavar), ("min", min)):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "help", help)
+        object.__setattr__(self, "metavar", metavar)
+        object.__setattr__(self, "bounds", bounds)

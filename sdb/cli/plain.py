@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from sdb.bounds import Bounds
+
+_MOST_DIGITS = 20
 _NUMBERS = (int, int | None)
 _LISTS = (list[str], list[str] | None)
 _TEXTS = (str, str | None)
@@ -128,7 +131,7 @@ class _Reader:
         if kind in _LISTS:
             self._set(parameter.name, value=[*(self._values.get(parameter.name) or []), text])
         else:
-            self._set(parameter.name, value=_convert(text, kind, option.min))
+            self._set(parameter.name, value=_convert(text, kind, option.bounds))
 
     def _assign(self, free: list[str]) -> None:
         for parameter in self._arguments:
@@ -156,11 +159,12 @@ def _defaults(command: Any) -> dict[str, Any]:  # noqa: ANN401 - any function
     )
 
 
-def _convert(text: str, kind: object, least: int | None) -> str | int:
+def _convert(text: str, kind: object, bounds: Bounds | None) -> str | int:
     if kind in _TEXTS:
         return text
-    if kind not in _NUMBERS or not (text.isascii() and text.isdigit()):
+    if kind not in _NUMBERS or not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
         raise _NotPlainError
-    if least is not None and int(text) < least:
+    number = int(text)
+    if bounds is not None and not bounds.least <= number <= bounds.most:
         raise _NotPlainError
-    return int(text)
+    return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from sdb import sizes
+from sdb import bounds, sizes
 from sdb.cli import output
 from sdb.cli.compat import rewrite
 from sdb.cli.parameters import Option
@@ -28,9 +28,17 @@ OnSpark = Annotated[
 Master = Annotated[
     str | None, Option("--master", metavar="URL", help="Where Spark runs: local[2], yarn, ...")
 ]
-Tasks = Annotated[int | None, Option("--tasks", metavar="N", min=1, help="How many tasks.")]
+Tasks = Annotated[
+    int | None, Option("--tasks", metavar="N", bounds=bounds.TASKS, help="How many tasks.")
+]
 TargetSize = Annotated[
-    str, Option("--target-size", metavar="SIZE", help="How much input a task gets.")
+    str | None,
+    Option(
+        "--target-size",
+        metavar="SIZE",
+        bounds=bounds.TARGET,
+        help="How much input a task gets; 1GiB if not given.",
+    ),
 ]
 Conf = Annotated[
     list[str] | None, Option("--conf", metavar="NAME=VALUE", help="A setting of Spark.")
@@ -43,6 +51,7 @@ PrintSubmit = Annotated[
 ]
 
 _MOST_TASKS = 20
+_TARGET_SIZE = "1GiB"
 _OWN_FLAGS = {"--print-submit": 0, "--master": 1, "--conf": 1}
 
 
@@ -71,17 +80,26 @@ class Choice:
 
     master: str | None
     tasks: int | None
-    target_size: str
+    target_size: str | None
     conf: list[str] | None
     append: bool
     print_submit: bool
 
     def check_unused(self) -> None:
         """Refuse them where packing is not for Spark."""
-        if self.master or self.tasks or self.conf or self.append or self.print_submit:
+        given = {
+            "--master": self.master,
+            "--tasks": self.tasks,
+            "--target-size": self.target_size,
+            "--conf": self.conf,
+            "--append": self.append,
+            "--print-submit": self.print_submit,
+        }
+        unused = [flag for flag, value in given.items() if value is not None and value is not False]
+        if unused:
+            verb = "are" if len(unused) > 1 else "is"
             raise UsageError(
-                "--master, --tasks, --conf, --append and --print-submit are for Spark",
-                hint="add --spark, or leave them out",
+                f"{', '.join(unused)} {verb} for Spark", hint="add --spark, or leave it out"
             )
 
 
@@ -112,6 +130,7 @@ def run(
         raise UsageError("the threads of a task are its processors in Spark", hint=hint)
     if form.force and choice.append:
         raise UsageError("--force replaces what is there, and --append keeps it")
+    target_bytes = bounds.TARGET.read(choice.target_size or _TARGET_SIZE)
     if choice.print_submit:
         output.say(submit_command(choice.master, choice.conf))
         return
@@ -131,7 +150,7 @@ def run(
             master=choice.master,
             conf=settings(choice.conf),
             tasks=choice.tasks,
-            target_bytes=sizes.parse(choice.target_size),
+            target_bytes=target_bytes,
             mode="overwrite" if form.force else "append" if choice.append else "fail",
             progress=meter,
         )

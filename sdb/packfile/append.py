@@ -12,6 +12,7 @@ import time
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 
+from sdb import bounds
 from sdb.errors import ConflictError, UsageError, text_of
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
 from sdb.packfile.inputs import Input, recognise_all
@@ -181,6 +182,10 @@ def append(  # noqa: PLR0913 - the command's options, by name
     2
     """
     began = time.monotonic()
+    bounds.LEVEL.check(level)
+    bounds.BLOCK.check(block_bytes)
+    bounds.THREADS.check(threads)
+    bounds.ATTEMPTS.check(attempts)
     named = list(inputs)
     if not named:
         raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sdb import errors, instants, ion, sizes
+from sdb import bounds, errors, instants, ion, sizes
 from sdb.packfile.selection import Selection, select, time_path
 from sdb.packfile.trailer import Block, Trailer, read_trailer
 from sdb.store import url
@@ -211,6 +211,7 @@ class Packfile:
         UsageError, NotFoundError
             See :func:`sdb.packfile.selection.select`.
         """
+        bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
         return islice(self._rows(selection, fields), limit)
 
@@ -272,6 +273,7 @@ class Packfile:
         """
         from importlib import import_module
 
+        bounds.ROWS.check(limit)
         arrow = import_module("sdb.packfile.arrow")
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
         return arrow.table(self, selection, fields=fields, limit=limit)

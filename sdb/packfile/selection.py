@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 from sdb import instants
 from sdb.errors import NotFoundError, UsageError
 from sdb.records import record
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.trailer import Trailer
+
+
+_MOST_DIGITS = 50
 
 
 @record
@@ -115,14 +120,20 @@ def block_numbers(blocks: str | Iterable[int], count: int) -> list[int]:
     if isinstance(blocks, str):
         for part in blocks.split(","):
             first, dash, last = part.strip().partition("-")
-            if not (first.isdecimal() and (not last or last.isdecimal())):
-                raise UsageError(f"{blocks!r} is not a list of blocks", expected="as in 0,3-5,9-")
+            is_list = first.isdecimal() and (not last or last.isdecimal())
+            if not is_list or len(part) > _MOST_DIGITS:
+                raise UsageError(
+                    f"{part[:_MOST_DIGITS]!r} is not a list of blocks", expected="as in 0,3-5,9-"
+                )
             end = int(last) if last else count - 1 if dash else int(first)
             _insist(int(first), count)
             _insist(end, count)
             numbers.update(range(int(first), end + 1))
     else:
-        numbers.update(blocks)
+        try:
+            numbers.update(map(index, blocks))
+        except TypeError:
+            raise UsageError("blocks are not whole numbers", expected="as in [0, 3]") from None
     for number in numbers:
         _insist(number, count)
     return sorted(numbers)

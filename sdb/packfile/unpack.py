@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sdb import bounds
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.counted import expand
@@ -81,8 +82,8 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     """
     if fmt not in FORMATS:
         raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
-    if limit is not None and limit < 0:
-        raise UsageError(f"a limit of {limit} rows")
+    bounds.ROWS.check(limit)
+    bounds.THREADS.check(threads)
     packs: list[Packfile] = []
     try:
         jobs: list[Job] = []

@@ -11,7 +11,7 @@ import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
-from sdb import errors, instants
+from sdb import bounds, errors, instants
 from sdb import progress as progress_
 from sdb.packfile.describe import type_names
 from sdb.packfile.reader import Packfile, open_packfile
@@ -132,6 +132,8 @@ def validate(
     >>> sdb.validate("events.zion").ok                  # doctest: +SKIP
     True
     """
+    bounds.THREADS.check(threads)
+    bounds.FINDINGS.check(max_findings)
     try:
         pack = open_packfile(path)
     except errors.CorruptError as error:

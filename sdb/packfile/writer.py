@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from sdb import ion
+from sdb import bounds, ion
 from sdb._core import Packer
 from sdb.errors import UsageError
 from sdb.packfile.inputs import Input, recognise_all
@@ -171,6 +171,10 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     sources = recognise_all(inputs, format, hints=hints)
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
+    bounds.LEVEL.check(level)
+    bounds.BLOCK.check(block_bytes)
+    bounds.ALIGN.check(align_bytes)
+    bounds.THREADS.check(threads)
     encoded = ion.dumps(dict(constants)) if constants else None
     packer = Packer(
         algorithm=algorithm,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from sdb import bounds
 from sdb.query.binding import bind
 from sdb.query.check import check
 from sdb.query.dataset import Catalog
@@ -67,6 +68,8 @@ def sql(
     """
     from sdb.query import engine
 
+    bounds.THREADS.check(threads)
+    bounds.MEMORY.check(memory_bytes)
     statement = check(bind(parse(text), params or {}))
     now_us = time.time_ns() // 1000
     catalog = Catalog(root, prune=prune, now_us=now_us)

@@ -10,6 +10,7 @@ import uuid
 from dataclasses import dataclass
 from functools import partial
 
+from sdb import bounds
 from sdb.errors import ConflictError, ExistsError, SdbError, UncertainError, UsageError
 from sdb.packfile import manifest
 from sdb.packfile.inputs import Input, recognise
@@ -123,6 +124,8 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     >>> pack_on_spark(["s3://logs/2026/*.json.gz"], "s3://bucket/packed/")      # doctest: +SKIP
     """
     began = time.monotonic()
+    bounds.TASKS.check(tasks)
+    bounds.TARGET.check(target_bytes)
     options = options or Options()
     place = os.fspath(prefix)
     if is_local(place):

@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from sdb import sizes
+from sdb import bounds, sizes
 from sdb.errors import UsageError
 
 TYPE_CHECKING = False
@@ -106,17 +106,17 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     return ReadOptions(
         paths=paths(options),
         fields=_fields(options.get("fields")),
-        partition_bytes=_size(options, "partitionBytes", _PARTITION),
+        partition_bytes=bounds.PARTITION.read(options.get("partitionBytes", _PARTITION)),
         lenient=_choice(options, "mode", ("FAILFAST", "PERMISSIVE")) == "PERMISSIVE",
         from_rows=_choice(options, "inference", ("SUMMARY", "ROWS")) == "ROWS",
         since=options.get("since"),
         until=options.get("until"),
         time_field=options.get("timeField"),
         pushdown=_choice(options, "pushdown", ("FALSE", "TRUE")) == "TRUE",
-        workers=_number(options, "workers", 0) or 0,
+        workers=_number(options, "workers", bounds.WORKERS) or 0,
         cache=options.get("cache"),
-        cache_bytes=_size(options, "cacheBytes", _CACHE),
-        max_rows=_number(options, "maxRowsPerTrigger", 1),
+        cache_bytes=bounds.CACHE.read(options.get("cacheBytes", _CACHE)),
+        max_rows=_number(options, "maxRowsPerTrigger", bounds.TRIGGER_ROWS),
     )
 
 
@@ -164,20 +164,9 @@ def _fields(text: str | None) -> tuple[Path, ...] | None:
     return found
 
 
-def _number(options: Mapping[str, str], name: str, least: int) -> int | None:
+def _number(options: Mapping[str, str], name: str, allowed: bounds.Bounds) -> int | None:
     text = options.get(name)
-    if text is None:
-        return None
-    if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise UsageError(f"{name} {text!r}: not a number from {least} on")
-    return int(text)
-
-
-def _size(options: Mapping[str, str], name: str, default: str) -> int:
-    size_bytes = sizes.parse(options.get(name, default))
-    if size_bytes < 1:
-        raise UsageError(f"{name} {options[name]!r}: not a size above 0")
-    return size_bytes
+    return None if text is None else allowed.count(text)
 
 
 def _choice(options: Mapping[str, str], name: str, choices: Sequence[str]) -> str:

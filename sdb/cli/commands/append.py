@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import sizes
+from sdb import bounds
 from sdb.cli.options import (
     AsJson,
     BlockSize,
@@ -83,7 +83,7 @@ def command(
             locate(context, packfile),
             inputs,
             output=target,
-            block_bytes=sizes.parse(block_size),
+            block_bytes=bounds.BLOCK.read(block_size),
             threads=threads,
             constants=constants(constant) if constant else None,
             hints=content(hints),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
+from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import Fields, Packfile, Since, Until, locate, names
 from sdb.cli.parameters import Context, Option
@@ -16,7 +17,9 @@ EXAMPLES = ("sdb head events.zion", "sdb head -n 3 --fields id,type events.zion"
 def command(
     context: Context,
     packfile: Packfile,
-    rows: Annotated[int, Option("--rows", "-n", metavar="N", min=0, help="How many rows.")] = 10,
+    rows: Annotated[
+        int, Option("--rows", "-n", metavar="N", bounds=bounds.ROWS, help="How many rows.")
+    ] = 10,
     fields: Fields = None,
     since: Since = None,
     until: Until = None,

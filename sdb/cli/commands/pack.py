@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import sizes
+from sdb import bounds
 from sdb.cli import spark as sparks
 from sdb.cli.options import (
     AsJson,
@@ -68,7 +68,7 @@ def command(
     spark: sparks.OnSpark = False,
     master: sparks.Master = None,
     tasks: sparks.Tasks = None,
-    target_size: sparks.TargetSize = "1GiB",
+    target_size: sparks.TargetSize = None,
     conf: sparks.Conf = None,
     append: sparks.Append = False,
     print_submit: sparks.PrintSubmit = False,
@@ -85,7 +85,7 @@ def command(
         raise UsageError("--json and -o - both write to standard output")
     options: dict[str, Any] = {
         "algorithm": algorithm,
-        "block_bytes": sizes.parse(block_size),
+        "block_bytes": bounds.BLOCK.read(block_size),
         "constants": constants(constant or []),
         "hints": content(hints),
         "format": suffix(fmt),

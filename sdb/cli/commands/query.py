@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
+from sdb import bounds
 from sdb.cli import answers, output
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.options import Force, Threads, Verbose, constants
@@ -52,7 +53,11 @@ def command(
     ] = False,
     memory: Annotated[
         str | None,
-        Option(metavar="SIZE", help="Most memory for groups, joins and sorts (2GiB)."),
+        Option(
+            metavar="SIZE",
+            bounds=bounds.MEMORY,
+            help="Most memory for groups, joins and sorts (2GiB).",
+        ),
     ] = None,
     threads: Threads = None,
     force: Force = False,
@@ -63,7 +68,6 @@ def command(
     Only blocks that can hold rows of interest are read, and of these only the fields that are
     named. See docs/sql.md for the language.
     """
-    from sdb import sizes
     from sdb.query.api import sql as run
     from sdb.query.explain import summary
 
@@ -77,7 +81,7 @@ def command(
             params=constants(param or [], "parameter"),
             root=root or context.obj or "",
             threads=threads,
-            memory_bytes=None if memory is None else sizes.parse(memory),
+            memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
             prune=not no_prune,
             typed=form in {"ion", "arrow", "parquet"},
         ) as result,

@@ -1,0 +1,122 @@
+"""Numbers of options are read, or refused in a line: no value of any option ends in a bug."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb.cli.commands import COMMANDS
+from sdb.cli.parameters import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NUMBERS = ["0", "-1", "9" * 20, "9" * 5000, "nan", "inf", ""]
+SIZES = [*NUMBERS, "16EiB", "0.0000001k"]
+LINES = {
+    "pack": ["-o", "x.zion", "events.json"],
+    "append": ["events.zion", "events.json"],
+    "unpack": ["events.zion", "--fmt", "json"],
+    "head": ["events.zion"],
+    "query": ["SELECT COUNT(*) FROM 'events.zion'"],
+}
+"""A command line for each command with a numeric option, which it goes behind."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
+    """Rows as text and packed."""
+    folder = tmp_path_factory.mktemp("numbers")
+    (folder / "events.json").write_text('{"a": 1}\n')
+    sdb.pack([folder / "events.json"], folder / "events.zion")
+    return (folder / "events.json").read_bytes(), (folder / "events.zion").read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def events(files: tuple[bytes, bytes], tmp_path: Path) -> None:
+    (tmp_path / "events.json").write_bytes(files[0])
+    (tmp_path / "events.zion").write_bytes(files[1])
+
+
+def numeric() -> Iterator[tuple[str, str, bool]]:
+    """Walk the descriptions: each command with each of its options that is a number or a size."""
+    for name in COMMANDS:
+        module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+        for parameter, text in module.command.__annotations__.items():
+            known: Any = eval(text, module.command.__globals__)  # noqa: S307
+            for option in getattr(known, "__metadata__", ()):
+                if not isinstance(option, Option):
+                    continue
+                is_number = known.__origin__ in {int, int | None}
+                # Whatever takes a number has bounds: an option without them is found here.
+                assert (option.bounds is not None) == (is_number or option.metavar == "SIZE")
+                if option.bounds is not None:
+                    flag = (option.names or (f"--{parameter.replace('_', '-')}",))[0]
+                    yield name, flag, option.bounds.is_size
+
+
+def values() -> list[tuple[str, str, str]]:
+    return [
+        (name, flag, value)
+        for name, flag, is_size in numeric()
+        for value in (SIZES if is_size else NUMBERS)
+    ]
+
+
+def test_there_are_numeric_options() -> None:
+    found = {(name, flag) for name, flag, _ in numeric()}
+    assert {
+        ("pack", "--threads"),
+        ("pack", "--block-size"),
+        ("pack", "--tasks"),
+        ("pack", "--target-size"),
+        ("append", "--threads"),
+        ("append", "--block-size"),
+        ("unpack", "--threads"),
+        ("unpack", "--limit"),
+        ("head", "--rows"),
+        ("query", "--threads"),
+        ("query", "--memory"),
+    } <= found
+
+
+@pytest.mark.parametrize(("name", "flag", "value"), values())
+def test_a_number_is_read_or_refused(
+    run: Any, tmp_path: Path, name: str, flag: str, value: str
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    done = run(name, f"{flag}={value}", *LINES[name])
+    is_fine = value == "0" and flag in {"--limit", "--rows"}
+    assert done.returncode == (0 if is_fine else 2), done.stderr
+    if not is_fine:
+        assert done.stderr.startswith(b"sdb: ")
+        assert done.stderr.count(b"\n") <= 2
+        assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "blocks", ["9" * 20, "0-" + "9" * 20, "9" * 5000, "nan", "-1", "0-inf", "0,,1", ""]
+)
+def test_numbers_of_blocks(run: Any, blocks: str) -> None:
+    done = run("unpack", f"--blocks={blocks}", "events.zion")
+    assert done.returncode in {2, 3}, done.stderr
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize("value", ["9" * 50, "-" + "9" * 50, "9" * 5000])
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["pack", "--force", "-o", "x.zion", "events.json", "--constant"],
+        ["append", "events.zion", "events.json", "--constant"],
+        ["query", "SELECT a FROM 'events.zion' WHERE a = $n", "--param"],
+    ],
+)
+def test_integers_beyond_64_bits(run: Any, line: list[str], value: str) -> None:
+    done = run(*line, f"n:int={value}")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"outside -2^63 to 2^64-1" in done.stderr or b"beyond 64 bits" in done.stderr
