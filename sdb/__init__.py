@@ -6,7 +6,7 @@
 `sdb.append`            more text to a packfile
 `sdb.concat`            several packfiles to one
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
-`sdb.sql`               a query on packfiles, see :class:`sdb.query.results.Result`
+`sdb.sql`               a query on packfiles, see :class:`sdb.query.result.result.Result`
 `sdb.register`          a packfile as a table of a DuckDB connection of yours
 `sdb.describe`          what packfiles say of themselves
 `sdb.validate`          whether a packfile is as it must be

@@ -6,25 +6,26 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sdb.query import engine
-from sdb.query.binding import bind
-from sdb.query.check import check
-from sdb.query.dataset import Catalog
-from sdb.query.parser import parse
-from sdb.query.results import Result
-from sdb.query.translate.statement import translate
+from sdb.query.analyze.check import check
+from sdb.query.analyze.params import bind
+from sdb.query.duckdb_sql.statement import translate
+from sdb.query.exec import engine
+from sdb.query.exec.catalog import Catalog
+from sdb.query.result.result import Result
+from sdb.query.syntax.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from sdb.query import ast, plan
+    from sdb.query.plan import dataset
+    from sdb.query.syntax import ast
 
 
 class Blind:
     """A table of which nothing is known but its rows."""
 
-    def __init__(self, table: plan.Dataset) -> None:
+    def __init__(self, table: dataset.Dataset) -> None:
         self._table = table
 
     @property
@@ -35,13 +36,13 @@ class Blind:
     def is_remote(self) -> bool:
         return self._table.is_remote
 
-    def types(self, _: plan.Path) -> None:
+    def types(self, _: dataset.Path) -> None:
         return None
 
     def row_count(self) -> None:
         return None
 
-    def bounds(self, _: plan.Path, **__: object) -> list[list[int | None]]:
+    def bounds(self, _: dataset.Path, **__: object) -> list[list[int | None]]:
         return [[None] * len(chunks) for _, chunks, *_ in self.sources]
 
     def visited(self, _: Sequence[tuple[int, int]]) -> None:
@@ -81,11 +82,11 @@ class Answers:
             return b"".join(result.lines()).decode().splitlines()
 
     def _opened(
-        self, catalog: Catalog, tables: tuple[plan.TableName, ...], where: ast.Expr | None
-    ) -> plan.Dataset:
+        self, catalog: Catalog, tables: tuple[dataset.TableName, ...], where: ast.Expr | None
+    ) -> dataset.Dataset:
         table = catalog(tables, where)
         return Blind(table) if self._blind else table
 
 
-def _holds(_: plan.Dataset, __: plan.Path) -> bool:
+def _holds(_: dataset.Dataset, __: dataset.Path) -> bool:
     return True

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from sdb.query.results import Result
+    from sdb.query.result.result import Result
 
 TABLE = "table"
 _TEXTS = frozenset({"json", "csv", "tsv", "markdown", TABLE})
@@ -100,7 +100,7 @@ def _encoding(target: str) -> str:
 
 
 def _table(result: Result, columns: int) -> str:
-    from sdb.query.lines import parse
+    from sdb.query.result.lines import parse
     from sdb.view.grid import gathered, grid
 
     lines: list[str] = []
@@ -127,7 +127,7 @@ def explain(result: Result, *, as_json: bool) -> None:
     as_json : bool
         Whether to print JSON.
     """
-    from sdb.query.explain import facts
+    from sdb.query.result.reading import facts
 
     found = facts(result)
     if as_json:
@@ -144,7 +144,7 @@ def explain(result: Result, *, as_json: bool) -> None:
 
 
 def _explained(table: dict[str, Any]) -> Iterable[str]:
-    from sdb.query.explain import ranges
+    from sdb.query.result.reading import ranges
     from sdb.view.tables import table as drawn
 
     head = ["blocks", "of", "which", "rows", "size", "file"]

@@ -1,1 +1,17 @@
-"""SQL over packfiles: the dialect, what of a file it needs, and the engine that answers."""
+"""SQL over packfiles, from the text of a query to its rows.
+
+A room imports only from rooms before it in this table; a contract of import-linter holds it.
+
+============  ==========================================================
+module        holds
+============  ==========================================================
+`syntax`      text to syntax tree, and back
+`analyze`     parameters, names, types and constants
+`plan`        tables, scans, predicates, pruning
+`duckdb_sql`  SQL text for DuckDB
+`exec`        scans and DuckDB at work
+`result`      rows in the forms that users ask for
+`api`         `sdb.sql`
+`registered`  `sdb.register`: packfiles as tables of a DuckDB connection
+============  ==========================================================
+"""

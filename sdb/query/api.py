@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 from sdb import bounds
-from sdb.query.binding import bind
-from sdb.query.check import check
-from sdb.query.dataset import Catalog
-from sdb.query.parser import parse
-from sdb.query.results import Result
+from sdb.query.analyze.check import check
+from sdb.query.analyze.params import bind
+from sdb.query.exec.catalog import Catalog
+from sdb.query.result.result import Result
+from sdb.query.syntax.parser import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def sql(
     >>> for row in sdb.sql("SELECT type FROM 'gha.zion' WHERE id = $id", params={"id": 5}):
     ...     print(row)                                  # doctest: +SKIP
     """
-    from sdb.query import engine
+    from sdb.query.exec import engine
 
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)

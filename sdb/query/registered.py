@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.packfile.arrow import Scan
-from sdb.query.dataset import Catalog
-from sdb.query.plan import TableName
+from sdb.query.exec.catalog import Catalog
+from sdb.query.plan.dataset import TableName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

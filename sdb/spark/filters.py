@@ -24,15 +24,15 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sdb.query import ast
-from sdb.query.prune import Anywhere, Both, Compare, Either
+from sdb.query.plan.prune import Anywhere, Both, Compare, Either
+from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from sdb.query.prune import Test
+    from sdb.query.plan.prune import Test
 
 # Every integer below has a double of its own, so that comparing one is comparing the other.
 _EXACT = 1 << 53

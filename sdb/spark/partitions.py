@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
-from sdb.query.blocks import blocks
+from sdb.query.plan.blocks import blocks
 from sdb.spark import placement
 from sdb.spark.files import version_of
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.reader import Packfile
     from sdb.packfile.trailer import Trailer
-    from sdb.query.prune import Test
+    from sdb.query.plan.prune import Test
     from sdb.spark.options import ReadOptions
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from sdb.query.prune import Anywhere
+from sdb.query.plan.prune import Anywhere
 from sdb.spark import scan
 from sdb.spark.files import listed, looked_at
 from sdb.spark.filters import test_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
-    from sdb.query.prune import Test
+    from sdb.query.plan.prune import Test
     from sdb.spark.options import ReadOptions
 
 _log = logging.getLogger("sdb.spark")

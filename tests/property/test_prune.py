@@ -11,9 +11,9 @@ import pytest
 import sdb
 from sdb import instants
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
-from sdb.query import ast
-from sdb.query.blocks import blocks
-from sdb.query.prune import reduce
+from sdb.query.plan.blocks import blocks
+from sdb.query.plan.prune import reduce
+from sdb.query.syntax import ast
 
 if TYPE_CHECKING:
     from collections.abc import Callable

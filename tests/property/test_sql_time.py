@@ -10,7 +10,7 @@ import pytest
 
 import sdb
 from sdb import instants
-from sdb.query import calendar
+from sdb.query.analyze import calendar
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,8 +21,8 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from sdb.query import ast
-from sdb.query.prune import Anywhere, Both, Compare, Either
+from sdb.query.plan.prune import Anywhere, Both, Compare, Either
+from sdb.query.syntax import ast
 from sdb.spark.filters import test_of as reduced
 
 KINDS: dict[str, Any] = {

@@ -14,8 +14,8 @@ import sdb
 from sdb import errors
 from sdb.packfile import counted, manifest
 from sdb.packfile.manifest import NAME, File, attempt_name, listed, publish, sweep
-from sdb.query.locations import candidates
-from sdb.query.plan import TableName
+from sdb.query.plan.dataset import TableName
+from sdb.query.plan.locations import candidates
 from sdb.store import folder
 from sdb.store.s3.place import parse
 from sdb.store.s3.upload import Upload

@@ -8,12 +8,13 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.query import ast, plan
-from sdb.query.dataset import Catalog
-from sdb.query.explain import ranges
-from sdb.query.locations import candidates
-from sdb.query.parser import parse
-from sdb.query.plan import TableName
+from sdb.query.exec.catalog import Catalog
+from sdb.query.plan import dataset
+from sdb.query.plan.dataset import TableName
+from sdb.query.plan.locations import candidates
+from sdb.query.result.reading import ranges
+from sdb.query.syntax import ast
+from sdb.query.syntax.parser import parse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,11 +110,11 @@ def test_types_are_those_of_all_blocks_to_read(tmp_path: Path) -> None:
     pack(tmp_path / "b.zion", [{"v": [1], "s": 2.5}])
     catalog = Catalog(str(tmp_path))
     both = catalog((file("*.zion"),), None)
-    assert both.types(("v",)) == plan.MISSING | plan.NUMBER | plan.NULL | plan.LIST
-    assert both.types(("s", "t")) == plan.MISSING | plan.STRING
-    assert both.types(("s",)) == plan.MISSING | plan.STRUCT | plan.NUMBER
-    assert both.types(("nosuch",)) == plan.MISSING
-    assert both.types(()) == plan.STRUCT
+    assert both.types(("v",)) == dataset.MISSING | dataset.NUMBER | dataset.NULL | dataset.LIST
+    assert both.types(("s", "t")) == dataset.MISSING | dataset.STRING
+    assert both.types(("s",)) == dataset.MISSING | dataset.STRUCT | dataset.NUMBER
+    assert both.types(("nosuch",)) == dataset.MISSING
+    assert both.types(()) == dataset.STRUCT
     assert both.types(("v", 0)) is None
     catalog.close()
 
@@ -124,7 +125,7 @@ def test_what_the_writer_did_not_say_is_not_known(vectors: Path) -> None:
     table = catalog((file(str(path)),), None)
     assert table.types(("ts",)) is None
     assert table.row_count() is None
-    assert table.types(()) == plan.STRUCT
+    assert table.types(()) == dataset.STRUCT
     catalog.close()
 
 

@@ -13,7 +13,7 @@ import pytest
 import sdb
 from sdb import _core
 from sdb.errors import CorruptError
-from sdb.query.dataset import Part
+from sdb.query.plan.tablescan import PackfileScan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def held(pack: Packfile) -> list[Any]:
 
 
 def stored(pack: Packfile) -> list[Any]:
-    return [Part(pack, ((0, len(pack.blocks)),)).source()]
+    return [PackfileScan(pack, ((0, len(pack.blocks)),)).source()]
 
 
 def outcome(sources: list[Any], lanes: list[Any], **more: Any) -> pa.Table | str:

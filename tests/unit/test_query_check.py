@@ -5,9 +5,9 @@ import math
 import pytest
 
 from sdb.errors import QueryError
-from sdb.query import ast, printer
-from sdb.query.check import Kind, check, fold, static_type
-from sdb.query.parser import parse
+from sdb.query.analyze.check import Kind, check, fold, static_type
+from sdb.query.syntax import ast, printer
+from sdb.query.syntax.parser import parse
 
 FROM = " FROM 'x.zion'"
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from sdb.errors import QueryError
-from sdb.query.ast import Instant
-from sdb.query.lexer import MAX_BYTES, Lexer
+from sdb.query.syntax.ast import Instant
+from sdb.query.syntax.lexer import MAX_BYTES, Lexer
 
 
 def kinds(text: str) -> list[str]:

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdb.errors import QueryError
-from sdb.query import ast, printer
-from sdb.query.binding import bind
-from sdb.query.check import check
-from sdb.query.literals import words
-from sdb.query.parser import parse
+from sdb.query.analyze.check import check
+from sdb.query.analyze.params import bind
+from sdb.query.syntax import ast, printer
+from sdb.query.syntax.literals import words
+from sdb.query.syntax.parser import parse
 
 FROM = " FROM 'x.zion'"
 

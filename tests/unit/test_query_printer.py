@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdb.query import ast, operators, printer
-from sdb.query.names import output_names
-from sdb.query.parser import parse
+from sdb.query.analyze.binder import output_names
+from sdb.query.syntax import ast, precedence, printer
+from sdb.query.syntax.parser import parse
 
 
 def expr(text: str) -> ast.Expr:
@@ -79,7 +79,7 @@ CONSTANTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
     st.integers(-(2**55), 2**57).map(ast.Instant),
 )
-PLAIN_OPS = sorted(operators.LEVELS.keys() - operators.ASSOCIATIVE)
+PLAIN_OPS = sorted(precedence.LEVELS.keys() - precedence.ASSOCIATIVE)
 
 
 def trees(below: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
@@ -96,7 +96,7 @@ def trees(below: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         paths,
         st.builds(ast.Unary, st.sampled_from(["NOT", "-", "~"]), below),
         st.builds(ast.Binary, st.sampled_from(PLAIN_OPS), below, below),
-        st.builds(chain, st.sampled_from(sorted(operators.ASSOCIATIVE)), below, below),
+        st.builds(chain, st.sampled_from(sorted(precedence.ASSOCIATIVE)), below, below),
         st.builds(ast.Between, below, below, below),
         st.builds(ast.In, below, some),
         st.builds(ast.Is, below, st.sampled_from(["NULL", "TRUE", "MISSING"]), st.booleans()),
@@ -120,7 +120,7 @@ def trees(below: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
 
 
 def chain(op: str, left: ast.Expr, right: ast.Expr) -> ast.Expr:
-    return operators.balanced(op, operators.operands(left, op) + operators.operands(right, op))
+    return precedence.balanced(op, precedence.operands(left, op) + precedence.operands(right, op))
 
 
 @settings(max_examples=600, deadline=None)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb import errors, ion
-from sdb.query.lines import Number, cells, lines, parse, text
-from sdb.query.plan import Column
-from sdb.query.plan import Result as Rows
-from sdb.query.replay import Replay
-from sdb.query.results import Result
+from sdb.query.plan.output import Column
+from sdb.query.plan.output import Execution as Rows
+from sdb.query.result.lines import Number, cells, lines, parse, text
+from sdb.query.result.replay import Replay
+from sdb.query.result.result import Result
 from sdb.view.grid import grid
 
 NOON = datetime(2021, 1, 2, 12, tzinfo=UTC)

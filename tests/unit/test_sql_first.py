@@ -13,7 +13,7 @@ import pytest
 import sdb
 from sdb import _core, instants
 from sdb.errors import CorruptError, UsageError
-from sdb.query.explain import facts
+from sdb.query.result.reading import facts
 from tests.engines import Answers
 from tests.unit.test_lanes import sources
 from tests.unit.test_reader import make
@@ -22,7 +22,7 @@ from tests.unit.test_sql_native import few
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.results import Result
+    from sdb.query.result.result import Result
 
 COUNT = 4000
 LATEST = "SELECT * FROM 't.zion' ORDER BY at DESC LIMIT 10"

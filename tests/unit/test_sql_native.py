@@ -14,13 +14,13 @@ import pytest
 import sdb
 from sdb import _core
 from sdb.errors import CorruptError, UsageError
-from sdb.query import engine, native
-from sdb.query.binding import bind
-from sdb.query.check import check
-from sdb.query.dataset import Catalog
-from sdb.query.lines import lines
-from sdb.query.parser import parse
-from sdb.query.translate.statement import translate
+from sdb.query.analyze.check import check
+from sdb.query.analyze.params import bind
+from sdb.query.duckdb_sql.statement import translate
+from sdb.query.exec import engine, native
+from sdb.query.exec.catalog import Catalog
+from sdb.query.result.lines import lines
+from sdb.query.syntax.parser import parse
 from tests.engines import Answers
 from tests.unit.test_lanes import sources
 from tests.unit.test_reader import make
@@ -28,7 +28,8 @@ from tests.unit.test_reader import make
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.plan import Result
+    from sdb.query.plan.output import Execution
+
 
 KINDS = [None, True, 7, 7.5, "seven", "", "2021-01-02T03:04:05Z", ["x"], {"y": 1}]
 ROWS: list[dict[str, Any]] = [
@@ -109,7 +110,7 @@ def few(query: str, root: Path, most_bytes: int) -> tuple[list[bytes], list[str]
     assert plan.native is not None
     asked = []
 
-    def instead() -> Result:
+    def instead() -> Execution:
         asked.append("engine")
         return engine.run(statement, datasets=catalog, typed=False, native=False)
 

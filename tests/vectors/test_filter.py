@@ -8,9 +8,9 @@ import pytest
 
 from sdb import ion
 from sdb.packfile.trailer import Trailer
-from sdb.query import ast
-from sdb.query.blocks import blocks
-from sdb.query.prune import reduce
+from sdb.query.plan.blocks import blocks
+from sdb.query.plan.prune import reduce
+from sdb.query.syntax import ast
 from tests.conftest import json_lines
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb.errors import QueryError
-from sdb.query import printer
-from sdb.query.check import check
-from sdb.query.names import output_names
-from sdb.query.parser import parse
+from sdb.query.analyze.binder import output_names
+from sdb.query.analyze.check import check
+from sdb.query.syntax import printer
+from sdb.query.syntax.parser import parse
 from tests.conftest import VECTORS, json_lines
 
 if TYPE_CHECKING:

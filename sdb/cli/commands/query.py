@@ -69,7 +69,7 @@ def command(
     named. See docs/sql.md for the language.
     """
     from sdb.query.api import sql as run
-    from sdb.query.explain import summary
+    from sdb.query.result.reading import summary
 
     started = time.perf_counter()
     answers.allow_many_files()

@@ -1,0 +1,15 @@
+"""Meaning of a syntax tree, found without opening a file.
+
+==============  ===========================================================
+module          holds
+==============  ===========================================================
+`params`        values in the place of parameters
+`kinds`         kinds of values, signatures of functions
+`static_types`  kinds of expressions; refuses what could never give a value
+`regexes`       faults of regular expressions
+`binder`        names, what they may refer to; names of columns
+`calendar`      time functions of constants
+`folding`       constants in the place of what they decide
+`check`         all checks of a statement, in order
+==============  ===========================================================
+"""

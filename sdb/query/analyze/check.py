@@ -1,0 +1,201 @@
+"""Static checks of a whole query: what can be refused before a file is opened.
+
+`static_type` and `fold` are those of `static_types` and `folding`, here for the callers that need
+them all.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import QueryError
+from sdb.query.analyze import binder
+from sdb.query.analyze.folding import fold
+from sdb.query.analyze.kinds import Kind
+from sdb.query.analyze.static_types import refuse, static_type
+from sdb.query.syntax import ast, printer, visitor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Kind", "check", "fold", "static_type"]
+
+_RANKS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
+
+
+def check(statement: ast.Statement) -> ast.Statement:
+    """Refuse a query that could never give what it asks for.
+
+    Parameters
+    ----------
+    statement : ast.Statement
+        The query, without parameters (`binding.bind` puts their values in).
+
+    Returns
+    -------
+    ast.Statement
+        The query, with constants folded; UTCNOW() is left.
+
+    Raises
+    ------
+    QueryError
+        An expression is ill-typed, a clause or an aggregate stands where it may not, or a name
+        stands for nothing. The error knows the place in the text.
+
+    Examples
+    --------
+    >>> from sdb.query.syntax.parser import parse
+    >>> check(parse("SELECT age / 0 FROM 'people.zion'"))
+    Traceback (most recent call last):
+        ...
+    sdb.errors.QueryError: "age / 0" is ill-typed: division by zero
+    """
+    try:
+        _statement(statement)
+        for select in _selects(statement):
+            _clauses(select)
+        _types(statement)
+        folded = fold(statement)
+        _types(folded)
+        for select in _selects(folded):
+            _aggregates(select)
+        binder.resolve(statement)
+    except QueryError as error:
+        raise error.inside(statement.text) from None
+    except RecursionError:
+        raise QueryError("planning query: nested too deeply", query=statement.text) from None
+    return folded
+
+
+def _types(statement: ast.Statement) -> None:
+    """Refuse expressions that could never give a value: the first, with a word about others."""
+    errors: list[QueryError] = []
+    for select in _selects(statement):
+        for expr in _expressions(select):
+            try:
+                static_type(expr)
+            except QueryError as error:
+                errors.append(error)
+    if len(errors) > 1:
+        first = errors[0]
+        others = f"{first.message} and {len(errors) - 1} other errors"
+        raise QueryError(others, offset=first.offset, length=first.length, hint=first.hint)
+    if errors:
+        raise errors[0]
+
+
+def _statement(statement: ast.Statement) -> None:
+    seen: set[str] = set()
+    for name, select in statement.with_:
+        if name in seen:
+            refuse(f'WITH query name "{name}" specified more than once', select)
+        seen.add(name)
+    if statement.into is not None:
+        path = printer.text(statement.into)
+        refuse(f'planning query: unsupported INTO: "{path}"', statement.into)
+    for node in visitor.nodes(statement):
+        if isinstance(node, ast.Param):
+            refuse(f"planning query: no value for the parameter ${node.name}", node)
+
+
+def _selects(statement: ast.Statement) -> Iterator[ast.Select]:
+    """Give all selects, those inside of others after them."""
+    return (node for node in visitor.nodes(statement) if isinstance(node, ast.Select))
+
+
+def _clauses(select: ast.Select) -> None:
+    if select.star:
+        for wrong, why in (
+            (not select.sources, "without FROM"),
+            (select.group_by is not None, "with GROUP BY"),
+            (select.distinct and not select.distinct_on, "with DISTINCT"),
+        ):
+            if wrong:
+                refuse(f"'*' {why} is not allowed", select)
+    for word, value in ("LIMIT", select.limit), ("OFFSET", select.offset):
+        if value is not None and value < 0:
+            refuse(f"negative {word} {value} is not supported", select)
+    if select.offset is not None and select.limit is None:
+        refuse("OFFSET without LIMIT is not supported", select)
+    for source in select.sources:
+        for node in visitor.nodes(source, into_selects=False):
+            if isinstance(node, ast.CallTable | ast.UnpivotTable):
+                _table(node)
+
+
+def _table(table: ast.CallTable | ast.UnpivotTable) -> None:
+    if isinstance(table, ast.UnpivotTable):
+        if table.value is not None and table.value == table.key:
+            refuse(
+                "planning query: the AS and AT UNPIVOT labels must not be the same"
+                f" '{table.value}'",
+                table,
+            )
+        return
+    name = table.name.lower() if table.name == "READ_FILE" else table.name
+    if not table.args or (table.name != "READ_FILE" and len(table.args) > 1):
+        refuse(f"planning query: {name}() should have 1 argument", table)
+    for arg in table.args:
+        if table.name == "READ_FILE":
+            if not (isinstance(arg, ast.Literal) and isinstance(arg.value, str)):
+                refuse(f"planning query: {name}() should have a string argument", table)
+        elif not isinstance(arg, ast.Name | ast.Dot):
+            refuse(f"planning query: {name}() should have a path argument", table)
+
+
+def _expressions(select: ast.Select) -> Iterator[ast.Expr]:
+    """Give the expressions of a select, without those of selects inside of it."""
+    yield from (item.expr for item in select.items)
+    yield from select.distinct_on
+    yield from (source.on for source in select.sources if source.on is not None)
+    if select.where is not None:
+        yield select.where
+    yield from (item.expr for item in select.group_by or ())
+    if select.having is not None:
+        yield select.having
+    yield from (key.expr for key in select.order_by)
+
+
+def _aggregates(select: ast.Select) -> None:
+    """Check where aggregates stand, how they are called, and sub-queries as members of IN."""
+    places: tuple[tuple[str, Iterable[ast.Expr | None]], ...] = (
+        ("WHERE", [select.where]),
+        ("GROUP BY", [item.expr for item in select.group_by or ()]),
+        ("ON", [source.on for source in select.sources]),
+    )
+    for place, exprs in places:
+        for expr in exprs:
+            if expr is not None and (found := next(binder.aggregates(expr), None)):
+                refuse(
+                    f"planning query: aggregate functions are not allowed in {place}",
+                    found,
+                )
+    for expr in _expressions(select):
+        for node in visitor.nodes(expr, into_selects=False):
+            if isinstance(node, ast.Aggregate):
+                _aggregate(node)
+            elif isinstance(node, ast.In) and isinstance(node.items, ast.Subquery):
+                _member_query(node.items)
+
+
+def _member_query(query: ast.Subquery) -> None:
+    columns = len(query.select.items)
+    if columns > 1:
+        refuse(f"planning query: IN sub-query should have 1 column; have {columns}", query)
+
+
+def _aggregate(node: ast.Aggregate) -> None:
+    title = printer.quoted(node)
+    if node.name in _RANKS:
+        if node.args:
+            refuse(f"{title} aggregate does not accept an argument", node)
+        if node.over is None:
+            refuse(f"{title} aggregate needs an OVER clause", node)
+        if not node.over.order:
+            refuse(f"{title} window function is meaningless without ORDER BY", node)
+    elif not node.args and not node.star:
+        refuse(f"{title} aggregate needs an argument", node)
+    for part in (*node.args, node.where):
+        inner = None if part is None else next(binder.aggregates(part), None)
+        # A window function over a grouped query sees the groups.
+        if inner is not None and (node.over is None or inner.over is not None):
+            refuse(f"planning query: cannot handle nested aggregate {printer.text(inner)}", inner)

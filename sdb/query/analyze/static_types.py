@@ -1,0 +1,397 @@
+"""Static kinds: what can be said of an expression before any row is seen.
+
+An expression that could never give a value is refused; docs/sql.md has the rules.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import QueryError
+from sdb.query.analyze import regexes
+from sdb.query.analyze.kinds import (
+    AGGREGATES,
+    CASTS,
+    FUNCTIONS,
+    LOGICAL,
+    NUMERIC,
+    ORDERED,
+    TITLES,
+    Kind,
+    Signature,
+)
+from sdb.query.syntax import ast, hints, printer
+from sdb.query.syntax.lexer import AGGREGATES as AGGREGATE_NAMES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+_COUNTS = ("no", "one", "two", "three", "four")
+_POSITIONS = ("first", "second", "third", "fourth")
+_BITS = frozenset({"|", "^", "&", "<<", ">>", ">>>"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
+
+
+def refuse(message: str, node: ast.Node, hint: str | None = None) -> NoReturn:
+    """Refuse a query because of a node."""
+    start, stop = node.span
+    raise QueryError(message, offset=start, length=max(1, stop - start), hint=hint)
+
+
+def ill_typed(node: ast.Expr, why: str) -> NoReturn:
+    """Refuse an expression that could never give a value."""
+    refuse(f"{printer.quoted(node)} is ill-typed: {why}", node)
+
+
+def static_type(node: ast.Expr) -> Kind:
+    """Give the kinds of values that an expression may have.
+
+    Names are taken for fields, which may hold anything; the binder knows better where they stand
+    for other expressions.
+
+    Parameters
+    ----------
+    node : ast.Expr
+        The expression.
+
+    Returns
+    -------
+    Kind
+        All kinds that are possible, with `Kind.MISSING` among them where there may be no value.
+
+    Raises
+    ------
+    QueryError
+        The expression, or one in it, could never give a value, calls a function that does not
+        exist, or calls one with the wrong number of arguments.
+
+    Examples
+    --------
+    >>> from sdb.query.syntax.parser import parse
+    >>> static_type(parse("SELECT CHAR_LENGTH(name) / 2").select.items[0].expr)
+    <Kind.MISSING|INTEGER: 9>
+    """
+    return _RULES[type(node)](node)
+
+
+def _literal(node: ast.Literal) -> Kind:
+    match node.value:
+        case None:
+            return Kind.NULL
+        case bool():
+            return Kind.BOOLEAN
+        case int():
+            return Kind.INTEGER
+        case float():
+            return Kind.NUMBER
+        case str():
+            return Kind.TEXT
+    return Kind.TIME
+
+
+def _anything(node: ast.Expr) -> Kind:  # noqa: ARG001 - one of the rules
+    return Kind.ANY
+
+
+def _dot(node: ast.Dot) -> Kind:
+    if not isinstance(node.base, ast.MakeStruct):
+        if Kind.STRUCT not in static_type(node.base):
+            ill_typed(node.base, "cannot use '.' operator on non-struct type")
+        return Kind.ANY
+    kinds = [(key, static_type(value)) for key, value in node.base.members]
+    for key, kind in kinds:
+        if key == node.name:
+            return kind
+    ill_typed(node.base, f'struct does not have field "{node.name}"')
+
+
+def _index(node: ast.Index) -> Kind:
+    if node.index < 0:
+        ill_typed(node, "cannot perform negative index operation")
+    if not isinstance(node.base, ast.MakeList):
+        if Kind.LIST not in static_type(node.base):
+            ill_typed(node.base, "cannot index into non-list type")
+        return Kind.ANY
+    kinds = [static_type(item) for item in node.base.items]
+    if node.index >= len(kinds):
+        ill_typed(node, f"cannot index a list of length {len(kinds)} at offset {node.index}")
+    return kinds[node.index]
+
+
+def _operand(node: ast.Expr) -> Kind:
+    """Give the kinds of what an operator or a function works on: of a query, one column."""
+    if isinstance(node, ast.Subquery) and len(node.select.items) > 1:
+        refuse(
+            f"planning query: sub-query should have 1 column; have {len(node.select.items)}", node
+        )
+    return static_type(node)
+
+
+def _unary(node: ast.Unary) -> Kind:
+    kind = _operand(node.operand)
+    if node.op == "NOT":
+        if not kind & LOGICAL:
+            ill_typed(node, "can't compute NOT of non-logical expression")
+        return Kind.BOOLEAN | Kind.MISSING
+    if not kind.numeric:
+        ill_typed(node, "argument is not numeric")
+    if node.op == "~":
+        return Kind.INTEGER | _gaps(kind)
+    return (kind & NUMERIC) | _gaps(kind)
+
+
+def _gaps(*kinds: Kind, wanted: Kind = NUMERIC) -> Kind:
+    """Give MISSING, unless operands can only be what is wanted."""
+    return Kind.MISSING if any(kind & ~wanted for kind in kinds) else Kind(0)
+
+
+def _binary(node: ast.Binary) -> Kind:
+    left, right = _operand(node.left), _operand(node.right)
+    if node.op in {"AND", "OR"}:
+        for kind, side in (left, "left"), (right, "right"):
+            if not kind & LOGICAL:
+                ill_typed(node, f"{side}-hand-side not a logical expression")
+        return Kind.BOOLEAN | _gaps(left, right, wanted=~Kind.MISSING)
+    if node.op in _ARITHMETIC:
+        return _arithmetic(node, left, right)
+    if node.op in _BITS:
+        if not (left.numeric and right.numeric):
+            ill_typed(node, "arguments are not numeric")
+        return Kind.INTEGER | _gaps(left, right)
+    if node.op == "||":
+        if Kind.TEXT not in left or Kind.TEXT not in right:
+            ill_typed(node, TITLES[Kind.TEXT])
+        return Kind.TEXT | _gaps(left, right, wanted=Kind.TEXT)
+    return _comparison(node, node.op, left, right)
+
+
+def _arithmetic(node: ast.Binary, left: Kind, right: Kind) -> Kind:
+    if not (left.numeric and right.numeric):
+        ill_typed(node, "arguments are not numeric")
+    if node.op in {"/", "%"} and _is_zero(node.right):
+        ill_typed(node, "division by zero" if node.op == "/" else "modulo by zero")
+    whole = left.static_integer and right.static_integer
+    gaps = _gaps(left, right)
+    if whole and node.op in {"/", "%"} and not isinstance(node.right, ast.Literal):
+        gaps = Kind.MISSING
+    if whole and node.op == "/" and isinstance(node.left, ast.Literal):
+        whole = not isinstance(node.right, ast.Literal)
+    return (Kind.INTEGER if whole else Kind.NUMBER) | gaps
+
+
+def _is_zero(node: ast.Expr) -> bool:
+    return isinstance(node, ast.Literal) and node.value == 0 and node.value is not False
+
+
+def _comparison(node: ast.Expr, op: str, left: Kind, right: Kind) -> Kind:
+    common = left.loose & right.loose & (~Kind.MISSING if op in {"=", "<>"} else ORDERED)
+    if not common:
+        ill_typed(node, "lhs and rhs of comparison are never comparable")
+    if op in {"=", "<>"}:
+        return Kind.BOOLEAN | _gaps(left, right, wanted=~Kind.MISSING)
+    return Kind.BOOLEAN | _gaps(left.loose, right.loose, wanted=common)
+
+
+def _between(node: ast.Between) -> Kind:
+    operand = _operand(node.operand)
+    low = _comparison(node, ">=", operand, _operand(node.low))
+    return low | _comparison(node, "<=", operand, _operand(node.high))
+
+
+def _in(node: ast.In) -> Kind:
+    operand = _operand(node.operand)
+    if isinstance(node.items, ast.Subquery):
+        return Kind.BOOLEAN | Kind.MISSING
+    kinds = {static_type(item) for item in node.items}
+    if not any(operand.loose & kind.loose & ~Kind.MISSING for kind in kinds):
+        ill_typed(node, "lhs and rhs of comparison are never comparable")
+    return Kind.BOOLEAN | _gaps(operand, wanted=~Kind.MISSING)
+
+
+def _is(node: ast.Is) -> Kind:
+    static_type(node.operand)
+    return Kind.BOOLEAN
+
+
+def _match(node: ast.Match) -> Kind:
+    kind = _operand(node.operand)
+    if Kind.TEXT not in kind:
+        ill_typed(node, TITLES[Kind.TEXT])
+    if node.escape is not None:
+        _check_escape(node, node.escape)
+    if not node.op.endswith("LIKE"):
+        is_similar = node.op == "SIMILAR TO"
+        if fault := regexes.fault(node.pattern, is_similar=is_similar):
+            refuse(f"error parsing regexp: {fault}", node)
+    return Kind.BOOLEAN | _gaps(kind, wanted=Kind.TEXT)
+
+
+def _check_escape(node: ast.Match, escape: str) -> None:
+    if len(escape) != 1:
+        refuse(f"{printer.quoted(node)} ESCAPE must be a single unicode point", node)
+    if escape in "%_":
+        refuse(
+            f"{printer.quoted(node)} invalid ESCAPE '{escape}'; LIKE meta-values '%' and '_'"
+            " are not accepted as ESCAPE",
+            node,
+        )
+
+
+def _call(node: ast.Call) -> Kind:
+    signature = FUNCTIONS.get(node.name)
+    if signature is None:
+        if node.name in {"TABLE_GLOB", "TABLE_PATTERN"}:
+            refuse(f'cannot use "{printer.text(node)}" in non-table position', node)
+        hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES])
+        refuse(f'unrecognized builtin "{node.name}"', node, hint)
+    if not signature.least <= len(node.args) <= signature.most:
+        refuse(_miscounted(node, signature), node)
+    kinds = [_operand(arg) for arg in node.args]
+    if node.name in {"COALESCE", "NULLIF"}:
+        return _choice(node, kinds)
+    wanted = [signature.args[min(i, len(signature.args) - 1)] for i in range(len(kinds))]
+    for position, (kind, want) in enumerate(zip(kinds, wanted, strict=True)):
+        if not kind & (want | Kind.NUMBER if want == Kind.INTEGER else want):
+            ill_typed(node, _mistyped(node, signature, position))
+    if node.name == "IS_SUBNET_OF":
+        _check_subnet(node)
+    gives = signature.gives
+    if signature.keeps_integers and all(kind.static_integer for kind in kinds):
+        gives = Kind.INTEGER
+    sure = node.name in {"TYPE_BIT", "PI", "UTCNOW"}
+    return gives if sure else gives | Kind.MISSING
+
+
+def _choice(node: ast.Call, kinds: list[Kind]) -> Kind:
+    """Give the kinds of COALESCE and NULLIF."""
+    if node.name == "NULLIF":
+        return kinds[0] | Kind.NULL
+    out = Kind(0)
+    for kind in kinds:
+        out |= kind
+    last = kinds[-1] & (Kind.NULL | Kind.MISSING)
+    return (out & ~(Kind.NULL | Kind.MISSING)) | (Kind.NULL if last else Kind(0))
+
+
+def _miscounted(node: ast.Call, signature: Signature) -> str:
+    count, least, most = len(node.args), signature.least, signature.most
+    name = node.name
+    if name in {"LEAST", "GREATEST", "COALESCE"}:
+        return f"compiling {name}: expects at least one argument"
+    if name == "LOG":
+        return "compiling LOG: expects either 1 or 2 arguments"
+    need = f"{least} or {most}" if least != most else str(least)
+    match signature.style:
+        case "counted":
+            noun = "argument" if least == 1 else "arguments"
+            tail = f"{name} expects {_COUNTS[least]} {noun}, but found {count}"
+        case "named":
+            tail = f"{name} expects {need} arguments, but found {count}"
+        case _:
+            tail = f"got {count} args; need {need}"
+    return f"{printer.quoted(node)} {tail}"
+
+
+def _mistyped(node: ast.Call, signature: Signature, position: int) -> str:
+    wanted = signature.args[min(position, len(signature.args) - 1)]
+    if node.name == "SIZE":
+        return "SIZE expects a structure or list argument"
+    match signature.style:
+        case "counted":
+            return f"{_POSITIONS[position]} argument to {node.name} must be a list"
+        case "named":
+            return "not a string" if wanted == Kind.TEXT else "not a number"
+    if node.name == "DATE_ADD" and position == 0:
+        wanted = Kind.INTEGER
+    return TITLES[wanted]
+
+
+def _check_subnet(node: ast.Call) -> None:
+    """Look at the constant bounds of a range of addresses."""
+    for bound in node.args[:-1]:
+        if not isinstance(bound, ast.Literal) or not isinstance(bound.value, str):
+            continue
+        import ipaddress
+
+        try:
+            if len(node.args) == 2 and "/" in bound.value:  # noqa: PLR2004 - a network
+                ipaddress.IPv4Network(bound.value, strict=False)
+            else:
+                ipaddress.IPv4Address(bound.value)
+        except ValueError:
+            fault = f"invalid CIDR address: {bound.value}" if len(node.args) == 2 else ""  # noqa: PLR2004
+            ill_typed(node, fault or "not an IP address")
+
+
+def _cast(node: ast.Cast) -> Kind:
+    kind = static_type(node.operand)
+    takes, gives = CASTS[node.type]
+    if not kind & takes and node.type not in {"NULL", "MISSING"}:
+        ill_typed(node, "unsupported cast will never succeed")
+    sure = node.type == "NULL" or not kind & ~takes
+    return gives if sure else gives | Kind.MISSING
+
+
+def _case(node: ast.Case) -> Kind:
+    subject = None if node.operand is None else static_type(node.operand)
+    out = Kind.MISSING if node.otherwise is None else static_type(node.otherwise)
+    for condition, value in node.limbs:
+        kind = static_type(condition)
+        if subject is not None and node.operand is not None:
+            test = ast.Binary("=", node.operand, condition, span=condition.span)
+            _comparison(test, "=", subject, kind)
+        elif not kind & LOGICAL:
+            ill_typed(condition, "not a valid WHEN clause; doesn't evaluate to a boolean")
+        out |= static_type(value)
+    return out
+
+
+def _list(node: ast.MakeList) -> Kind:
+    for item in node.items:
+        static_type(item)
+    return Kind.LIST
+
+
+def _struct(node: ast.MakeStruct) -> Kind:
+    for _, value in node.members:
+        static_type(value)
+    return Kind.STRUCT
+
+
+def _aggregate(node: ast.Aggregate) -> Kind:
+    for arg in node.args:
+        static_type(arg)
+    if node.where is not None:
+        static_type(node.where)
+    if node.over is not None:
+        for expr in (*node.over.partition, *[key.expr for key in node.over.order]):
+            static_type(expr)
+    return AGGREGATES.get(node.name, Kind.NUMBER | Kind.NULL)
+
+
+def _boolean(node: ast.Exists) -> Kind:  # noqa: ARG001 - one of the rules
+    return Kind.BOOLEAN
+
+
+_RULES: dict[type[ast.Node], Callable[..., Kind]] = {
+    ast.Literal: _literal,
+    ast.Missing: lambda _: Kind.MISSING,
+    ast.Param: _anything,
+    ast.Name: _anything,
+    ast.Dot: _dot,
+    ast.Index: _index,
+    ast.Unary: _unary,
+    ast.Binary: _binary,
+    ast.Between: _between,
+    ast.In: _in,
+    ast.Is: _is,
+    ast.Match: _match,
+    ast.Call: _call,
+    ast.Cast: _cast,
+    ast.Case: _case,
+    ast.MakeList: _list,
+    ast.MakeStruct: _struct,
+    ast.Aggregate: _aggregate,
+    ast.Subquery: _anything,
+    ast.Exists: _boolean,
+}

@@ -1,0 +1,34 @@
+"""SQL text for DuckDB, over typed lanes of scans.
+
+==================  =====================================================
+module              holds
+==================  =====================================================
+`lanes`             values of any type as SQL: typed lanes
+`quoting`           constants as SQL text
+`levels`            nested SELECTs whose columns are asked for one by one
+`scans`             scans and the lanes that are asked of them
+`scope`             names in SQL
+`context`           state of the translation of a statement
+`operators`         operators
+`patterns`          pattern matches
+`conditional`       CASE, COALESCE, NULLIF, CAST
+`made`              lists and structures put together
+`arguments`         arguments of a function
+`functions`         functions by name
+`functions_geo`     functions of places
+`functions_list`    functions of lists and structures
+`functions_number`  functions of numbers
+`functions_string`  functions of strings
+`functions_time`    functions of time
+`subqueries`        sub-queries as values
+`unions`            rows of several queries
+`lowering`          expressions to values
+`aggregates`        aggregates and windows
+`sources`           FROM
+`headings`          names of columns without an alias
+`select`            one SELECT
+`statement`         a whole statement
+`pushdown`          conditions that a scan decides
+`native_choice`     statements that a scan answers alone
+==================  =====================================================
+"""

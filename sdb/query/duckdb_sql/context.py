@@ -1,0 +1,136 @@
+"""What the parts of one statement share while it is translated."""
+
+from __future__ import annotations
+
+from sdb.query.duckdb_sql.lanes import passed
+from sdb.query.duckdb_sql.levels import Level, Reference
+from sdb.query.duckdb_sql.scans import ScanNode
+from sdb.records import changing_record, field, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query.duckdb_sql.lanes import Relation, Value
+    from sdb.query.duckdb_sql.scope import Scope
+    from sdb.query.plan.dataset import Dataset, OpenDataset, Path, TableName
+    from sdb.query.syntax import ast
+
+
+@record
+class Outline:
+    """A SELECT that makes of one scan, which decides all of WHERE, rows or groups of rows.
+
+    There is no HAVING, no DISTINCT and no window in it.
+
+    Attributes
+    ----------
+    scan : ScanNode
+        What it reads.
+    scope : Scope
+        The names of the rows.
+    groups : tuple of Expr, or None
+        The keys of its groups, none for a single group; ``None`` when rows are not grouped.
+    items : tuple of Expr
+        The columns of the output, when rows are grouped.
+    order : tuple of Sort
+        What it sorts by.
+    limit : int or None
+        Number of rows that are wanted.
+    offset : int
+        Number of rows before these.
+    """
+
+    scan: ScanNode
+    scope: Scope
+    groups: tuple[ast.Expr, ...] | None
+    items: tuple[ast.Expr, ...]
+    order: tuple[ast.Sort, ...]
+    limit: int | None
+    offset: int
+
+
+@changing_record
+class Query:
+    """A translated SELECT.
+
+    Attributes
+    ----------
+    level : Level
+        Its SQL.
+    columns : list of (name, value)
+        Its output, in terms of the inside of the level; the empty name for a whole row.
+    single : bool
+        Whether it returns at most one row.
+    certain : bool
+        Whether it returns at least one row.
+    correlated : bool
+        Whether it uses names of the queries around it; then it stands where it is used.
+    outline : Outline or None
+        What it does, when that is simple.
+    """
+
+    level: Level
+    columns: list[tuple[str, Value]]
+    single: bool
+    certain: bool
+    correlated: bool
+    outline: Outline | None = None
+
+    def through(self, relation: Relation, *, optional: bool) -> list[tuple[str, Value]]:
+        """Columns as they look from outside."""
+        return [(name, passed(relation, value, optional=optional)) for name, value in self.columns]
+
+
+@changing_record
+class SqlContext:
+    """State of the translation of one statement.
+
+    Attributes
+    ----------
+    datasets : callable
+        Opens tables.
+    holds : callable
+        Tells whether any row of a data set has a value at a path.
+    now_us : int
+        The instant of UTCNOW().
+    plan : callable
+        Translates a sub-query, given the scope around it.
+    scans : list of ScanNode
+        What is read.
+    levels : list of Level
+        The common table expressions, each after those that it uses.
+    queries : dict
+        The entries of WITH; those that are used once are translated where they are used.
+    """
+
+    datasets: OpenDataset
+    holds: Callable[[Dataset, Path], bool]
+    now_us: int
+    plan: Callable[[ast.Select, Scope | None], Query]
+    scans: list[ScanNode] = field(default_factory=list)
+    levels: list[Level] = field(default_factory=list)
+    queries: dict[str, Query | ast.Select] = field(default_factory=dict)
+    _names: int = 0
+
+    def name(self, prefix: str) -> str:
+        """Give a name that the statement does not use yet."""
+        self._names += 1
+        return f"{prefix}{self._names}"
+
+    def scan(self, tables: tuple[TableName, ...], where: ast.Expr | None) -> ScanNode:
+        """Read tables, leaving out blocks where a condition is never TRUE."""
+        scan = ScanNode(self.name("s"), tables, self.datasets(tables, where), self.holds)
+        self.scans.append(scan)
+        return scan
+
+    def drop(self, scan: ScanNode) -> None:
+        """Do not read what was opened after all."""
+        self.scans.remove(scan)
+
+    def refer(self, query: Query) -> tuple[str | Level, Reference]:
+        """Put a query into FROM: what to write there, and the relation."""
+        if query.correlated:
+            return query.level, Reference(query.level, query.level.name)
+        alias = self.name("r")
+        return f"{query.level.name} AS {alias}", Reference(query.level, alias)

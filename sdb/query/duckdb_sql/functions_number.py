@@ -1,0 +1,145 @@
+"""Functions of numbers."""
+
+from __future__ import annotations
+
+import math
+
+from sdb.query.duckdb_sql.lanes import Constant, Typed, Value
+from sdb.query.duckdb_sql.operators import int64, number, whole, wrap
+from sdb.query.plan.dataset import MISSING, NUMBER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.duckdb_sql.arguments import Arguments, Function
+
+
+def _plain(template: str) -> Function:
+    """Give a function of doubles; ``{0}``, ``{1}`` stand for the arguments."""
+
+    def function(call: Arguments) -> Value:
+        return number(template.format(*(arg.lane("n") for arg in call.values)), *call.values)
+
+    return function
+
+
+def _keeping(template: str, whole_template: str) -> Function:
+    """Give a function that keeps static integers."""
+
+    def function(call: Arguments) -> Value:
+        (arg,) = call.values
+        if arg.integer:
+            return whole(whole_template.format(arg.lane("x")), arg)
+        return number(template.format(arg.lane("n")), arg)
+
+    return function
+
+
+def _log(call: Arguments) -> Value:
+    if len(call.values) == 1:
+        return number(f"log10({call.values[0].lane('n')})", *call.values)
+    base, x = call.values
+    return number(f"(log2({x.lane('n')}) / log2({base.lane('n')}))", *call.values)
+
+
+def _pi(_: Arguments) -> Value:
+    return Constant(math.pi)
+
+
+def _extreme(name: str) -> Function:
+    def function(call: Arguments) -> Value:
+        if len(call.values) == 1:
+            return call.values[0]
+        kept = all(arg.integer for arg in call.values)
+        lanes = [arg.lane("x" if kept else "n") for arg in call.values]
+        sql = f"{name}({', '.join(lanes)})"
+        doubtful = [
+            f"{lane} IS NOT NULL"
+            for lane, arg in zip(lanes, call.values, strict=True)
+            if arg.mask & ~NUMBER
+        ]
+        if doubtful:
+            sql = f"CASE WHEN {' AND '.join(doubtful)} THEN {sql} END"
+        return whole(sql, *call.values) if kept else number(sql, *call.values)
+
+    return function
+
+
+def _pmod(call: Arguments) -> Value:
+    kept = all(arg.integer for arg in call.values)
+    if kept:
+        a, b = (f"({arg.lane('x')})::HUGEINT" for arg in call.values)
+        b = f"nullif({b}, 0)"
+    else:
+        a, b = (arg.lane("n") for arg in call.values)
+    sql = f"CASE WHEN ({a} % {b}) < 0 THEN ({a} % {b}) + abs({b}) ELSE ({a} % {b}) END"
+    if kept:
+        return Typed(NUMBER, f"({sql})::BIGINT", integer=True)
+    return number(sql, *call.values)
+
+
+def _width_bucket(call: Arguments) -> Value:
+    x, low, high, count = (arg.lane("n") for arg in call.values)
+    sql = (
+        f"CASE WHEN {x} < {low} AND {high} IS NOT NULL AND {count} IS NOT NULL THEN 0.0::DOUBLE "
+        f"WHEN {x} >= {high} AND {low} IS NOT NULL THEN {count} + 1 "
+        f"ELSE floor(({x} - {low}) * {count} / ({high} - {low})) + 1 END"
+    )
+    return number(sql, *call.values)
+
+
+def _bit_count(call: Arguments) -> Value:
+    return whole(f"bit_count({int64(call.values[0])})::BIGINT", *call.values)
+
+
+def _type_bit(call: Arguments) -> Value:
+    value = call.values[0]
+    if value.mask == MISSING:
+        return Typed(NUMBER, "0::BIGINT", absent=0, integer=True)
+    return Typed(NUMBER, f"({value.lane('t')})::BIGINT", absent=0, integer=True)
+
+
+FUNCTIONS: dict[str, Function] = {
+    name: _plain(template)
+    for name, template in {
+        "ROUND": "round({0})",
+        "ROUND_EVEN": "round_even({0}, 0)",
+        "TRUNC": "trunc({0})",
+        "FLOOR": "floor({0})",
+        "CEIL": "ceil({0})",
+        "CEILING": "ceil({0})",
+        "SQRT": "sqrt({0})",
+        "CBRT": "cbrt({0})",
+        "EXP": "exp({0})",
+        "EXP2": "pow(2.0::DOUBLE, {0})",
+        "EXP10": "pow(10.0::DOUBLE, {0})",
+        "EXPM1": "sdb_expm1({0})",
+        "LN": "ln({0})",
+        "LN1P": "sdb_ln1p({0})",
+        "LOG2": "log2({0})",
+        "LOG10": "log10({0})",
+        "POW": "pow({0}, {1})",
+        "POWER": "pow({0}, {1})",
+        "HYPOT": "sqrt({0} * {0} + {1} * {1})",
+        "SIN": "sin({0})",
+        "COS": "cos({0})",
+        "TAN": "tan({0})",
+        "ASIN": "asin({0})",
+        "ACOS": "acos({0})",
+        "ATAN": "atan({0})",
+        "ATAN2": "atan2({0}, {1})",
+        "DEGREES": "degrees({0})",
+        "RADIANS": "radians({0})",
+    }.items()
+}
+FUNCTIONS |= {
+    "ABS": _keeping("abs({0})", wrap("abs(({0})::HUGEINT)")),
+    "SIGN": _keeping("sign({0})::DOUBLE", "sign({0})::BIGINT"),
+    "LOG": _log,
+    "PI": _pi,
+    "LEAST": _extreme("least"),
+    "GREATEST": _extreme("greatest"),
+    "PMOD": _pmod,
+    "WIDTH_BUCKET": _width_bucket,
+    "BIT_COUNT": _bit_count,
+    "TYPE_BIT": _type_bit,
+}

@@ -1,0 +1,166 @@
+"""Functions of time."""
+
+from __future__ import annotations
+
+import re
+
+from sdb.instants import FIRST_US, LAST_US
+from sdb.query.duckdb_sql import quoting
+from sdb.query.duckdb_sql.functions_string import position
+from sdb.query.duckdb_sql.lanes import Constant, Typed, Value
+from sdb.query.duckdb_sql.operators import instant, int64
+from sdb.query.duckdb_sql.scope import rejected
+from sdb.query.plan.dataset import MISSING, NUMBER, TIME
+from sdb.query.syntax import ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.duckdb_sql.arguments import Arguments, Function
+
+
+UNITS_US = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}
+MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_MOST_MONTHS = 120_000
+"""More than this lead out of the years 1 to 9999 from anywhere in them."""
+_PARTS = {*UNITS_US, *MONTHS, "DOW", "DOY"}
+_STRIDE = re.compile(r"\s*(\d+)\s*([A-Za-z]+)")
+
+
+def _counted(sql: str, *operands: Value) -> Typed:
+    """Give a static integer made of timestamps."""
+    certain = all(operand.mask == TIME for operand in operands)
+    return Typed(NUMBER, sql, absent=0 if certain else MISSING, integer=True)
+
+
+def _part(call: Arguments) -> str:
+    if call.node.part not in _PARTS:
+        raise rejected(f"bad part {call.node.part!r}", call.node)
+    return call.node.part.lower()
+
+
+def _date_trunc(call: Arguments) -> Value:
+    (arg,) = call.values
+    time = arg.lane("u")
+    if call.node.part == "WEEK":
+        days = f"((date_part('dow', {time}) + {7 - (call.node.weekday or 0)}) % 7)::INTEGER"
+        return instant(f"(date_trunc('day', {time}) - to_days({days}))::TIMESTAMP", arg)
+    return instant(f"date_trunc('{_part(call)}', {time})::TIMESTAMP", arg)
+
+
+def _date_add(call: Arguments) -> Value:
+    count, time = position(call.values[0]), call.values[1].lane("u")
+    part = str(call.node.part)
+    if part in MONTHS:
+        start = f"date_trunc('month', {time})"
+        months = f"CASE WHEN {count} BETWEEN {-_MOST_MONTHS} AND {_MOST_MONTHS} THEN {count} END"
+        moved = f"to_months((({months}) * {MONTHS[part]})::INTEGER)"
+        return _within(f"epoch_us({start} + {moved} + ({time} - {start}))")
+    return _within(f"(epoch_us({time}) + ({count})::HUGEINT * {UNITS_US[part]})")
+
+
+def _within(us: str) -> Typed:
+    """Give the instant at some microseconds, MISSING outside of the years 1 to 9999."""
+    known = f"CASE WHEN {us} BETWEEN {FIRST_US} AND {LAST_US} THEN {us}::BIGINT END"
+    return Typed(TIME, f"make_timestamp({known})")
+
+
+def _date_diff(call: Arguments) -> Value:
+    start, end = (arg.lane("u") for arg in call.values)
+    part = str(call.node.part)
+    if part in UNITS_US:
+        return _counted(
+            f"((epoch_us({end}) - epoch_us({start})) // {UNITS_US[part]})", *call.values
+        )
+    forward, backward = _months(start, end), _months(end, start)
+    months = f"CASE WHEN {start} <= {end} THEN {forward} ELSE -({backward}) END"
+    return _counted(f"(({months}) // {MONTHS[part]})", *call.values)
+
+
+def _months(start: str, end: str) -> str:
+    """Give SQL of the complete months from one time to a later one.
+
+    Days that a month lacks flow over into the next one: a month after January 31 is in March.
+    """
+
+    def within(time: str) -> str:
+        return f"(epoch_us({time}) - epoch_us(date_trunc('month', {time})))"
+
+    def month(time: str) -> str:
+        return f"(date_part('year', {time}) * 12 + date_part('month', {time}))::BIGINT"
+
+    before = f"(epoch_us({end}) - epoch_us(date_trunc('month', {end}) - to_months(1)))"
+    short = f"({within(start)} > {within(end)})::BIGINT"
+    over = f"({within(start)} > {before})::BIGINT"
+    return f"({month(end)} - {month(start)} - {short} - {over})"
+
+
+def _extract(call: Arguments) -> Value:
+    return _counted(
+        f"date_part('{_part(call)}', {call.values[0].lane('u')})::BIGINT",
+        *call.values,
+    )
+
+
+def _epoch(time: str) -> str:
+    return f"(epoch_us(date_trunc('second', {time})) // 1000000)"
+
+
+def _unix_epoch(call: Arguments) -> Value:
+    return _counted(_epoch(call.values[0].lane("u")), *call.values)
+
+
+def _unix_micro(call: Arguments) -> Value:
+    return _counted(f"epoch_us({call.values[0].lane('u')})", *call.values)
+
+
+def _time_bucket(call: Arguments) -> Value:
+    epoch, seconds = _epoch(call.values[0].lane("u")), int64(call.values[1])
+    return Typed(NUMBER, f"({epoch} - {epoch} % nullif({seconds}, 0))", integer=True)
+
+
+def stride_us(text: str, node: ast.Node) -> int:
+    """Microseconds of a stride such as ``1 day 12 hours``."""
+    total = 0
+    end = 0
+    for match in _STRIDE.finditer(text):
+        unit = match[2].upper().removesuffix("S")
+        if match.start() != end or unit not in UNITS_US:
+            break
+        total += int(match[1]) * UNITS_US[unit]
+        end = match.end()
+    if text[end:].strip() or not 0 < total <= quoting.INT64_MAX:
+        raise rejected(f"bad DATE_BIN stride {text!r}", node)
+    return total
+
+
+def _date_bin(call: Arguments) -> Value:
+    time, origin = (arg.lane("u") for arg in call.values)
+    stride = stride_us(str(call.node.part), call.node)
+    past = f"(epoch_us({time}) - epoch_us({origin}))"
+    remainder = f"((({past} % {stride}) + {stride}::HUGEINT) % {stride})::BIGINT"
+    return instant(f"make_timestamp(epoch_us({time}) - {remainder})", *call.values)
+
+
+def _now(call: Arguments) -> Value:
+    return Constant(ast.Instant(call.now_us))
+
+
+FUNCTIONS: dict[str, Function] = {
+    "DATE_TRUNC": _date_trunc,
+    "DATE_ADD": _date_add,
+    "DATE_DIFF": _date_diff,
+    "DATE_BIN": _date_bin,
+    "EXTRACT": _extract,
+    "TO_UNIX_EPOCH": _unix_epoch,
+    "TO_UNIX_MICRO": _unix_micro,
+    "TIME_BUCKET": _time_bucket,
+    "UTCNOW": _now,
+}

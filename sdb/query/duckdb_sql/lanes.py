@@ -1,0 +1,363 @@
+"""How a value of any type looks in SQL: typed lanes.
+
+An expression of the dialect becomes a :class:`Value`, which gives SQL for each lane on demand; what
+nobody asks for is neither read nor computed. In a typed lane SQL's NULL means "not of this type",
+which lets wrong types and MISSING propagate through SQL's own operators.
+
+Lanes, by letter: ``t`` type (0 for MISSING, else the value of TYPE_BIT), ``n`` number, ``x`` exact
+integer, ``s`` string, ``b`` boolean, ``u`` timestamp, ``k`` key (text that is the same for equal
+values), ``j`` JSON text, ``z`` SIZE, ``l`` list of numbers, ``e`` keys of the elements of a list.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import QueryError
+from sdb.query.duckdb_sql import quoting
+from sdb.query.plan.dataset import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+from sdb.typed import Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.query.syntax.ast import Constant as ConstantValue
+
+SQL_TYPES = {
+    "t": "UTINYINT",
+    "n": "DOUBLE",
+    "x": "BIGINT",
+    "s": "VARCHAR",
+    "b": "BOOLEAN",
+    "u": "TIMESTAMP",
+    "k": "VARCHAR",
+    "j": "VARCHAR",
+    "z": "BIGINT",
+    "l": "DOUBLE[]",
+    "e": "VARCHAR[]",
+}
+HOLDS = {
+    "t": ANY,
+    "n": NUMBER,
+    "x": NUMBER,
+    "s": STRING,
+    "b": BOOL,
+    "u": TIME,
+    "k": ANY & ~MISSING,
+    "j": ANY & ~MISSING,
+    "z": LIST | STRUCT,
+    "l": LIST,
+    "e": LIST,
+}
+LETTERS = {BOOL: "b", NUMBER: "n", TIME: "u", STRING: "s"}
+_MOST_SQL = 1 << 20
+
+
+def bounded(sql: str) -> str:
+    """Refuse SQL that grows without bound: some expressions name their operands many times."""
+    if len(sql) > _MOST_SQL:
+        raise QueryError("the query is too complex", hint="compute parts of it in sub-queries")
+    return sql
+
+
+class Relation(Protocol):
+    """Something in FROM that passes on expressions of its inside."""
+
+    def column(self, sql: str) -> str:
+        """Give SQL, valid outside, for an expression that is valid inside."""
+
+
+class Value:
+    """A value of the dialect.
+
+    Attributes
+    ----------
+    mask : int
+        The types it may have, MISSING among them.
+    integer : bool
+        Whether it is a static integer: arithmetic over it is 64-bit arithmetic.
+    """
+
+    mask: int = MISSING
+    integer: bool = False
+
+    def lane(self, letter: str) -> str:
+        """Give SQL of a lane."""
+        if letter == "t" and not self.mask & (self.mask - 1):
+            return f"{self.mask & ~MISSING}::UTINYINT"
+        if not HOLDS[letter] & self.mask:
+            return f"NULL::{SQL_TYPES[letter]}"
+        return self._lane(letter)
+
+    def _lane(self, letter: str) -> str:
+        raise NotImplementedError
+
+    def step(self, step: str | int) -> Value:
+        """Give value of a field of a structure, or of an element of a list."""
+        if not self.mask & (LIST if isinstance(step, int) else STRUCT):
+            return Nothing()
+        return Keyed(self.lane("k")).step(step)
+
+    @property
+    def only(self) -> int:
+        """Give the one type it can have besides MISSING, 0 when there are more."""
+        types = self.mask & ~MISSING
+        return 0 if types & (types - 1) else types
+
+    def missing(self) -> str:
+        """Give SQL that is true when it is MISSING, never NULL."""
+        if not self.mask & MISSING:
+            return "false"
+        if self.mask == MISSING:
+            return "true"
+        return f"({self.lane('t')} = 0)"
+
+    def key(self) -> str:
+        """Give SQL that is equal for equal values and NULL for MISSING."""
+        return self.lane("k")
+
+
+class Nothing(Value):
+    """MISSING."""
+
+    def key(self) -> str:
+        """Give SQL that is NULL."""
+        return "NULL::VARCHAR"
+
+
+class Null(Value):
+    """NULL."""
+
+    mask = NULL
+
+    def _lane(self, letter: str) -> str:
+        return "'z'" if letter == "k" else "'null'"
+
+
+class Typed(Value):
+    """A value of one type, or else MISSING (or NULL), which SQL's NULL stands for.
+
+    Attributes
+    ----------
+    sql : str
+        The lane of its type; ``x`` for whole numbers.
+    absent : int
+        What SQL's NULL means: MISSING, NULL, or 0 when it does not occur.
+    whole : bool
+        Whether the SQL is a BIGINT; so it is for static integers, and for counts, which calculate
+        as doubles.
+    """
+
+    def __init__(
+        self,
+        kind: int,
+        sql: str,
+        *,
+        absent: int = MISSING,
+        integer: bool = False,
+        whole: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.sql = bounded(sql)
+        self.absent = absent
+        self.integer = integer
+        self.whole = whole or integer
+        self.mask = kind | absent
+
+    def _lane(self, letter: str) -> str:
+        sql = self.sql
+        if letter == "t":
+            return f"CASE WHEN {sql} IS NULL THEN {self.absent & ~MISSING} ELSE {self.kind} END"
+        if letter in "kj":
+            text = _key_text(self) if letter == "k" else _json_text(self)
+            if self.absent == NULL:
+                return f"coalesce({text}, '{'z' if letter == 'k' else 'null'}')"
+            return text
+        if letter == "x" and not self.whole:
+            return f"CASE WHEN {_INTEGRAL.format(sql)} THEN {sql}::BIGINT END"
+        return f"({sql})::DOUBLE" if letter == "n" and self.whole else sql
+
+    def like(self, sql: str, absent: int) -> Typed:
+        """Give a value of the same type."""
+        return Typed(self.kind, sql, absent=absent, integer=self.integer, whole=self.whole)
+
+    def missing(self) -> str:
+        """Give SQL that is true when it is MISSING."""
+        return f"({self.sql} IS NULL)" if self.absent == MISSING else "false"
+
+    def key(self) -> str:
+        """Give SQL that is equal for equal values and NULL for MISSING."""
+        return self.lane("k") if self.absent == NULL else self.sql
+
+
+_INTEGRAL = "{0} >= -9223372036854775808 AND {0} < 9223372036854775808 AND {0} = trunc({0})"
+
+
+def _key_text(value: Typed) -> str:
+    sql = value.sql
+    if value.kind == STRING:
+        return f"('s' || {sql})"
+    if value.kind == BOOL:
+        return f"CASE WHEN {sql} THEN 'b1' WHEN NOT {sql} THEN 'b0' END"
+    if value.kind == TIME:
+        return f"('t' || epoch_us({sql}))"
+    if value.whole:
+        return f"('n' || {sql})"
+    return f"CASE WHEN {_INTEGRAL.format(sql)} THEN 'n' || {sql}::BIGINT ELSE sdb_key_n({sql}) END"
+
+
+def _json_text(value: Typed) -> str:
+    sql = value.sql
+    if value.kind == STRING:
+        return f"to_json({sql})::VARCHAR"
+    if value.kind == TIME:
+        text = f"strftime({sql}, '\"%Y-%m-%dT%H:%M:%S.%f')"
+        return f"(rtrim(rtrim({text}, '0'), '.') || 'Z\"')"
+    if value.kind == BOOL or value.whole:
+        return f"({sql})::VARCHAR"
+    whole = f"{sql}::BIGINT::VARCHAR"
+    return f"CASE WHEN {_INTEGRAL.format(sql)} THEN {whole} ELSE sdb_json_n({sql}) END"
+
+
+class Constant(Typed):
+    """A constant other than NULL."""
+
+    def __init__(self, value: ConstantValue) -> None:
+        kinds = {bool: BOOL, int: NUMBER, float: NUMBER, str: STRING}
+        super().__init__(
+            kinds.get(type(value), TIME),
+            quoting.constant(value),
+            absent=0,
+            integer=type(value) is int,
+        )
+        self.value = value
+
+    def _lane(self, letter: str) -> str:
+        if letter == "n" and isinstance(self.value, (int, float)):
+            return quoting.double(float(self.value))
+        if letter == "k" and isinstance(self.value, int) and not isinstance(self.value, bool):
+            return f"'n{self.value}'"
+        if letter == "k" and isinstance(self.value, str):
+            return quoting.string("s" + self.value)
+        return super()._lane(letter)
+
+
+class Keyed(Value):
+    """A value known by its key, which tells everything but the order of members."""
+
+    def __init__(self, key: str, mask: int = ANY, json: str | None = None) -> None:
+        self.sql = key
+        self.json = json
+        self.mask = mask
+
+    def _lane(self, letter: str) -> str:
+        key = self.sql
+        tag, rest = f"left({key}, 1)", f"substr({key}, 2)"
+        if letter == "j" and self.json is not None:
+            return self.json
+        sql = {
+            "k": key,
+            "t": f"CASE {tag} WHEN 'z' THEN 1 WHEN 'b' THEN 2 WHEN 'n' THEN 4 WHEN 'f' THEN 4 "
+            "WHEN 't' THEN 8 WHEN 's' THEN 16 WHEN '[' THEN 32 WHEN '{' THEN 64 ELSE 0 END",
+            "n": f"sdb_key_number({key})",
+            "x": f"CASE WHEN {tag} = 'n' THEN TRY_CAST({rest} AS BIGINT) END",
+            "s": f"CASE WHEN {tag} = 's' THEN {rest} END",
+            "b": f"CASE {key} WHEN 'b1' THEN true WHEN 'b0' THEN false END",
+            "u": f"CASE WHEN {tag} = 't' THEN make_timestamp(TRY_CAST({rest} AS BIGINT)) END",
+            "j": f"sdb_key_json({key})",
+            "z": f"sdb_key_size({key})",
+            "l": f"sdb_key_numbers({key})",
+            "e": f"sdb_key_items({key})",
+        }
+        return sql[letter]
+
+    def step(self, step: str | int) -> Value:
+        """Give value of a member or element."""
+        if isinstance(step, int):
+            return Keyed(f"sdb_key_item({self.sql}, {quoting.integer(step)})")
+        return Keyed(f"sdb_key_field({self.sql}, {quoting.string(step)})")
+
+    def missing(self) -> str:
+        """Give SQL that is true when it is MISSING."""
+        return f"({self.sql} IS NULL)" if self.mask & MISSING else "false"
+
+
+class PassedValue(Value):
+    """A value that a relation passes on.
+
+    Attributes
+    ----------
+    optional : bool
+        Whether there may be no row of the relation, which makes the value MISSING.
+    """
+
+    def __init__(self, relation: Relation, inner: Value, *, optional: bool) -> None:
+        self.relation = relation
+        self.inner = inner
+        self.optional = optional
+        self.mask = inner.mask | (MISSING if optional else 0)
+        self.integer = inner.integer
+
+    def _lane(self, letter: str) -> str:
+        sql = self.relation.column(self.inner.lane(letter))
+        return f"coalesce({sql}, 0)" if letter == "t" and self.optional else sql
+
+    def key(self) -> str:
+        """Give SQL that is equal for equal values and NULL for MISSING."""
+        return self.relation.column(self.inner.key())
+
+    def step(self, step: str | int) -> Value:
+        """Give value of a member or element, found inside the relation."""
+        return passed(self.relation, self.inner.step(step), optional=self.optional)
+
+
+def passed(relation: Relation, value: Value, *, optional: bool = False) -> Value:
+    """Pass a value through a relation."""
+    if not optional and isinstance(value, (Constant, Null)):
+        return value
+    if isinstance(value, Nothing):
+        return value
+    if isinstance(value, Typed) and not (optional and value.absent == NULL):
+        absent = value.absent or (MISSING if optional else 0)
+        sql = relation.column(value.sql)
+        return value.like(sql, absent)
+    return PassedValue(relation, value, optional=optional)
+
+
+class Chosen(Value):
+    """One of several values: that of the first condition that is true."""
+
+    def __init__(self, limbs: Sequence[tuple[str, Value]], otherwise: Value) -> None:
+        self.limbs = limbs
+        self.otherwise = otherwise
+        self.mask = otherwise.mask
+        for _, value in limbs:
+            self.mask |= value.mask
+
+    def _lane(self, letter: str) -> str:
+        return self._case(
+            [value.lane(letter) for _, value in self.limbs], self.otherwise.lane(letter)
+        )
+
+    def _case(self, values: list[str], otherwise: str) -> str:
+        limbs = "".join(
+            f" WHEN {condition} THEN {value}"
+            for (condition, _), value in zip(self.limbs, values, strict=True)
+        )
+        return bounded(f"CASE{limbs} ELSE {otherwise} END") if limbs else otherwise
+
+    def missing(self) -> str:
+        """Give SQL that is true when it is MISSING."""
+        if not self.mask & MISSING:
+            return "false"
+        return self._case([value.missing() for _, value in self.limbs], self.otherwise.missing())
+
+    def step(self, step: str | int) -> Value:
+        """Give value of the member or element of whichever is chosen."""
+        limbs = [(condition, value.step(step)) for condition, value in self.limbs]
+        return Chosen(limbs, self.otherwise.step(step))
+
+    def key(self) -> str:
+        """Give SQL that is equal for equal values and NULL for MISSING."""
+        if self.only in LETTERS and self.only != NUMBER:
+            return self.lane(LETTERS[self.only])
+        return self.lane("k")

@@ -1,0 +1,231 @@
+"""Expressions as values."""
+
+from __future__ import annotations
+
+from sdb.query.duckdb_sql import operators
+from sdb.query.duckdb_sql.arguments import Arguments
+from sdb.query.duckdb_sql.conditional import cast, choice
+from sdb.query.duckdb_sql.functions import FUNCTIONS
+from sdb.query.duckdb_sql.lanes import Nothing, Typed, Value
+from sdb.query.duckdb_sql.made import MadeList, MadeStruct
+from sdb.query.duckdb_sql.patterns import matches
+from sdb.query.duckdb_sql.scope import rejected
+from sdb.query.duckdb_sql.subqueries import contains, exists, scalar
+from sdb.query.plan.dataset import BOOL, MISSING, STRING
+from sdb.query.plan.rewrite import operands
+from sdb.query.syntax import ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ClassVar
+
+    from sdb.query.duckdb_sql.context import SqlContext
+    from sdb.query.duckdb_sql.scope import Scope
+
+
+def translate(node: ast.Expr, scope: Scope, context: SqlContext) -> Value:
+    """Give the value of an expression."""
+    return _Translator(scope, context).value(node)
+
+
+def condition(node: ast.Expr, scope: Scope, context: SqlContext) -> str:
+    """Give SQL of a condition of which only TRUE counts: MISSING may as well be FALSE."""
+    return _Translator(scope, context).condition(node)
+
+
+def logical(op: str, values: list[Value]) -> Value:
+    """Give the value of a chain of ANDs or ORs."""
+    sql = f" {op} ".join(map(operators.truth, values))
+    return Typed(BOOL, f"({sql})", absent=MISSING if any(v.mask & MISSING for v in values) else 0)
+
+
+def _flattened(node: ast.Call) -> tuple[ast.Expr, ...]:
+    """Give the arguments of COALESCE, with those of another one in its place."""
+    args: list[ast.Expr] = []
+    for arg in node.args:
+        if isinstance(arg, ast.Call) and arg.name == "COALESCE":
+            args += _flattened(arg)
+        else:
+            args.append(arg)
+    return tuple(args)
+
+
+def combine(op: str, left: Value, right: Value) -> Value:
+    """Give the value of an infix operator."""
+    absent = (left.mask | right.mask) & MISSING
+    if op in {"=", "<>"}:
+        sql = operators.equal(left, right)
+        return Typed(BOOL, sql if op == "=" else f"(NOT {sql})", absent=absent)
+    if op in {"<", "<=", ">", ">="}:
+        return Typed(BOOL, operators.ordered(op, left, right))
+    if op == "||":
+        return operators.string(f"({left.lane('s')} || {right.lane('s')})", left, right)
+    arithmetic = op in {"+", "-", "*", "/", "%"}
+    make = operators.arithmetic if arithmetic else operators.bitwise
+    return make(op, left, right)
+
+
+_LOGICAL = {"AND", "OR"}
+
+
+class _Translator:
+    def __init__(self, scope: Scope, context: SqlContext) -> None:
+        self.scope = scope
+        self.context = context
+
+    def value(self, node: ast.Expr) -> Value:
+        """Give the value of an expression."""
+        if self._is_known(node):
+            return self.scope.known[node]
+        return self._BY_TYPE[type(node)](self, node)
+
+    def _is_known(self, node: ast.Expr) -> bool:
+        # To look up a node takes as long as it is large, and mostly nothing is known.
+        return bool(self.scope.known) and node in self.scope.known
+
+    def operand(self, node: ast.Expr) -> Value:
+        """Give the value of what an operator works on: a sub-query must be one scalar."""
+        if isinstance(node, ast.Subquery):
+            return scalar(node.select, self.scope, self.context, one=True)
+        return self.value(node)
+
+    def values(self, nodes: tuple[ast.Expr, ...]) -> list[Value]:
+        """Give the values of expressions."""
+        return [self.value(node) for node in nodes]
+
+    def condition(self, node: ast.Expr) -> str:
+        """Give SQL of a condition."""
+        if isinstance(node, ast.Binary) and node.op in _LOGICAL:
+            parts = [self.condition(part) for part in operands(node, node.op)]
+            return f"({f' {node.op} '.join(parts)})"
+        return self.value(node).lane("b")
+
+    def _literal(self, node: ast.Literal) -> Value:
+        return operators.literal(node)
+
+    def _missing(self, _: ast.Missing) -> Value:
+        return Nothing()
+
+    def _param(self, node: ast.Param) -> Value:
+        raise rejected(f"parameter ${node.name} has no value", node)
+
+    def _name(self, node: ast.Name) -> Value:
+        return self.scope.path(node)
+
+    def _dot(self, node: ast.Dot) -> Value:
+        if self.scope.qualifies(node.base):
+            value = self.scope.field(node)
+            if value is not None:
+                return value
+        return self.value(node.base).step(node.name)
+
+    def _index(self, node: ast.Index) -> Value:
+        return self.value(node.base).step(node.index)
+
+    def _unary(self, node: ast.Unary) -> Value:
+        value = self.operand(node.operand)
+        if node.op == "NOT":
+            return operators.boolean(f"(NOT {value.lane('b')})", value, wants=BOOL)
+        if node.op == "-":
+            return operators.negative(value)
+        return operators.whole(f"(~{operators.int64(value)})", value)
+
+    def _binary(self, node: ast.Binary) -> Value:
+        # From left to right and without recursion, for chains may be long.
+        chain = [node]
+        while isinstance(node.left, ast.Binary) and not self._is_known(node.left):
+            node = node.left
+            chain.append(node)
+        value = self.operand(node.left)
+        while chain:
+            op = chain[-1].op
+            rest = [self.operand(chain.pop().right)]
+            while op in _LOGICAL and chain and chain[-1].op == op:
+                rest.append(self.operand(chain.pop().right))
+            value = logical(op, [value, *rest]) if op in _LOGICAL else combine(op, value, *rest)
+        return value
+
+    def _between(self, node: ast.Between) -> Value:
+        value = self.operand(node.operand)
+        low = combine(">=", value, self.operand(node.low))
+        return logical("AND", [low, combine("<=", value, self.operand(node.high))])
+
+    def _in(self, node: ast.In) -> Value:
+        value = self.operand(node.operand)
+        if isinstance(node.items, ast.Subquery):
+            sql = contains(node.items.select, value, self.scope, self.context)
+        else:
+            sql = operators.among(value, self.values(node.items))
+        return Typed(BOOL, sql, absent=value.mask & MISSING)
+
+    def _is(self, node: ast.Is) -> Value:
+        sql = operators.is_test(self.value(node.operand), node.what, negated=node.negated)
+        return Typed(BOOL, sql, absent=0)
+
+    def _match(self, node: ast.Match) -> Value:
+        value = self.value(node.operand)
+        sql = matches(node, value.lane("s"))
+        return operators.boolean(f"(NOT {sql})" if node.negated else sql, value, wants=STRING)
+
+    def _call(self, node: ast.Call) -> Value:
+        function = FUNCTIONS.get(node.name)
+        if function is None:
+            raise rejected(f'unrecognized builtin "{node.name}"', node)
+        args = _flattened(node) if node.name == "COALESCE" else node.args
+        return function(Arguments(node, self.values(args), self.context.now_us))
+
+    def _cast(self, node: ast.Cast) -> Value:
+        return cast(self.value(node.operand), node.type)
+
+    def _case(self, node: ast.Case) -> Value:
+        operand = None if node.operand is None else self.value(node.operand)
+        limbs: list[tuple[str, Value]] = []
+        for when, then in node.limbs:
+            if operand is None:
+                test = self.condition(when)
+            else:
+                test = operators.equal(operand, self.value(when))
+            limbs.append((test, self.value(then)))
+        otherwise = Nothing() if node.otherwise is None else self.value(node.otherwise)
+        return choice(limbs, otherwise)
+
+    def _make_list(self, node: ast.MakeList) -> Value:
+        return MadeList(self.values(node.items))
+
+    def _make_struct(self, node: ast.MakeStruct) -> Value:
+        return MadeStruct([(name, self.value(item)) for name, item in node.members])
+
+    def _aggregate(self, node: ast.Aggregate) -> Value:
+        if self.scope.aggregate is None:
+            raise rejected(f"cannot handle nested aggregate {node.name}", node)
+        return self.scope.aggregate(node)
+
+    def _subquery(self, node: ast.Subquery) -> Value:
+        return scalar(node.select, self.scope, self.context)
+
+    def _exists(self, node: ast.Exists) -> Value:
+        return Typed(BOOL, exists(node.select, self.scope, self.context), absent=0)
+
+    _BY_TYPE: ClassVar[dict[type, Callable[[_Translator, Any], Value]]] = {
+        ast.Literal: _literal,
+        ast.Missing: _missing,
+        ast.Param: _param,
+        ast.Name: _name,
+        ast.Dot: _dot,
+        ast.Index: _index,
+        ast.Unary: _unary,
+        ast.Binary: _binary,
+        ast.Between: _between,
+        ast.In: _in,
+        ast.Is: _is,
+        ast.Match: _match,
+        ast.Call: _call,
+        ast.Cast: _cast,
+        ast.Case: _case,
+        ast.MakeList: _make_list,
+        ast.MakeStruct: _make_struct,
+        ast.Aggregate: _aggregate,
+        ast.Subquery: _subquery,
+        ast.Exists: _exists,
+    }

@@ -1,0 +1,89 @@
+"""Lists and structures that a query puts together."""
+
+from __future__ import annotations
+
+from sdb.query.duckdb_sql import quoting
+from sdb.query.duckdb_sql.lanes import SQL_TYPES, Nothing, Value
+from sdb.query.plan.dataset import LIST, MISSING, NUMBER, STRUCT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class MadeList(Value):
+    """A list put together from values; those that are MISSING are left out."""
+
+    mask = LIST
+
+    def __init__(self, items: Sequence[Value]) -> None:
+        self.items = items
+
+    def _lane(self, letter: str) -> str:
+        if letter == "z":
+            return _count_present(self.items)
+        if letter == "j":
+            texts = [item.lane("j") for item in self.items]
+            return f"('[' || concat_ws(', ', {', '.join(texts)}) || ']')" if texts else "'[]'"
+        if letter == "k":
+            keys = [_sized(item.lane("k")) for item in self.items]
+            return f"concat('[', {', '.join(keys)})" if keys else "'['"
+        lane = "n" if letter == "l" else "k"
+        if not self.items:
+            return f"[]::{SQL_TYPES[letter]}"
+        present = (
+            f"list_filter([{', '.join(item.lane(lane) for item in self.items)}], "
+            "lambda item: item IS NOT NULL)"
+        )
+        strange = [i.lane("t") for i in self.items if i.mask & ~(NUMBER | MISSING)]
+        if letter == "e" or not strange:
+            return present
+        numbers = " AND ".join(f"{sql} IN (0, {NUMBER})" for sql in strange)
+        return f"CASE WHEN {numbers} THEN {present} END"
+
+    def step(self, step: str | int) -> Value:
+        """Give value of an item as it was written."""
+        if isinstance(step, int) and step < len(self.items):
+            return self.items[step]
+        return Nothing()
+
+
+class MadeStruct(Value):
+    """A structure put together from values; those that are MISSING are left out."""
+
+    mask = STRUCT
+
+    def __init__(self, members: Sequence[tuple[str, Value]]) -> None:
+        self.members: dict[str, Value] = {}
+        for name, value in members:
+            self.members.setdefault(name, value)
+
+    def _lane(self, letter: str) -> str:
+        if letter == "z":
+            return _count_present(list(self.members.values()))
+        if letter == "j":
+            texts = [
+                f"({quoting.string(quoting.json(name) + ': ')} || {value.lane('j')})"
+                for name, value in self.members.items()
+            ]
+            return f"('{{' || concat_ws(', ', {', '.join(texts)}) || '}}')" if texts else "'{}'"
+        keys = []
+        for name in sorted(self.members, key=str.encode):
+            label = f"{len(name.encode())}:{name}"
+            keys.append(f"({quoting.string(label)} || {_sized(self.members[name].lane('k'))})")
+        return f"concat('{{', {', '.join(keys)})" if keys else "'{'"
+
+    def step(self, step: str | int) -> Value:
+        """Give value of a member."""
+        return self.members.get(step, Nothing()) if isinstance(step, str) else Nothing()
+
+
+def _count_present(values: Sequence[Value]) -> str:
+    certain = sum(not value.mask & MISSING for value in values)
+    terms = [str(certain)]
+    terms += [f"(NOT {value.missing()})::BIGINT" for value in values if value.mask & MISSING]
+    return f"({' + '.join(terms)})::BIGINT"
+
+
+def _sized(key: str) -> str:
+    return f"(strlen({key}) || ':' || {key})"

@@ -1,0 +1,295 @@
+"""Operators over values, as SQL.
+
+What is three-valued here follows the dialect: SQL's NULL is MISSING.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sdb.query.duckdb_sql import quoting
+from sdb.query.duckdb_sql.lanes import LETTERS, Constant, Nothing, Null, Typed, Value
+from sdb.query.duckdb_sql.scope import rejected
+from sdb.query.plan.dataset import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.query.syntax import ast
+
+_BY_ZERO = {"/": "division by zero", "%": "modulo by zero"}
+_TWO_63, _TWO_64 = 2**63, 2**64
+
+
+def boolean(sql: str, *operands: Value, wants: int = 0) -> Typed:
+    """Give a boolean, MISSING when the SQL is NULL: never when no operand is of another type."""
+    return Typed(BOOL, sql, absent=_absent(wants, operands))
+
+
+def number(sql: str, *operands: Value, wants: int = NUMBER) -> Typed:
+    """Give a number of double precision."""
+    return Typed(NUMBER, sql, absent=_absent(wants, operands))
+
+
+def whole(sql: str, *operands: Value, wants: int = NUMBER) -> Typed:
+    """Give a static integer."""
+    return Typed(NUMBER, sql, absent=_absent(wants, operands), integer=True)
+
+
+def string(sql: str, *operands: Value, wants: int = STRING) -> Typed:
+    """Give a string."""
+    return Typed(STRING, sql, absent=_absent(wants, operands))
+
+
+def instant(sql: str, *operands: Value, wants: int = TIME) -> Typed:
+    """Give a timestamp."""
+    return Typed(TIME, sql, absent=_absent(wants, operands))
+
+
+def _absent(wants: int, operands: Sequence[Value]) -> int:
+    fits = operands and all(not operand.mask & ~wants for operand in operands)
+    return 0 if fits else MISSING
+
+
+def truth(value: Value) -> str:
+    """Give SQL of a value in the place of a boolean: present values other than TRUE are FALSE."""
+    if value.only == BOOL or value.mask == MISSING:
+        return value.lane("b")
+    if not value.mask & MISSING:
+        return f"coalesce({value.lane('b')}, false)" if value.mask & BOOL else "false"
+    fallback = f"coalesce({value.lane('b')}, false)" if value.mask & BOOL else "false"
+    return f"CASE WHEN {value.missing()} THEN NULL ELSE {fallback} END"
+
+
+def settled(sql: str, *operands: Value) -> str:
+    """Turn NULL into FALSE unless an operand is MISSING."""
+    absent = [operand.missing() for operand in operands if operand.mask & MISSING]
+    if not absent:
+        return f"coalesce({sql}, false)"
+    return f"CASE WHEN {' OR '.join(absent)} THEN NULL ELSE coalesce({sql}, false) END"
+
+
+def compare_numbers(op: str, left: Value, right: Value) -> str:
+    """Give SQL that compares the numbers of two values; NULL when one is no number.
+
+    Doubles cannot tell integers beyond 2**53 apart, so where both sides may hold them the exact
+    integers decide.
+    """
+    left, right = _exact(left), _exact(right)
+    if is_double(left) or is_double(right):
+        return f"({left.lane('n')} {op} {right.lane('n')})"
+    exact = f"({left.lane('x')} {op} {right.lane('x')})"
+    if _is_whole(left) and _is_whole(right):
+        return exact
+    return f"coalesce({exact}, {left.lane('n')} {op} {right.lane('n')})"
+
+
+def _exact(value: Value) -> Value:
+    """Give a constant among the integers that doubles cannot tell apart as an integer."""
+    if not isinstance(value, Constant) or not isinstance(value.value, float):
+        return value
+    return Constant(int(value.value)) if 2**53 <= abs(value.value) <= _TWO_63 else value
+
+
+def is_double(value: Value) -> bool:
+    """Tell whether a double says a number exactly."""
+    if isinstance(value, Constant) and isinstance(value.value, (int, float)):
+        return isinstance(value.value, float) or abs(value.value) < 2**53
+    return isinstance(value, Typed) and not value.whole
+
+
+def _is_whole(value: Value) -> bool:
+    return isinstance(value, Typed) and value.whole
+
+
+def equal(left: Value, right: Value) -> str:
+    """Give SQL of ``left = right``, three-valued."""
+    if isinstance(left, (Constant, Null)) and not isinstance(right, (Constant, Null)):
+        left, right = right, left
+    common = left.mask & right.mask & ~MISSING
+    if not common:
+        return settled("false", left, right)
+    if common & (common - 1) or common in {LIST, STRUCT}:
+        return f"({left.lane('k')} = {right.lane('k')})"
+    if common == NULL:
+        same = f"({left.lane('t')} = 1 AND {right.lane('t')} = 1)"
+    elif common == NUMBER:
+        same = compare_numbers("=", left, right)
+    else:
+        letter = LETTERS[common]
+        same = f"({left.lane(letter)} = {right.lane(letter)})"
+    if not (left.mask | right.mask) & ~(common | MISSING):
+        return same
+    if not right.mask & ~common or not left.mask & ~common:
+        return settled(same, left, right)
+    return f"({left.lane('k')} = {right.lane('k')})"
+
+
+def ordered(op: str, left: Value, right: Value) -> str:
+    """Give SQL of ``< <= > >=``: MISSING unless both are of one type that has an order."""
+    common = left.mask & right.mask
+    terms = []
+    if common & NUMBER:
+        terms.append(compare_numbers(op, left, right))
+    for kind in (STRING, TIME, BOOL):
+        if common & kind:
+            letter = LETTERS[kind]
+            terms.append(f"({left.lane(letter)} {op} {right.lane(letter)})")
+    if common & NULL:
+        both = f"{left.lane('t')} = 1 AND {right.lane('t')} = 1"
+        terms.append(f"CASE WHEN {both} THEN {str(op in {'<=', '>='}).lower()} END")
+    if len(terms) > 1:
+        return f"coalesce({', '.join(terms)})"
+    return terms[0] if terms else "NULL::BOOLEAN"
+
+
+def among(value: Value, items: Sequence[Value]) -> str:
+    """Give SQL of ``value IN (items)``: FALSE, not MISSING, when nothing is equal."""
+    if isinstance(value, Nothing):
+        return "NULL::BOOLEAN"
+    lists: dict[str, list[str]] = {}
+    tests = []
+    for item in map(_exact, items):
+        if isinstance(item, Constant) and (item.kind != NUMBER or is_double(item)):
+            letter = LETTERS[item.kind]
+            if value.mask & item.kind:
+                lists.setdefault(letter, []).append(item.lane(letter))
+        elif not isinstance(item, Nothing):
+            tests.append(f"coalesce({equal(value, item)}, false)")
+    tests += [
+        f"coalesce({value.lane(letter)} IN ({', '.join(texts)}), false)"
+        for letter, texts in lists.items()
+    ]
+    if not tests:
+        return settled("false", value)
+    if not value.mask & MISSING:
+        return f"({' OR '.join(tests)})"
+    if len(lists) == 1 and len(tests) == 1 and value.only:
+        ((letter, texts),) = lists.items()
+        if LETTERS.get(value.only) == letter:
+            return f"({value.lane(letter)} IN ({', '.join(texts)}))"
+    return f"CASE WHEN {value.missing()} THEN NULL ELSE {' OR '.join(tests)} END"
+
+
+def is_test(value: Value, what: str, *, negated: bool) -> str:
+    """Give SQL of ``value IS [NOT] what``, never NULL."""
+    if what == "MISSING":
+        sql = value.missing()
+        return f"(NOT {sql})" if negated else sql
+    if what == "NULL":
+        if not value.mask & NULL:
+            return f"(NOT {value.missing()})" if negated else "false"
+        return f"({value.lane('t')} {'NOT IN (0, 1)' if negated else '= 1'})"
+    sql = "false"
+    if value.mask & BOOL:
+        sql = f"({value.lane('b')} IS NOT DISTINCT FROM {what.lower()})"
+    return f"(NOT {sql})" if negated else sql
+
+
+def int64(value: Value) -> str:
+    """Give SQL of a number as a 64-bit integer: truncated, the least one when out of range."""
+    if value.integer or _is_whole(value):
+        return value.lane("x")
+    double = value.lane("n")
+    truncated = (
+        f"CASE WHEN {double} >= -9223372036854775808 AND {double} < 9223372036854775808 "
+        f"THEN trunc({double})::BIGINT WHEN {double} IS NOT NULL THEN {wrap(str(_TWO_63))} END"
+    )
+    if isinstance(value, Typed) or value.lane("x").startswith("NULL"):
+        return truncated
+    return f"coalesce({value.lane('x')}, {truncated})"
+
+
+def wrap(sql: str) -> str:
+    """Give SQL of a HUGEINT cut to 64 bits."""
+    shifted = f"({sql})::HUGEINT + {_TWO_63}::HUGEINT"
+    return f"((({shifted}) & {_TWO_64 - 1}::HUGEINT) - {_TWO_63}::HUGEINT)::BIGINT"
+
+
+def arithmetic(op: str, left: Value, right: Value) -> Value:
+    """``+ - * / %``."""
+    if op in _BY_ZERO and isinstance(right, Constant) and right.kind == NUMBER and not right.value:
+        raise rejected(_BY_ZERO[op])
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return folded(op, left, right)
+    if left.integer and right.integer:
+        return _integer_arithmetic(op, left, right)
+    return number(f"({left.lane('n')} {op} {right.lane('n')})", left, right)
+
+
+def _integer_arithmetic(op: str, left: Value, right: Value) -> Typed:
+    a, b = left.lane("x"), right.lane("x")
+    if op == "%":
+        sql = f"(({a})::HUGEINT % nullif({b}, 0)::HUGEINT)::BIGINT"
+        return Typed(NUMBER, sql, integer=True)
+    if op == "/":
+        return Typed(NUMBER, wrap(f"({a})::HUGEINT // nullif({b}, 0)::HUGEINT"), integer=True)
+    return whole(wrap(f"({a})::HUGEINT {op} ({b})::HUGEINT"), left, right)
+
+
+def folded(op: str, left: Constant, right: Constant) -> Value:
+    """Arithmetic over literals, exact where integers allow it."""
+    a, b = left.value, right.value
+    if not (left.mask & right.mask & NUMBER):
+        return Nothing()
+    assert isinstance(a, (int, float))  # noqa: S101
+    assert isinstance(b, (int, float))  # noqa: S101
+    both = isinstance(a, int) and isinstance(b, int)
+    try:
+        if op == "/":
+            value: int | float = a // b if both and a % b == 0 else a / b
+        elif op == "%":
+            value = int(math.copysign(abs(a) % abs(b), a)) if both else math.fmod(a, b)
+        else:
+            value = a + b if op == "+" else a - b if op == "-" else a * b
+    except OverflowError:
+        value = math.inf
+    if isinstance(value, int) and not quoting.INT64_MIN <= value <= quoting.INT64_MAX:
+        value = float(value)
+    return Constant(value)
+
+
+def negative(value: Value) -> Value:
+    """Unary minus."""
+    if isinstance(value, Constant) and isinstance(value.value, (int, float)):
+        return folded("*", value, Constant(-1)) if value.integer else Constant(-value.value)
+    if value.integer:
+        return whole(wrap(f"-({value.lane('x')})::HUGEINT"), value)
+    return number(f"(-({value.lane('n')}))", value)
+
+
+def bitwise(op: str, left: Value, right: Value) -> Value:
+    """``& | ^ << >> >>>`` on 64-bit integers."""
+    a, b = int64(left), int64(right)
+    if op == "^":
+        return whole(f"xor({a}, {b})", left, right)
+    if op in {"&", "|"}:
+        return whole(f"({a} {op} {b})", left, right)
+    return whole(f"sdb_shift({a}, {b}, {quoting.string(op)})", left, right)
+
+
+def sort_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
+    """Terms of ORDER BY that sort as the dialect does: NULL first, lists and structures last."""
+    terms = []
+    direction = "DESC" if descending else "ASC"
+    types = value.mask & ~MISSING
+    if types & NULL:
+        terms.append(f"({value.lane('t')} = 1) {'ASC' if nulls_last else 'DESC'}")
+        types &= ~NULL
+    if types & (LIST | STRUCT):
+        terms.append(f"{value.lane('t')} >= {LIST}")
+    if types & (types - 1):
+        terms.append(f"{value.lane('t')} {direction}")
+    for kind, letter in ((BOOL, "b"), (NUMBER, "n"), (TIME, "u"), (STRING, "s")):
+        if types & kind:
+            lane = "x" if kind == NUMBER and _is_whole(value) else letter
+            terms.append(f"{value.lane(lane)} {direction}")
+            if letter == "n" and lane == "n" and not isinstance(value, Typed):
+                terms.append(f"{value.lane('x')} {direction}")
+    return terms
+
+
+def literal(node: ast.Literal) -> Value:
+    """Give a constant of the query."""
+    return Null() if node.value is None else Constant(node.value)

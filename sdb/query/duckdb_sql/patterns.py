@@ -1,0 +1,61 @@
+"""Pattern matches."""
+
+from __future__ import annotations
+
+import re
+
+from sdb.query.duckdb_sql import quoting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax import ast
+
+
+def matches(node: ast.Match, text: str) -> str:
+    """Give SQL of a match over SQL of a string; NULL for NULL."""
+    pattern = quoting.string(node.pattern)
+    if node.op == "LIKE":
+        return _like(node, text, pattern)
+    if node.op == "ILIKE":
+        folded = f"sdb_ilike({text}, {pattern}, {quoting.string(node.escape or '')})"
+        if not node.pattern.isascii():
+            return folded
+        # DuckDB folds only some letters beyond ASCII, and some of these match ASCII letters.
+        simple = _like(node, text, pattern)
+        return f"CASE WHEN strlen({text}) <> length({text}) THEN {folded} ELSE {simple} END"
+    if node.op == "SIMILAR TO":
+        return f"regexp_full_match({text}, {quoting.string(similar(node.pattern))})"
+    return f"regexp_matches({text}, {pattern}{', ' + repr('i') if node.op == '~*' else ''})"
+
+
+def _like(node: ast.Match, text: str, pattern: str) -> str:
+    escape = ""
+    if node.escape is not None or "\\" in node.pattern:
+        escape = f" ESCAPE {quoting.string(node.escape or '')}"
+    return f"({text} {node.op} {pattern}{escape})"
+
+
+def similar(pattern: str) -> str:
+    """Turn a pattern of SIMILAR TO into a regular expression."""
+    out = []
+    place = 0
+    while place < len(pattern):
+        char = pattern[place]
+        place += 1
+        if char == "\\" and place < len(pattern):
+            out.append(re.escape(pattern[place]))
+            place += 1
+        elif char == "[":
+            end = pattern.find("]", place + 1)
+            if pattern.startswith("^]", place):
+                end = pattern.find("]", place + 2)
+            end = len(pattern) if end < 0 else end + 1
+            out.append(char + pattern[place:end])
+            place = end
+        else:
+            out.append({"%": "(?s:.*)", "_": "(?s:.)"}.get(char) or _escaped(char))
+    return "".join(out)
+
+
+def _escaped(char: str) -> str:
+    return char if char in "|*+?{},()" else re.escape(char)

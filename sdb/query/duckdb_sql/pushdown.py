@@ -1,0 +1,140 @@
+"""Conditions that the scan can decide on its own, row by row, before any lane is built."""
+
+from __future__ import annotations
+
+from sdb.query.duckdb_sql.lanes import Constant, Null
+from sdb.query.duckdb_sql.lowering import translate
+from sdb.query.duckdb_sql.scans import FieldValue, Predicate, ScanNode
+from sdb.query.plan.dataset import ANY, BOOL, MISSING, NULL
+from sdb.query.plan.rewrite import conjuncts, operands
+from sdb.query.syntax import ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, ClassVar
+
+    from sdb.query.duckdb_sql.context import SqlContext
+    from sdb.query.duckdb_sql.scope import Scope
+
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
+_TESTS = {"NULL": (NULL, ANY & ~(NULL | MISSING)), "MISSING": (MISSING, ANY & ~MISSING)}
+
+
+class Unsuited(Exception):  # noqa: N818
+    """A condition, or a part of it, is not for the scan."""
+
+
+def pushed(
+    where: ast.Expr | None, scans: list[ScanNode], scope: Scope, context: SqlContext
+) -> list[ast.Expr]:
+    """Give the scans what they can decide; the conditions that remain."""
+    found: dict[str, list[Predicate]] = {}
+    rest = []
+    for part in conjuncts(where):
+        try:
+            scan, predicate = Pusher(scans, scope, context).push(part)
+        except Unsuited:
+            rest.append(part)
+        else:
+            found.setdefault(scan.name, []).append(predicate)
+    for scan in scans:
+        parts = found.get(scan.name)
+        if parts:
+            scan.predicate = parts[0] if len(parts) == 1 else ("and", parts)
+    return rest
+
+
+class Pusher:
+    """Turns one condition into a predicate of one scan."""
+
+    def __init__(self, scans: list[ScanNode], scope: Scope, context: SqlContext) -> None:
+        self.scans = scans
+        self.scope = scope
+        self.context = context
+        self.scan: ScanNode | None = None
+
+    def push(self, node: ast.Expr) -> tuple[ScanNode, Predicate]:
+        """Give the scan that a condition is about, and the condition."""
+        predicate = self._condition(node)
+        if self.scan is None:
+            raise Unsuited
+        return self.scan, predicate
+
+    def _condition(self, node: ast.Expr) -> Predicate:
+        make = self._BY_TYPE.get(type(node))
+        # A path in the place of a condition: TRUE when it is TRUE, MISSING when it is MISSING.
+        return make(self, node) if make else ("cmp", self._path(node), "=", ("b", True))
+
+    def _not(self, node: ast.Unary) -> Predicate:
+        # NOT of a present value that is no boolean is MISSING, which no predicate says.
+        if node.op != "NOT" or isinstance(node.operand, (ast.Name, ast.Dot, ast.Index)):
+            raise Unsuited
+        return ("not", self._condition(node.operand))
+
+    def _between(self, node: ast.Between) -> Predicate:
+        path = self._path(node.operand)
+        low, high = self._constant(node.low), self._constant(node.high)
+        return ("and", [("cmp", path, ">=", low), ("cmp", path, "<=", high)])
+
+    def _in(self, node: ast.In) -> Predicate:
+        if isinstance(node.items, ast.Subquery):
+            raise Unsuited
+        return ("in", self._path(node.operand), [self._constant(item) for item in node.items])
+
+    def _like(self, node: ast.Match) -> Predicate:
+        if node.op != "LIKE":
+            raise Unsuited
+        match = ("like", self._path(node.operand), node.pattern, node.escape)
+        return ("not", match) if node.negated else match
+
+    def _binary(self, node: ast.Binary) -> Predicate:
+        if node.op in {"AND", "OR"}:
+            return (node.op.lower(), [self._condition(part) for part in operands(node, node.op)])
+        if node.op not in _FLIPPED:
+            raise Unsuited
+        if isinstance(node.left, (ast.Name, ast.Dot, ast.Index)):
+            return ("cmp", self._path(node.left), node.op, self._constant(node.right))
+        return ("cmp", self._path(node.right), _FLIPPED[node.op], self._constant(node.left))
+
+    def _test(self, node: ast.Is) -> Predicate:
+        path = self._path(node.operand)
+        if node.what in _TESTS:
+            return ("is", path, _TESTS[node.what][node.negated])
+        value = ("b", node.what == "TRUE")
+        test = ("and", [("is", path, BOOL), ("cmp", path, "=", value)])
+        return ("not", test) if node.negated else test
+
+    def _path(self, node: ast.Expr) -> list[str | int]:
+        if not isinstance(node, (ast.Name, ast.Dot, ast.Index)):
+            raise Unsuited
+        value = translate(node, self.scope, self.context)
+        if not isinstance(value, FieldValue) or value.level or not value.path:
+            raise Unsuited
+        if value.scan not in self.scans or (self.scan is not None and self.scan is not value.scan):
+            raise Unsuited
+        self.scan = value.scan
+        return list(value.path)
+
+    def _constant(self, node: ast.Expr) -> Predicate:
+        if not isinstance(node, (ast.Literal, ast.Unary, ast.Binary)):
+            raise Unsuited
+        value = translate(node, self.scope, self.context)
+        if isinstance(value, Null):
+            return ("z",)
+        if not isinstance(value, Constant):
+            raise Unsuited
+        constant = value.value
+        if isinstance(constant, ast.Instant):
+            return ("u", constant.us)
+        letters = {bool: "b", int: "x", float: "n", str: "s"}
+        return (letters[type(constant)], constant)
+
+    _BY_TYPE: ClassVar[dict[type, Callable[[Pusher, Any], Predicate]]] = {
+        ast.Binary: _binary,
+        ast.Unary: _not,
+        ast.Between: _between,
+        ast.In: _in,
+        ast.Is: _test,
+        ast.Match: _like,
+    }

@@ -1,0 +1,240 @@
+"""What names stand for."""
+
+from __future__ import annotations
+
+from sdb.errors import QueryError
+from sdb.query.duckdb_sql.scans import FieldValue
+from sdb.query.plan.dataset import ANY, MISSING
+from sdb.query.syntax import ast
+from sdb.records import changing_record, field
+from sdb.typed import Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query.duckdb_sql.lanes import Value
+    from sdb.query.duckdb_sql.scans import ScanNode
+
+
+def rejected(message: str, node: ast.Node | None = None) -> QueryError:
+    """Make the error of a query that cannot be planned, with the place in its text."""
+    start, stop = (None, 0) if node is None or node.span == (0, 0) else node.span
+    return QueryError(message, offset=start, length=max(stop - (start or 0), 1))
+
+
+class Binding(Protocol):
+    """A source of FROM, as names see it.
+
+    Attributes
+    ----------
+    alias : str or None
+        The name that qualifies its fields.
+    """
+
+    alias: str | None
+
+    def named(self, name: str) -> Value | None:
+        """Give value of a bare name, ``None`` when the source does not know it."""
+
+    def field(self, name: str) -> Value | None:
+        """Give value of a field behind the alias; ``None`` when the alias is itself a value."""
+
+    def outputs(self) -> list[tuple[str, Value]]:
+        """Give what ``*`` stands for: names and values, the empty name for a whole row."""
+
+
+@changing_record
+class ScanRows:
+    """The rows of a scan."""
+
+    alias: str | None
+    scan: ScanNode
+    row: Value
+
+    def named(self, name: str) -> Value | None:
+        """Give value of a bare name: a field, when there is no alias."""
+        if self.alias == name:
+            raise rejected(f"cannot reference raw table {name!r}")
+        return self.row.step(name) if self.alias is None else None
+
+    def field(self, name: str) -> Value | None:
+        """Give value of a field."""
+        return self.row.step(name)
+
+    def outputs(self) -> list[tuple[str, Value]]:
+        """Give the row as a whole."""
+        return [("", self.row)]
+
+
+@changing_record
+class Names:
+    """Values with names of their own: unnested elements, keys and values of UNPIVOT."""
+
+    values: dict[str, Value]
+    alias: str | None = None
+
+    def named(self, name: str) -> Value | None:
+        """Give value of a bare name."""
+        return self.values.get(name)
+
+    def field(self, _: str) -> Value | None:
+        """Give no field: the alias is the value."""
+        return None
+
+    def outputs(self) -> list[tuple[str, Value]]:
+        """Give all of them."""
+        return list(self.values.items())
+
+
+@changing_record
+class Outputs:
+    """The output of a sub-query, which can be read with or without its alias."""
+
+    alias: str | None
+    columns: list[tuple[str, Value]]
+
+    def named(self, name: str) -> Value | None:
+        """Give value of a bare name."""
+        if name == self.alias and not any(name == column for column, _ in self.columns):
+            raise rejected(f"cannot reference raw table {name!r}")
+        return self.field(name)
+
+    def field(self, name: str) -> Value | None:
+        """Give value of a column; the last one of that name."""
+        for column, value in reversed(self.columns):
+            if column == name:
+                return value
+        for column, value in reversed(self.columns):
+            if not column:
+                return value.step(name)
+        return None
+
+    def outputs(self) -> list[tuple[str, Value]]:
+        """Give all columns."""
+        return self.columns
+
+
+@changing_record
+class Scope:
+    """The names that an expression may use.
+
+    Attributes
+    ----------
+    parent : Scope or None
+        Scope of the query around this one.
+    sources : list of Binding
+        FROM.
+    known : dict
+        Values of whole expressions: the keys of GROUP BY.
+    closed : bool
+        Whether only known expressions, and what is around, may be used.
+    aggregate : callable or None
+        Makes the value of an aggregate; ``None`` where none is allowed.
+    correlated : bool
+        Whether something was found in the parent.
+    """
+
+    parent: Scope | None
+    sources: list[Binding] = field(default_factory=list)
+    known: dict[ast.Expr, Value] = field(default_factory=dict)
+    closed: bool = False
+    aggregate: Callable[[ast.Aggregate], Value] | None = None
+    correlated: bool = False
+
+    def path(self, node: ast.Name) -> Value:
+        """Give value of a bare name."""
+        value = self.found(node)
+        if value is None:
+            if not self.sources:
+                raise _unbound(node)
+            raise rejected(f'reference to undefined variable "{node.name}"', node)
+        return value
+
+    def field(self, node: ast.Dot) -> Value | None:
+        """Give value of a name behind an alias, ``None`` when the alias is itself a value."""
+        return self.found(node)
+
+    def qualifies(self, node: ast.Expr) -> bool:
+        """Whether an expression is the alias of a source, so that a name behind it is a field."""
+        if not isinstance(node, ast.Name):
+            return False
+        scope: Scope | None = self
+        while scope is not None:
+            for source in scope.sources:
+                if source.alias == node.name:
+                    return True
+            if scope.hides(node.name):
+                return False
+            scope = scope.parent
+        return False
+
+    def hides(self, name: str) -> bool:
+        """Whether a bare name certainly is a field here."""
+        for source in self.sources:
+            if isinstance(source, Names) and name in source.values:
+                return True
+            if source.alias is None and not isinstance(source, Names):
+                value = source.named(name)
+                if value is not None and not _absent(value):
+                    return True
+        return False
+
+    def found(self, node: ast.Name | ast.Dot) -> Value | None:
+        """Give the value of a name, ``None`` when it means nothing."""
+        if node in self.known:
+            return self.known[node]
+        value = self._local(node)
+        outside = self.parent is not None and self.parent.binds(node)
+        if value is not None and not (outside and _absent(value)):
+            if self.closed:
+                raise _unbound(node)
+            return value
+        if outside and self.parent is not None:
+            found = self.parent.found(node)
+            self.correlated = True
+            return found
+        return None
+
+    def binds(self, node: ast.Name | ast.Dot) -> bool:
+        """Whether a name means something here or further out."""
+        if node in self.known:
+            return True
+        return self._local(node) is not None or (
+            self.parent is not None and self.parent.binds(node)
+        )
+
+    def _local(self, node: ast.Name | ast.Dot) -> Value | None:
+        if node in self.known:
+            return self.known[node]
+        if isinstance(node, ast.Dot):
+            for source in self.sources:
+                if isinstance(node.base, ast.Name) and source.alias == node.base.name:
+                    value = source.field(node.name)
+                    if value is None and isinstance(source, Outputs):
+                        raise _unbound(node)
+                    return value
+            return None
+        found = None
+        for source in self.sources:
+            value = source.named(node.name)
+            if value is not None and (found is None or found.mask == MISSING):
+                found = value
+        return found
+
+
+def _unbound(node: ast.Expr) -> QueryError:
+    return rejected(f"path {_spelled(node)} references an unbound variable", node)
+
+
+def _absent(value: Value) -> bool:
+    """Whether no row of the source has that field."""
+    if value.mask == ANY and isinstance(value, FieldValue) and not value.level:
+        return not value.scan.holds(value.path)
+    return value.mask == MISSING
+
+
+def _spelled(node: ast.Expr) -> str:
+    if isinstance(node, ast.Dot):
+        return f"{_spelled(node.base)}.{node.name}"
+    return node.name if isinstance(node, ast.Name) else ""

@@ -1,0 +1,245 @@
+"""FROM: tables, sub-queries, unnested lists, UNPIVOT and joins."""
+
+from __future__ import annotations
+
+from sdb.query.duckdb_sql import quoting
+from sdb.query.duckdb_sql.lanes import Keyed, Typed, Value, passed
+from sdb.query.duckdb_sql.levels import FromItem, Level, Reference
+from sdb.query.duckdb_sql.lowering import condition, translate
+from sdb.query.duckdb_sql.scans import FieldValue, ScanNode
+from sdb.query.duckdb_sql.scope import Binding, Names, Outputs, ScanRows, Scope, rejected
+from sdb.query.duckdb_sql.unions import united
+from sdb.query.plan.dataset import ANY, MISSING, STRING, TableName
+from sdb.query.plan.inward import narrowed
+from sdb.query.plan.rewrite import about, conjunction, conjuncts, walk
+from sdb.query.syntax import ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.duckdb_sql.context import Query, SqlContext
+
+
+class From:
+    """FROM in the making.
+
+    Attributes
+    ----------
+    parts : list of str or Level
+        Its SQL.
+    scans : list of ScanNode
+        The scans in it whose rows it keeps one for one.
+    """
+
+    def __init__(self, select: ast.Select, scope: Scope, context: SqlContext) -> None:
+        self.select = select
+        self.scope = scope
+        self.context = context
+        self.parts: list[str | FromItem] = []
+        self.scans: list[ScanNode] = []
+        self.outer = any(source.join in {"LEFT", "RIGHT"} for source in select.sources)
+        for source in self._in_order(select.sources):
+            self._add(source)
+
+    @staticmethod
+    def _in_order(sources: tuple[ast.Source, ...]) -> list[ast.Source]:
+        """Turn a RIGHT JOIN of two sources around."""
+        if not any(source.join == "RIGHT" for source in sources):
+            return list(sources)
+        if len(sources) > 2:  # noqa: PLR2004
+            raise rejected("RIGHT JOIN takes two sources", sources[0])
+        left, right = sources
+        return [
+            ast.Source(right.table, right.alias, "FIRST", None, span=right.span),
+            ast.Source(left.table, left.alias, "LEFT", right.on, span=left.span),
+        ]
+
+    def _add(self, source: ast.Source) -> None:
+        optional = source.join == "LEFT"
+        if isinstance(source.table, ast.UnpivotTable):
+            part, binding = self._unpivot(source.table)
+        elif isinstance(source.table, ast.PathTable) and self._is_list(source.table):
+            part, binding = self._unnest(source.table, source.alias)
+        else:
+            part, binding = self._table(source, optional=optional)
+        self.scope.sources.append(binding)
+        if part is None:
+            return
+        if self.parts:
+            joins = {"FIRST": " CROSS JOIN ", "CROSS": " CROSS JOIN ", "LEFT": " LEFT JOIN "}
+            self.parts.append(joins.get(source.join, " JOIN "))
+        self.parts.append(part)
+        if source.on is not None:
+            self.parts.append(f" ON {condition(source.on, self.scope, self.context)}")
+
+    def _is_list(self, table: ast.PathTable) -> bool:
+        """Whether a path starts at something that is in scope, and so is to be unnested."""
+        root: ast.Expr = table.expr
+        while isinstance(root, (ast.Dot, ast.Index)):
+            root = root.base
+        if not isinstance(root, ast.Name):
+            return False
+        if root == table.expr and root.name in self.context.queries:
+            return False
+        scope: Scope | None = self.scope
+        while scope is not None:
+            for source in scope.sources:
+                if source.alias == root.name and root != table.expr:
+                    return True
+                if isinstance(source, Names) and root.name in source.values:
+                    return True
+            scope = scope.parent
+        return False
+
+    def _unnest(
+        self, table: ast.PathTable, alias: str | None
+    ) -> tuple[str | FromItem | None, Binding]:
+        name = alias or _last(table.expr)
+        value = translate(table.expr, self.scope, self.context)
+        if isinstance(value, FieldValue) and value.scan in self.scans and not self.outer:
+            level = value.scan.unfold(value.level, value.path, "list")
+            return None, Names({name: FieldValue(value.scan, level, ())})
+        alias = self.context.name("u")
+        part = f"LATERAL (SELECT unnest({value.lane('e')}) AS k) AS {alias}"
+        return part, Names({name: Keyed(f"{alias}.k", ANY & ~MISSING)})
+
+    def _unpivot(self, table: ast.UnpivotTable) -> tuple[str | FromItem | None, Binding]:
+        source = self._opened(table.table, None)
+        if isinstance(source, ScanNode):
+            level = source.unfold(0, (), "struct")
+            self.scans.append(source)
+            name = Typed(STRING, source.lane(level, (), "name"), absent=0)
+            return source.name, self._pivoted(table, FieldValue(source, level, ()), name)
+        part, reference = self.context.refer(source)
+        alias = self.context.name("u")
+        members = _members(source.through(reference, optional=False))
+        lateral = f"(SELECT unnest({members}, recursive := true)) AS {alias}(n, k)"
+        unfolded = f"LATERAL (SELECT n, k FROM {lateral} WHERE k IS NOT NULL) AS {alias}"
+        value = Keyed(f"{alias}.k", ANY & ~MISSING)
+        binding = self._pivoted(table, value, Typed(STRING, f"{alias}.n", absent=0))
+        if self.parts:
+            self.parts.append(" CROSS JOIN ")
+        self.parts.append(part)
+        return unfolded, binding
+
+    @staticmethod
+    def _pivoted(table: ast.UnpivotTable, value: Value, name: Value) -> Names:
+        values: dict[str, Value] = {}
+        if table.key is not None:
+            values[table.key] = name
+        if table.value is not None:
+            values[table.value] = value
+        return Names(values)
+
+    def _table(self, source: ast.Source, *, optional: bool) -> tuple[str | FromItem, Binding]:
+        opened = self._opened(source.table, source.alias)
+        if isinstance(opened, ScanNode):
+            row: Value = FieldValue(opened, 0, ())
+            if not optional:
+                self.scans.append(opened)
+                return opened.name, ScanRows(source.alias, opened, row)
+            level = Level(self.context.name("q"), (opened.name,))
+            row = passed(Reference(level, level.name), row, optional=True)
+            return level, ScanRows(source.alias, opened, row)
+        part, reference = self.context.refer(opened)
+        columns = opened.through(reference, optional=optional)
+        alias = source.alias
+        if alias is None and isinstance(source.table, ast.PathTable):
+            alias = _last(source.table.expr)
+        return part, Outputs(alias, columns)
+
+    def _opened(self, table: ast.Table, alias: str | None) -> ScanNode | Query:
+        if isinstance(table, ast.QueryTable):
+            return self.context.plan(self._narrowed(table.select, alias), self.scope.parent)
+        if isinstance(table, ast.PathTable) and isinstance(table.expr, ast.Name):
+            query = self.context.queries.get(table.expr.name)
+            if isinstance(query, ast.Select):
+                return self.context.plan(self._narrowed(query, alias), None)
+            if query is not None:
+                return query
+        if isinstance(table, ast.ConcatTable):
+            names = [_table_name(part) for part in table.tables]
+            if not all(names) or self._names_query(table):
+                parts = [self._opened(part, alias) for part in table.tables]
+                return united(parts, self.context)
+            tables = tuple(name for name in names if name is not None)
+        else:
+            name = _table_name(table)
+            if name is None:
+                raise rejected("this is no table", table)
+            tables = (name,)
+        return self._scan(tables, alias)
+
+    def _scan(self, tables: tuple[TableName, ...], alias: str | None) -> ScanNode:
+        """Read tables, but for blocks where the condition is never TRUE."""
+        (source, *others) = self.select.sources
+        alone = not others and not isinstance(source.table, ast.UnpivotTable)
+        where = about(self.select.where, alias, alone=alone)
+        scan = self.context.scan(tables, where)
+        if where is None or alias is not None or self.scope.parent is None:
+            return scan
+        # Names of fields that the rows do not have are those of a query around this one.
+        own = [part for part in conjuncts(where) if self._is_own(part, scan)]
+        if len(own) == len(conjuncts(where)):
+            return scan
+        self.context.drop(scan)
+        return self.context.scan(tables, conjunction(own))
+
+    @staticmethod
+    def _is_own(part: ast.Expr, scan: ScanNode) -> bool:
+        return all(scan.holds((node.name,)) for node in walk(part) if isinstance(node, ast.Name))
+
+    def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:
+        """Move conditions into a sub-query, where names cannot mean anything else."""
+        (source, *others) = self.select.sources
+        unfolded = isinstance(source.table, ast.UnpivotTable)
+        if others or unfolded or self.scope.parent is not None:
+            return inner
+        return narrowed(inner, self.select.where, alias)
+
+    def _names_query(self, table: ast.ConcatTable) -> bool:
+        return any(
+            isinstance(part, ast.PathTable)
+            and isinstance(part.expr, ast.Name)
+            and part.expr.name in self.context.queries
+            for part in table.tables
+        )
+
+
+def _members(columns: list[tuple[str, Value]]) -> str:
+    """Give SQL of a list of (name, key) of the members of a row."""
+    if [name for name, _ in columns] == [""]:
+        return f"sdb_key_members({columns[0][1].lane('k')})"
+    members = [
+        f"{{'n': {quoting.string(name)}, 'k': {value.lane('k')}}}" for name, value in columns
+    ]
+    return f"[{', '.join(members)}]"
+
+
+def _last(node: ast.Expr) -> str:
+    return node.name if isinstance(node, (ast.Name, ast.Dot)) else ""
+
+
+def _table_name(table: ast.Table) -> TableName | None:
+    if isinstance(table, ast.PathTable):
+        return TableName("path", _parts(table.expr), table.span)
+    if not isinstance(table, ast.CallTable):
+        return None
+    if table.name == "READ_FILE":
+        if len(table.args) != 1:
+            raise rejected("read_file() should have 1 argument", table)
+        (arg,) = table.args
+        if isinstance(arg, ast.Literal) and isinstance(arg.value, str):
+            return TableName("file", (arg.value,), table.span)
+        raise rejected("read_file() should have a string argument", table)
+    kind = {"TABLE_GLOB": "glob", "TABLE_PATTERN": "pattern"}.get(table.name)
+    if kind is None or len(table.args) != 1:
+        raise rejected(f"unrecognized table function {table.name}", table)
+    return TableName(kind, _parts(table.args[0]), table.span)
+
+
+def _parts(node: ast.Expr) -> tuple[str, ...]:
+    if isinstance(node, ast.Dot):
+        return (*_parts(node.base), node.name)
+    if isinstance(node, ast.Name):
+        return (node.name,)
+    raise rejected("a table is named by a path", node)

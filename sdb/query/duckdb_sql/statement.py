@@ -1,0 +1,212 @@
+"""A whole statement: its SQL, what it reads, and what its columns mean."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from sdb.query.duckdb_sql.context import Query, SqlContext
+from sdb.query.duckdb_sql.lanes import HOLDS, LETTERS, Typed, Value
+from sdb.query.duckdb_sql.levels import Level
+from sdb.query.duckdb_sql.native_choice import native
+from sdb.query.duckdb_sql.scope import rejected
+from sdb.query.duckdb_sql.select import select
+from sdb.query.duckdb_sql.unions import united
+from sdb.query.plan.dataset import MISSING, NULL, NUMBER
+from sdb.query.plan.output import Column
+from sdb.query.plan.rewrite import everything
+from sdb.query.syntax import ast
+from sdb.records import record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query.duckdb_sql.native_choice import Native
+    from sdb.query.duckdb_sql.scans import ScanNode
+    from sdb.query.duckdb_sql.scope import Scope
+    from sdb.query.plan.dataset import Dataset, OpenDataset, Path
+
+_KINDS = {
+    1: "null",
+    2: "boolean",
+    4: "number",
+    8: "timestamp",
+    16: "string",
+    32: "list",
+    64: "structure",
+}
+_UNION = "\0union"
+"""A name that no query can write."""
+_NATIVE = re.compile(r"\bsdb_\w+")
+
+
+@record
+class Translation:
+    """A statement ready to run.
+
+    Attributes
+    ----------
+    sql : str
+        DuckDB's SQL over the scans.
+    scans : tuple of ScanNode
+        What to register, each under its name.
+    natives : frozenset of str
+        Functions to register.
+    columns : tuple of Column
+        What the columns of the result mean.
+    counts : int or None
+        When the answer is nothing but the number of rows of the one scan: how many columns of it.
+    native : Rows, Groups or None
+        What to ask of the one scan when it can answer the statement.
+    """
+
+    sql: str
+    scans: tuple[ScanNode, ...]
+    natives: frozenset[str]
+    columns: tuple[Column, ...]
+    counts: int | None
+    native: Native | None
+
+
+def translate(
+    statement: ast.Statement,
+    *,
+    datasets: OpenDataset,
+    holds: Callable[[Dataset, Path], bool],
+    now_us: int,
+    typed: bool = True,
+) -> Translation:
+    """Translate a statement.
+
+    Parameters
+    ----------
+    statement : Statement
+        What the parser made of the query, parameters bound.
+    datasets : callable
+        Opens tables.
+    holds : callable
+        Tells whether any row of a data set has a value at a path.
+    now_us : int
+        Instant of UTCNOW(), in microseconds since 1970.
+    typed : bool
+        Whether values of unknown type are wanted as typed lanes; as JSON text otherwise.
+    """
+
+    def plan(node: ast.Select, scope: Scope | None) -> Query:
+        return select(node, scope, context)
+
+    context = SqlContext(datasets, holds, now_us, plan)
+    if statement.into is not None:
+        raise rejected("INTO is not supported", statement.into)
+    uses = Counter(
+        node.expr.name
+        for node in everything(statement)
+        if isinstance(node, ast.PathTable) and isinstance(node.expr, ast.Name)
+    )
+    for name, node in statement.with_:
+        context.queries[name] = node if uses[name] == 1 else plan(node, None)
+    query = plan(statement.select, None)
+    if statement.unions:
+        query = _united(statement, query, context)
+    columns, final = _output(query, context, typed=typed)
+    # What a level asks of those below it is known once its own text is settled: last first.
+    texts = [f"{level.name} AS ({level.text()})" for level in context.levels if level is not final]
+    sql = (f"WITH {', '.join(texts)} " if texts else "") + final.text()
+    return Translation(
+        sql,
+        tuple(context.scans),
+        frozenset(_NATIVE.findall(sql)),
+        columns,
+        _counts(statement, query, context),
+        None if statement.unions else native(query, columns, context),
+    )
+
+
+def _united(statement: ast.Statement, query: Query, context: SqlContext) -> Query:
+    """Join the selects of UNION; what orders and limits the last one is meant for all of them."""
+    for all_, node in statement.unions:
+        plain = replace(node, order_by=(), limit=None, offset=None)
+        query = united([query, context.plan(plain, None)], context, distinct=not all_)
+    last = statement.unions[-1][1]
+    if not last.order_by and last.limit is None and last.offset is None:
+        return query
+    context.queries[_UNION] = query
+    source = ast.Source(ast.PathTable(ast.Name(_UNION)), None)
+    outer = ast.Select((), star=True, sources=(source,))
+    outer = replace(outer, order_by=last.order_by, limit=last.limit, offset=last.offset)
+    return context.plan(outer, None)
+
+
+def _output(query: Query, context: SqlContext, *, typed: bool) -> tuple[tuple[Column, ...], Level]:
+    """Ask for the lanes of the output."""
+    level = query.level
+    if level.prefix:
+        part, reference = context.refer(query)
+        level = Level(context.name("q"), (part,))
+        columns = query.through(reference, optional=False)
+    else:
+        columns = query.columns
+    numbers: dict[str, int] = {}
+    output = []
+    for name, value in columns:
+        lanes = {}
+        for letter in _letters(value, row=not name, typed=typed):
+            column = level.column(value.lane(letter))
+            lanes[letter] = numbers.setdefault(column, int(column[1:]))
+        output.append(Column(name, lanes, _kind(value, row=not name)))
+    return tuple(output), level
+
+
+def _letters(value: Value, *, row: bool, typed: bool) -> str:
+    """Lanes that together tell a value."""
+    if row:
+        return "j"
+    if isinstance(value, Typed):
+        letter = "x" if value.whole else LETTERS[value.kind]
+        return f"t{letter}" if value.absent == NULL else letter
+    native = LETTERS.get(value.only)
+    if native is not None:
+        return "nx" if value.only == NUMBER else native
+    if not value.mask & ~MISSING:
+        return "t"
+    if not typed or value.mask & ~MISSING in {32, 64}:
+        return "j"
+    return (
+        "t"
+        + "".join(letter for letter in "nxsbu" if HOLDS[letter] & value.mask)
+        + ("j" if value.mask & (32 | 64) else "")
+    )
+
+
+def _kind(value: Value, *, row: bool) -> str:
+    if row:
+        return "row"
+    types = value.mask & ~MISSING
+    if isinstance(value, Typed):
+        types = value.kind
+        if value.whole:
+            return "integer"
+    return _KINDS.get(types, "any")
+
+
+def _counts(statement: ast.Statement, query: Query, context: SqlContext) -> int | None:
+    """Give the number of columns when they are nothing but COUNT(*) over one scan."""
+    node = statement.select
+    count = ast.Aggregate("COUNT", (), star=True)
+    plain = (
+        len(context.scans) == 1
+        and len(context.levels) == 1
+        and not statement.unions
+        and len(node.sources) == 1
+        and all(item.expr == count for item in node.items)
+        and not (node.star or node.distinct or node.group_by is not None or node.order_by)
+        and node.having is None
+        and node.limit is None
+    )
+    if not plain or context.scans[0].explode:
+        return None
+    inner = query.level.source[0]
+    if not isinstance(inner, Level) or inner.conditions:
+        return None
+    return len(query.columns)

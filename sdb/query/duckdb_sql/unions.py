@@ -1,0 +1,98 @@
+"""Rows of several queries, one after the other: ``++`` and UNION."""
+
+from __future__ import annotations
+
+from sdb.query.duckdb_sql.context import Query
+from sdb.query.duckdb_sql.lanes import Nothing, Value
+from sdb.query.duckdb_sql.levels import Level
+from sdb.query.duckdb_sql.made import MadeStruct
+from sdb.query.duckdb_sql.scans import FieldValue, ScanNode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.query.duckdb_sql.context import SqlContext
+
+
+class Union:
+    """Branches of UNION ALL, whose columns are asked for together.
+
+    Attributes
+    ----------
+    name : str
+        Its alias in FROM.
+    """
+
+    def __init__(self, name: str, branches: Sequence[Level]) -> None:
+        self.name = name
+        self.branches = branches
+        self._columns: dict[tuple[str, ...], str] = {}
+
+    def column(self, sqls: tuple[str, ...]) -> str:
+        """Give SQL of a column, given that of each branch."""
+        return f"{self.name}.{self._columns.setdefault(sqls, f'c{len(self._columns)}')}"
+
+    def text(self) -> str:
+        """Write it out."""
+        texts = []
+        for number, branch in enumerate(self.branches):
+            columns = [(sqls[number], name) for sqls, name in self._columns.items()]
+            texts.append(f"({branch.text(columns)})")
+        return " UNION ALL ".join(texts)
+
+
+class Merged(Value):
+    """A value that each branch has in its own way."""
+
+    def __init__(self, union: Union, values: Sequence[Value]) -> None:
+        self.union = union
+        self.values = values
+        self.mask = 0
+        for value in values:
+            self.mask |= value.mask
+        self.integer = all(value.integer for value in values)
+
+    def _lane(self, letter: str) -> str:
+        return self.union.column(tuple(value.lane(letter) for value in self.values))
+
+    def step(self, step: str | int) -> Value:
+        """Give value of a member or element."""
+        return Merged(self.union, [value.step(step) for value in self.values])
+
+
+def united(
+    parts: Sequence[ScanNode | Query], context: SqlContext, *, distinct: bool = False
+) -> Query:
+    """Give the rows of all parts; each once, if so wished."""
+    queries = [_query(part, context) for part in parts]
+    union = Union(context.name("u"), [query.level for query in queries])
+    level = Level(context.name("q"), (union,))
+    names = list(dict.fromkeys(name for query in queries for name, _ in query.columns))
+    if "" in names:
+        rows = [_row(query) for query in queries]
+        columns: list[tuple[str, Value]] = [("", Merged(union, rows))]
+    else:
+        columns = []
+        for name in names:
+            values = [dict(query.columns).get(name, Nothing()) for query in queries]
+            columns.append((name, Merged(union, values)))
+    if distinct:
+        level.prefix = f"DISTINCT ON ({', '.join(value.key() for _, value in columns)}) "
+    context.levels.append(level)
+    return Query(level, columns, single=False, certain=False, correlated=False)
+
+
+def _row(query: Query) -> Value:
+    if [name for name, _ in query.columns] == [""]:
+        return query.columns[0][1]
+    return MadeStruct(query.columns)
+
+
+def _query(part: ScanNode | Query, context: SqlContext) -> Query:
+    if isinstance(part, Query):
+        return part
+    level = Level(context.name("q"), (part.name,))
+    return Query(
+        level, [("", FieldValue(part, 0, ()))], single=False, certain=False, correlated=False
+    )

@@ -1,0 +1,14 @@
+"""Scans and DuckDB at work.
+
+===========  ===========================================
+module       holds
+===========  ===========================================
+`catalog`    opens the tables of a query
+`constants`  values of constant expressions, for pruning
+`engine`     runs a statement
+`native`     runs what a scan answers alone
+`topk`       runs ORDER BY with LIMIT on a scan
+`udfs`       functions that DuckDB lacks
+`steps`      the plan that EXPLAIN shows
+===========  ===========================================
+"""

@@ -1,0 +1,102 @@
+"""Opens the tables of a query, each packfile once."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from sdb.packfile.reader import open_packfile
+from sdb.query.exec.constants import folded
+from sdb.query.plan.locations import candidates
+from sdb.query.plan.prune import Anywhere, reduce
+from sdb.query.plan.tablescan import TableScan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.reader import Packfile
+    from sdb.query.plan.dataset import TableName
+    from sdb.query.plan.prune import Test
+    from sdb.query.syntax import ast
+
+_OPENERS = 16
+
+
+class Catalog:
+    """Opens the tables of a query, each packfile once: an `OpenDataset`.
+
+    Parameters
+    ----------
+    root : str
+        Folder or URL that relative paths start at; the current folder when empty.
+    prune : bool
+        Whether blocks are left out where the condition cannot be TRUE.
+    now_us : int
+        The instant of UTCNOW(), in microseconds since 1970.
+
+    Attributes
+    ----------
+    tables : list of TableScan
+        What was opened.
+    """
+
+    def __init__(self, root: str = "", *, prune: bool = True, now_us: int = 0) -> None:
+        self._root = root
+        self._prune = prune
+        self._now_us = now_us
+        self._open: dict[str, Packfile] = {}
+        self.tables: list[TableScan] = []
+
+    def __call__(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
+        """Find the rows of tables.
+
+        Parameters
+        ----------
+        tables : tuple of TableName
+            Their names; the rows of one follow on those of the other.
+        condition : Expr or None
+            Only rows for which it is TRUE are wanted.
+
+        Returns
+        -------
+        TableScan
+            The rows, and possibly others for which the condition is not TRUE.
+
+        Raises
+        ------
+        NotFoundError, AccessError, UsageError
+            A packfile cannot be opened, or no file has such a name.
+        CorruptError
+            A file is no packfile, or a damaged one.
+        """
+        test = self._reduced(condition)
+        packs = list(chain.from_iterable(map(self._find, tables)))
+        name = " ++ ".join("/".join(name.parts) for name in tables)
+        table = TableScan(name, test, packs, prune=self._prune)
+        self.tables.append(table)
+        return table
+
+    def _reduced(self, condition: ast.Expr | None) -> Test:
+        if condition is None or not self._prune:
+            return Anywhere()
+        return reduce(folded(condition, self, self._now_us))
+
+    def _find(self, name: TableName) -> list[Packfile]:
+        paths = candidates(name, self._root)
+        new = [path for path in paths if path not in self._open]
+        if len(new) > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(min(_OPENERS, len(new))) as pool:
+                opened = [(path, pool.submit(open_packfile, path)) for path in new]
+                for path, future in opened:
+                    if future.exception() is None:
+                        self._open[path] = future.result()
+                for _, future in opened:
+                    future.result()
+        elif new:
+            self._open[new[0]] = open_packfile(new[0])
+        return [self._open[path] for path in paths]
+
+    def close(self) -> None:
+        """Close all packfiles."""
+        while self._open:
+            self._open.popitem()[1].close()

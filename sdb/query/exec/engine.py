@@ -1,0 +1,177 @@
+"""Runs statements on an embedded DuckDB that sees nothing but the scans given to it."""
+
+from __future__ import annotations
+
+import time
+
+from sdb import _core
+from sdb.errors import QueryError, SdbError
+from sdb.query.duckdb_sql.statement import translate
+from sdb.query.exec import udfs
+from sdb.query.exec.native import run as answered
+from sdb.query.exec.steps import steps
+from sdb.query.plan.output import Column, Execution
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sdb.query.duckdb_sql.scans import ScanNode
+    from sdb.query.duckdb_sql.statement import Translation
+    from sdb.query.plan.dataset import Dataset, OpenDataset, Path
+    from sdb.query.syntax import ast
+
+
+def run(
+    statement: ast.Statement,
+    *,
+    datasets: OpenDataset,
+    threads: int = 0,
+    memory_bytes: int | None = None,
+    now_us: int | None = None,
+    typed: bool = True,
+    native: bool = True,
+) -> Execution:
+    """Run a statement.
+
+    Parameters
+    ----------
+    statement : Statement
+        What the parser made of the query, parameters bound.
+    datasets : callable
+        Opens the tables of the query (see :data:`sdb.query.plan.dataset.OpenDataset`).
+    threads : int
+        Number of threads; 0 for as many as there are cores.
+    memory_bytes : int, optional
+        Bound for what the engine keeps in memory.
+    now_us : int, optional
+        Instant of UTCNOW(), in microseconds since 1970; the present by default.
+    typed : bool
+        Whether values of unknown type are wanted as typed lanes; as JSON text otherwise.
+    native : bool
+        Whether scans answer on their own what they can.
+
+    Returns
+    -------
+    Execution
+        Rows that are computed while they are read.
+
+    Raises
+    ------
+    QueryError
+        If the query cannot be planned or run.
+    """
+    now = time.time_ns() // 1000 if now_us is None else now_us
+    try:
+        plan = translate(statement, datasets=datasets, holds=_holds, now_us=now, typed=typed)
+    except RecursionError as error:
+        raise QueryError("the query is nested too deeply", query=statement.text) from error
+    except QueryError as error:
+        raise error.inside(statement.text) from None
+    if statement.explain is not None:
+        return _explained(statement, plan)
+
+    def engine() -> Execution:
+        return _executed(plan, threads, memory_bytes)
+
+    if native and plan.counts is not None:
+        return _counted(plan)
+    if native and plan.native is not None:
+        return answered(
+            plan.native, plan.columns, engine, threads=threads, memory_bytes=memory_bytes
+        )
+    return engine()
+
+
+def _holds(dataset: Dataset, path: Path) -> bool:
+    types = dataset.types(path)
+    if types is not None:
+        return bool(types & 0x7F)
+    if not dataset.sources:
+        return False
+    return _core.LaneScan(list(dataset.sources), [], predicate=("is", list(path), 0x7F)).count() > 0
+
+
+def _lane_scan(scan: ScanNode, threads: int) -> _core.LaneScan:
+    # DuckDB wants a column even where only the number of rows counts.
+    wanted = list(scan.lanes) or [(len(scan.explode), (), "t")]
+    return _core.LaneScan(
+        list(scan.dataset.sources),
+        [(level, list(path), letter) for level, path, letter in wanted],
+        explode=[(level, list(path), kind) for level, path, kind in scan.explode],
+        predicate=scan.predicate,
+        threads=threads,
+        limit=scan.limit,
+    )
+
+
+def _counted(plan: Translation) -> Execution:
+    (scan,) = plan.scans
+    scans: tuple[Any, ...] = ()
+    count = scan.dataset.row_count() if scan.predicate is None else None
+    if count is None:
+        scans = (_lane_scan(scan, 0),)
+        count = scans[0].count()
+    columns = tuple(
+        Column(column.name, {"x": number}, "integer") for number, column in enumerate(plan.columns)
+    )
+    return Execution(columns, None, ((count,) * len(columns),), scans)
+
+
+def _explained(statement: ast.Statement, plan: Translation) -> Execution:
+    text = "\n".join(steps(plan))
+    name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
+    columns = (Column("query", {"s": 0}, "string"), Column(name, {"s": 1}, "string"))
+    return Execution(columns, None, ((statement.text, text),))
+
+
+def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Execution:
+    from tempfile import TemporaryDirectory
+
+    import duckdb
+
+    # A folder of its own, which goes with the connection: DuckDB would take one in the current one.
+    spill = TemporaryDirectory(prefix="sdb-query-", ignore_cleanup_errors=True)
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+        "error_on_division_by_zero": "false",
+        "order_by_non_integer_literal": "true",
+        "temp_directory": spill.name,
+    }
+    if threads:
+        settings["threads"] = str(threads)
+    if memory_bytes is not None:
+        settings["memory_limit"] = f"{memory_bytes}B"
+    connection = duckdb.connect(":memory:", config=settings)
+    try:
+        # It would be written among the rows.
+        connection.execute("SET enable_progress_bar = false")
+        scans = []
+        for scan in plan.scans:
+            lanes = _lane_scan(scan, threads)
+            scans.append(lanes)
+            connection.register(scan.name, lanes)
+        udfs.register(connection, plan.natives)
+        relation = connection.sql(plan.sql)
+    except duckdb.Error as error:
+        connection.close()
+        spill.cleanup()
+        raise failure(error) from error
+    result = Execution(plan.columns, relation, None, tuple(scans), connection.interrupt)
+    result.on_close(spill.cleanup)
+    result.on_close(connection.close)
+    return result
+
+
+def failure(error: Exception) -> SdbError:
+    """Give what an error of the engine means to the user."""
+    text = str(error).splitlines()[0]
+    if type(error).__name__ == "OutOfMemoryException":
+        return SdbError(
+            f"the query needs more memory than it may use: {text.partition(': ')[2] or text}",
+            hint="raise the bound, use fewer threads, or group, sort and join fewer rows",
+        )
+    return QueryError(f"cannot run the query: {text}")

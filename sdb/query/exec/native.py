@@ -1,0 +1,132 @@
+"""Runs statements that a scan answers on its own."""
+
+from __future__ import annotations
+
+from sdb import _core
+from sdb.query.duckdb_sql.native_choice import Take, TopK
+from sdb.query.exec.topk import Ordered, bounds, is_worth_it, note
+from sdb.query.plan.output import Execution
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from sdb.query.duckdb_sql.native_choice import HashAggregate, Native
+    from sdb.query.plan.output import Column
+
+_MOST_BYTES = 256 << 20
+"""Groups and rows that take more memory are left to the engine, if no other bound is given."""
+
+
+class Grouped:
+    """Groups, made when they are asked for.
+
+    Parameters
+    ----------
+    scan : LaneScan
+        The rows.
+    groups : HashAggregate
+        What to make of them.
+    most_bytes : int
+        Bound for the memory that groups take.
+    instead : callable
+        Has an engine do it all, when groups take more memory.
+    """
+
+    def __init__(
+        self,
+        scan: _core.LaneScan,
+        groups: HashAggregate,
+        most_bytes: int,
+        instead: Callable[[], Any],
+    ) -> None:
+        self._scan = scan
+        self._groups = groups
+        self._most_bytes = most_bytes
+        self._instead = instead
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand out a stream of the groups."""
+        groups = self._groups
+        made = self._scan.aggregate(
+            groups.keys,
+            groups.calls,
+            groups.columns,
+            sort=groups.sort,
+            limit=groups.limit,
+            offset=groups.offset,
+            most_bytes=self._most_bytes,
+        )
+        stream = self._instead() if made is None else made
+        return stream.__arrow_c_stream__(requested_schema)
+
+
+def run(
+    native: Native,
+    columns: Sequence[Column],
+    engine: Callable[[], Execution],
+    *,
+    threads: int = 0,
+    memory_bytes: int | None = None,
+) -> Execution:
+    """Run a statement on its scan.
+
+    Parameters
+    ----------
+    native : Take, HashAggregate or TopK
+        What to ask of the scan.
+    columns : sequence of Column
+        What the columns of the result mean.
+    engine : callable
+        Runs the statement with memory that can be on disk, when that of groups is not enough.
+    threads : int
+        Number of threads; 0 for as many as there are cores.
+    memory_bytes : int, optional
+        Bound for the memory that groups, or the first rows, take.
+    """
+    most_bytes = _MOST_BYTES if memory_bytes is None else min(memory_bytes, _MOST_BYTES)
+    if isinstance(native, TopK):
+        return _ordered(native, columns, engine, threads, most_bytes)
+    scan = _core.LaneScan(
+        list(native.scan.dataset.sources),
+        [(level, list(path), letter) for level, path, letter in native.lanes],
+        explode=[(level, list(path), kind) for level, path, kind in native.scan.explode],
+        predicate=native.scan.predicate,
+        threads=threads,
+        limit=native.limit if isinstance(native, Take) else None,
+    )
+    result = Execution(tuple(columns), scan, None, (scan,), scan.interrupt)
+
+    if not isinstance(native, Take):
+        result.reader = Grouped(scan, native, most_bytes, _instead(result, engine))
+    return result
+
+
+def _ordered(
+    first: TopK,
+    columns: Sequence[Column],
+    engine: Callable[[], Execution],
+    threads: int,
+    most_bytes: int,
+) -> Execution:
+    known = bounds(first)
+    if not is_worth_it(first, known):
+        return engine()
+    result = Execution(tuple(columns), None, note=note(first, known))
+    reader = Ordered(first, known, threads, most_bytes, _instead(result, engine))
+    result.reader, result.scans, result.interrupt = reader, reader.scans, reader.interrupt
+    return result
+
+
+def _instead(result: Execution, engine: Callable[[], Execution]) -> Callable[[], Any]:
+    """Let an engine have a result, should it come to that."""
+
+    def run() -> Any:  # noqa: ANN401 - a stream of Arrow data
+        other = engine()
+        result.on_close(other.close)
+        result.scans += other.scans
+        result.interrupt = other.interrupt
+        return other.reader
+
+    return run

@@ -1,0 +1,15 @@
+"""Logical plan of a query: tables, predicates, pruning.
+
+===========  ============================================================
+module       holds
+===========  ============================================================
+`dataset`    names of tables, the protocol of what is read, types as bits
+`output`     columns of the output and their lanes
+`locations`  names of tables to paths and URLs
+`prune`      conditions as far as an index can answer them
+`blocks`     blocks that may hold a row for which a condition is TRUE
+`tablescan`  packfiles and blocks that a table comes to
+`rewrite`    aliases and conditions in a tree, replaced and split
+`inward`     conditions on a sub-query, moved into it
+===========  ============================================================
+"""

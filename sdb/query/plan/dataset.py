@@ -1,0 +1,75 @@
+"""Tables of a query as the logical plan sees them: names, rows to read, types of values."""
+
+from __future__ import annotations
+
+from sdb.records import record
+from sdb.typed import Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias
+
+    from sdb.query.syntax import ast
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Way from a row to a value: field names and 0-based list indexes; empty for the row itself."""
+
+MISSING, NULL, BOOL, NUMBER, TIME, STRING, LIST, STRUCT = 0x80, 1, 2, 4, 8, 16, 32, 64
+"""Types as bits of a mask; but for MISSING, the values of TYPE_BIT."""
+
+ANY = 0xFF
+
+
+@record
+class TableName:
+    """A table as a query names it.
+
+    Attributes
+    ----------
+    kind : str
+        ``file`` (read_file), ``path`` (a table path), ``glob`` or ``pattern`` (TABLE_GLOB,
+        TABLE_PATTERN).
+    parts : tuple of str
+        The one argument of read_file, or the parts of the path.
+    span : (int, int)
+        Where it stands in the query.
+    """
+
+    kind: str
+    parts: tuple[str, ...]
+    span: ast.Span
+
+
+class Dataset(Protocol):
+    """Rows to read: packfiles, and of each the blocks that may hold rows of interest."""
+
+    @property
+    def sources(self) -> Sequence[Any]:
+        """First argument of `_core.LaneScan`."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether blocks come whole, over a network, however little of them is needed."""
+
+    def types(self, path: Path) -> int | None:
+        """Mask of the types that occur under a path (with MISSING), ``None`` when not known."""
+
+    def row_count(self) -> int | None:
+        """Rows in all the blocks, from metadata; ``None`` when not known."""
+
+    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[list[int | None]]:
+        """For each source and each of its blocks a time that no other under a path is in front of.
+
+        Times are in microseconds since 1970. `latest` asks for a time that none is after, and not
+        before. ``None`` stands for blocks of which this is not known, or where values may be of
+        other types than timestamps and those of the mask `beside`.
+        """
+
+    def visited(self, blocks: Sequence[tuple[int, int]]) -> None:
+        """Take note of the blocks that were read after all: numbers of sources, and in them."""
+
+
+OpenDataset: TypeAlias = "Callable[[tuple[TableName, ...], ast.Expr | None], Dataset]"
+"""Finds the rows of tables; the condition, whose paths (Name, Dot, Index) start at the row, may
+serve to leave out blocks where it is never TRUE."""

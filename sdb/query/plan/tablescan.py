@@ -1,0 +1,209 @@
+"""The tables of a query: which packfiles they are, and which of their blocks have to be read."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from sdb.errors import CorruptError, from_os
+from sdb.query.plan import dataset
+from sdb.query.plan.blocks import Intervals, blocks, reasons, union
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from sdb.packfile.reader import Packfile
+    from sdb.query.plan.blocks import Reason
+    from sdb.query.plan.dataset import Path
+    from sdb.query.plan.prune import Test
+
+_OPENERS = 16
+# TYPE_BIT by Ion type; bytes read as text.
+_BITS = {
+    0: dataset.NULL,
+    1: dataset.BOOL,
+    2: dataset.NUMBER,
+    3: dataset.NUMBER,
+    4: dataset.NUMBER,
+    6: dataset.TIME,
+    7: dataset.STRING,
+    8: dataset.STRING,
+    9: dataset.STRING,
+    10: dataset.STRING,
+    11: dataset.LIST,
+    13: dataset.STRUCT,
+}
+
+
+@record
+class PackfileScan:
+    """Blocks of one packfile.
+
+    Attributes
+    ----------
+    pack : Packfile
+        The packfile, open as long as any of its blocks may be read.
+    intervals : Intervals
+        The blocks to read.
+    """
+
+    pack: Packfile
+    intervals: Intervals
+
+    @property
+    def blocks(self) -> list[int]:
+        """Numbers of the blocks to read."""
+        return list(chain.from_iterable(range(start, stop) for start, stop in self.intervals))
+
+    @property
+    def compressed_bytes(self) -> int:
+        """Size of the blocks to read, as they are stored."""
+        place = self.pack.trailer.block_range
+        return sum(place(stop - 1)[1] - place(start)[0] for start, stop in self.intervals)
+
+    @property
+    def decompressed_bytes(self) -> int:
+        """Size of the blocks to read, decompressed."""
+        trailer = self.pack.trailer
+        return sum(trailer.blocks[number].chunks for number in self.blocks) << trailer.block_shift
+
+    @property
+    def rows(self) -> int | None:
+        """Rows in the blocks to read, when the writer counted them."""
+        summary = self.pack.trailer.sparse.summary
+        if summary is None:
+            return None
+        return sum(sum(summary.rows[start:stop]) for start, stop in self.intervals)
+
+    def source(self) -> tuple[Any, ...]:
+        """Give what `_core.LaneScan` reads the blocks from."""
+        numbers, pack = self.blocks, self.pack
+
+        def blame(error: Exception, number: int) -> Exception:
+            if isinstance(error, OSError):
+                return from_os(error, "reading", pack.path)
+            return pack.blame(error, numbers[number]) if isinstance(error, CorruptError) else error
+
+        return (
+            lambda number: pack.place_block(numbers[number]),
+            [pack.blocks[number].chunks for number in numbers],
+            pack.trailer.algorithm,
+            pack.trailer.align_bytes,
+            blame,
+        )
+
+    def types(self, path: Path) -> int | None:
+        """Give the types that occur at a path, ``None`` when they are not known."""
+        summary = self.pack.trailer.sparse.summary
+        if not path:
+            return dataset.STRUCT
+        if summary is None or not all(isinstance(step, str) for step in path):
+            return None
+        mask = summary.types.get(path, 0 if summary.complete else None)  # type: ignore[arg-type]
+        if mask is None:
+            return None
+        types = dataset.MISSING
+        for kind in range(mask.bit_length()):
+            if mask >> kind & 1:
+                types |= _BITS.get(kind, dataset.ANY)
+        return types
+
+    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[int | None]:
+        """Give for each block a time that no other at a path is in front of.
+
+        See :meth:`sdb.query.plan.dataset.Dataset.bounds`.
+        """
+        numbers = self.blocks
+        types = dataset.ANY if beside == dataset.ANY else self.types(path)
+        index = self.pack.trailer.sparse.indices.get(path)  # type: ignore[arg-type]
+        if index is None or types is None or types & ~(beside | dataset.TIME | dataset.MISSING):
+            return [None] * len(numbers)
+        ranges = map(index.known_range, numbers)
+        return [None if known is None else known[latest] for known in ranges]
+
+
+class TableScan:
+    """Rows of packfiles, as a query reads them; a :class:`sdb.query.plan.dataset.Dataset`.
+
+    Attributes
+    ----------
+    name : str
+        How the query names it.
+    test : Test
+        What the condition of the query comes to.
+    parts : tuple of PackfileScan
+        The packfiles, in the order of their names, those without a block to read too.
+    done : tuple of PackfileScan
+        The same with the blocks that turned out to be enough.
+    """
+
+    __slots__ = ("_prune", "done", "name", "parts", "test")
+
+    def __init__(
+        self, name: str, test: Test, packs: Iterable[Packfile], *, prune: bool = True
+    ) -> None:
+        self.name = name
+        self.test = test
+        self.parts = tuple(PackfileScan(pack, blocks(test, pack.trailer.sparse)) for pack in packs)
+        self.done = self.parts
+        self._prune = prune
+
+    @property
+    def read(self) -> list[PackfileScan]:
+        """The packfiles with blocks to read."""
+        return [part for part in self.parts if part.intervals]
+
+    @property
+    def sources(self) -> Sequence[Any]:
+        """First argument of `_core.LaneScan`."""
+        return [part.source() for part in self.read]
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether blocks come whole, over a network, however little of them is needed."""
+        return any(not hasattr(part.pack.reader, "fileno") for part in self.read)
+
+    def types(self, path: Path) -> int | None:
+        """Give the types that occur at a path, ``None`` when they are not known."""
+        types = dataset.MISSING if path else dataset.STRUCT
+        for part in self.read:
+            more = part.types(path)
+            if more is None:
+                return None
+            types |= more
+        return types
+
+    def row_count(self) -> int | None:
+        """Give the number of rows in the blocks to read, ``None`` when it is not known."""
+        counts = [part.rows for part in self.read]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+
+    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[list[int | None]]:
+        """Give for each block a time that no other under a path is in front of.
+
+        See :meth:`sdb.query.plan.dataset.Dataset.bounds`. Time indexes say nothing of other values,
+        so that the types of the file have to.
+        """
+        if not self._prune:
+            return [[None] * len(part.blocks) for part in self.read]
+        return [part.bounds(path, latest=latest, beside=beside) for part in self.read]
+
+    def visited(self, blocks: Sequence[tuple[int, int]]) -> None:
+        """Take note of the blocks that were read after all."""
+        found: list[list[int]] = [[] for _ in self.read]
+        for source, block in blocks:
+            found[source].append(block)
+        of_source = iter(found)
+        done = []
+        for part in self.parts:
+            numbers = part.blocks
+            seen = [numbers[at] for at in next(of_source)] if numbers else []
+            done.append(PackfileScan(part.pack, union((number, number + 1) for number in seen)))
+        self.done = tuple(done)
+
+    def reasons(self, part: PackfileScan) -> list[Reason]:
+        """Tell why the blocks of a packfile have to be read, and others not."""
+        return reasons(self.test, part.pack.trailer.sparse)

@@ -1,0 +1,265 @@
+"""A result as Arrow data: columns with types, made of lanes.
+
+A column whose values (nulls aside) are all booleans, all numbers, all timestamps or all strings is
+made of its lane. Lists, structures and mixed values, and the members of whole rows, get the types
+that :mod:`sdb.packfile.arrow` gives them: they take the way through a temporary packfile.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from sdb.errors import InputError
+from sdb.query.plan import dataset
+from sdb.query.result.lines import effective, lines
+from sdb.query.result.outputs import structs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, BinaryIO
+
+    import pyarrow as pa
+
+    from sdb.packfile.arrow import Scan
+    from sdb.query.plan.output import Column
+    from sdb.query.result.replay import Replay
+
+_KINDS = {
+    "x": dataset.NUMBER,
+    "n": dataset.NUMBER,
+    "s": dataset.STRING,
+    "b": dataset.BOOL,
+    "u": dataset.TIME,
+}
+_STATIC = {
+    "boolean": dataset.BOOL,
+    "integer": dataset.NUMBER,
+    "number": dataset.NUMBER,
+    "timestamp": dataset.TIME,
+    "string": dataset.STRING,
+}
+_DATED = r"^\s*\d{4}-\d\d-\d\d[Tt ]"
+_NESTED = dataset.LIST | dataset.STRUCT
+
+
+class Frame:
+    """Columns with types.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The members of each row.
+    replay : Replay
+        The lanes.
+    """
+
+    def __init__(self, columns: Sequence[Column], replay: Replay) -> None:
+        import pyarrow as pa
+
+        self._columns = effective(columns)
+        self._replay = replay
+        self._stack = ExitStack()
+        self._types = self._direct_types()
+        self._packed: Scan | None = None
+        indirect = [column for column in self._columns if column.name not in self._types]
+        if indirect or any(column.kind == "row" for column in self._columns):
+            self._packed = self._pack([c for c in self._columns if not self._is_direct(c)])
+        self._schema = pa.schema(self._fields())
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all batches."""
+        return self._schema
+
+    def _is_direct(self, column: Column) -> bool:
+        return column.kind != "row" and column.name in self._types
+
+    def _direct_types(self) -> dict[str, pa.DataType]:
+        """Give the columns that are made of lanes, and their types."""
+        candidates = [column for column in self._columns if column.kind != "row"]
+        seen = {column.name: [0, 1] for column in candidates}
+        for batch in self._replay:
+            for column in candidates:
+                kinds, whole = _observe(batch, column)
+                found = seen[column.name]
+                found[0] |= kinds
+                found[1] &= whole
+        types = {}
+        for column in candidates:
+            kinds, whole = seen[column.name]
+            kinds = kinds or _STATIC.get(column.kind, 0)
+            if kinds & _NESTED or kinds & (kinds - 1):
+                continue
+            integral = column.kind == "integer" or (bool(whole) and "x" in column.lanes)
+            types[column.name] = _arrow_type(kinds, integral=integral)
+        return types
+
+    def _pack(self, columns: Sequence[Column]) -> Scan:
+        """Have the types of other columns found out."""
+        from sdb.packfile.arrow import Scan
+        from sdb.packfile.inputs import Input
+        from sdb.packfile.reader import open_packfile
+        from sdb.packfile.writer import pack
+
+        as_json = Input("the result", "json", source=lambda: lines(self._replay, columns))
+        as_ion = Input("the result", "ion", source=lambda: structs(self._replay, columns))
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="sdb-query-") as folder:
+            path = Path(folder) / "rows.zion"
+            try:
+                pack([as_ion if self._has_dated_text(columns) else as_json], path, level=1)
+            except InputError:  # JSON has no NaN and no infinities
+                pack([as_ion], path, level=1)
+            # The file is gone with the folder; what is open stays.
+            packfile = self._stack.enter_context(open_packfile(path))
+        return Scan([(packfile, packfile.select())])
+
+    def _has_dated_text(self, columns: Sequence[Column]) -> bool:
+        """Tell whether there are strings that would be read as timestamps in JSON."""
+        import pyarrow.compute as pc
+
+        places = [column.lanes["s"] for column in columns if "s" in column.lanes]
+        return any(
+            pc.any(pc.match_substring_regex(batch.column(at), _DATED)).as_py()
+            for batch in (self._replay if places else ())
+            for at in places
+        )
+
+    def _fields(self) -> list[pa.Field]:
+        import pyarrow as pa
+
+        packed = {} if self._packed is None else {f.name: f for f in self._packed.schema}
+        others = {column.name for column in self._columns if column.kind != "row"}
+        fields: dict[str, pa.Field] = {}
+        for column in self._columns:
+            if column.kind == "row":
+                fields |= {name: f for name, f in packed.items() if name not in others}
+            elif column.name in self._types:
+                fields[column.name] = pa.field(column.name, self._types[column.name])
+            else:
+                null = pa.field(column.name, pa.null())
+                fields[column.name] = packed.get(column.name, null)
+        return list(fields.values())
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Go over the rows.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            The next rows.
+        """
+        import pyarrow as pa
+
+        direct = {column.name: column for column in self._columns if self._is_direct(column)}
+        packed = iter(()) if self._packed is None else self._packed.batches()
+        have: Any = None
+        for lanes in self._replay:
+            start = 0
+            while start < lanes.num_rows:
+                count = lanes.num_rows - start
+                if self._packed is not None:
+                    have = have if have is not None and have.num_rows else next(packed)
+                    count = min(count, have.num_rows)
+                part = lanes.slice(start, count)
+                arrays = []
+                for field in self.schema:
+                    if field.name in direct:
+                        arrays.append(_array(part, direct[field.name], field.type))
+                    elif have is not None and field.name in have.schema.names:
+                        arrays.append(have.column(field.name).slice(0, count))
+                    else:
+                        arrays.append(pa.nulls(count, field.type))
+                yield _batch(arrays, self.schema, count)
+                have = None if have is None else have.slice(count)
+                start += count
+
+    def table(self) -> pa.Table:
+        """Give all rows at once."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(self.batches(), self.schema)
+
+    def write(self, output: BinaryIO, fmt: str) -> None:
+        """Write an Arrow IPC stream or a Parquet file.
+
+        Parameters
+        ----------
+        output : binary file
+            Where the bytes go; it is not closed.
+        fmt : {"arrow", "parquet"}
+            What is written.
+
+        Raises
+        ------
+        UsageError
+            A Parquet file without a column.
+        """
+        from sdb.packfile.arrow import write_arrow, write_parquet
+
+        {"arrow": write_arrow, "parquet": write_parquet}[fmt](self, output)
+
+    def close(self) -> None:
+        """Remove the temporary packfile."""
+        self._stack.close()
+
+
+def _batch(arrays: list[pa.Array], schema: pa.Schema, count: int) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    if arrays:
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))
+
+
+def _observe(batch: pa.RecordBatch, column: Column) -> tuple[int, int]:
+    """Give the types in a column, and 1 when all of its numbers are exact integers."""
+    import pyarrow.compute as pc
+
+    lanes = {letter: batch.column(at) for letter, at in column.lanes.items()}
+    filled = {letter for letter, lane in lanes.items() if lane.null_count < batch.num_rows}
+    kinds = 0
+    if "t" in lanes:
+        for tag in pc.unique(lanes["t"]).to_pylist():
+            kinds |= (tag or 0) & ~dataset.NULL
+    else:
+        for letter in filled:
+            kinds |= _KINDS.get(letter, _NESTED if letter == "j" else 0)
+    if "n" not in filled or "x" not in lanes:
+        return kinds, 1 if "x" in lanes else 0
+    inexact = pc.any(pc.and_(pc.is_valid(lanes["n"]), pc.is_null(lanes["x"]))).as_py()
+    return kinds, int(not inexact)
+
+
+def _arrow_type(kind: int, *, integral: bool) -> pa.DataType:
+    import pyarrow as pa
+
+    match kind:
+        case dataset.NUMBER:
+            return pa.int64() if integral else pa.float64()
+        case dataset.STRING:
+            return pa.utf8()
+        case dataset.BOOL:
+            return pa.bool_()
+        case dataset.TIME:
+            return pa.timestamp("us", "UTC")
+        case _:
+            return pa.null()
+
+
+def _array(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    letters = {pa.utf8(): "s", pa.bool_(): "b", pa.int64(): "x", pa.float64(): "n", pa.null(): ""}
+    letter = letters.get(of, "u")
+    lanes = [batch.column(column.lanes[letter])] if letter in column.lanes else []
+    if letter == "n" and "x" in column.lanes:
+        lanes.append(batch.column(column.lanes["x"]).cast(pa.float64(), safe=False))
+    if not lanes:
+        return pa.nulls(batch.num_rows, of)
+    found = lanes[0] if len(lanes) == 1 else pc.coalesce(*lanes)
+    return found.cast(of)

@@ -1,0 +1,213 @@
+"""Rows of a result as lines of JSON, in the form of docs/sql.md, and what they are made of."""
+
+from __future__ import annotations
+
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from typing import Any
+
+    from sdb.query.plan.output import Column
+
+_PRINTED = frozenset("txnsbuj")
+_STRING_OR_INFINITY = re.compile(r'"(?:[^"\\]|\\.)*"|[+-]Inf')
+_INFINITIES = {"+Inf": "Infinity", "-Inf": "-Infinity"}
+_CONSTANTS = {"Infinity": "+Inf", "-Infinity": "-Inf", "NaN": "NaN"}
+_ROW_LINE = len('{"": '), len("}")
+
+
+class Number(str):
+    """The digits of a number, as they were printed."""
+
+    __slots__ = ()
+
+
+def effective(columns: Iterable[Column]) -> list[Column]:
+    """Drop columns whose name comes again: the last one counts."""
+    last = {column.name: at for at, column in enumerate(columns) if column.kind != "row"}
+    return [
+        column
+        for at, column in enumerate(columns)
+        if column.kind == "row" or last[column.name] == at
+    ]
+
+
+def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
+    """Print rows.
+
+    Parameters
+    ----------
+    stream : object
+        Has `__arrow_c_stream__`, which is called once.
+    columns : iterable of Column
+        The members of each row.
+
+    Yields
+    ------
+    bytes
+        Whole lines, many at a time.
+    """
+    from sdb import _core
+
+    shown = members(columns)
+    whole = sum(name is None for name, _ in shown)
+    pieces = _core.render_json(stream, shown)
+    if not whole:
+        yield from pieces
+    elif len(shown) == 1:
+        start, stop = _ROW_LINE
+        for piece in pieces:
+            yield b"".join(line[start:-stop] + b"\n" for line in piece.split(b"\n")[:-1])
+    else:
+        yield from _spliced(pieces, whole)
+
+
+def members(columns: Iterable[Column]) -> list[tuple[str | None, dict[str, int]]]:
+    """Give the names of columns, and their lanes as the core takes them.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        The members of each row.
+
+    Returns
+    -------
+    list of (str or None, dict)
+        Whole rows come first, without a name: a named member counts before one of theirs.
+    """
+    shown = effective(columns)
+    found = [
+        (
+            None if column.kind == "row" else column.name,
+            {letter: at for letter, at in column.lanes.items() if letter in _PRINTED},
+        )
+        for column in shown
+    ]
+    return sorted(found, key=lambda member: member[0] is not None)
+
+
+def _spliced(pieces: Iterable[bytes], rows: int) -> Iterator[bytes]:
+    """Put the members of the first values among those that follow."""
+    for piece in pieces:
+        merged = []
+        for line in piece.decode().split("\n")[:-1]:
+            found = _load(line, tuple)
+            row = {name: value for _, inner in found[:rows] for name, value in inner}
+            merged.append(text(row | dict(found[rows:])) + "\n")
+        yield "".join(merged).encode()
+
+
+def parse(line: str) -> dict[str, Any]:
+    """Read a line of JSON as it is printed, NaN and infinities included.
+
+    Parameters
+    ----------
+    line : str
+        The line.
+
+    Returns
+    -------
+    dict
+        The members; numbers are :class:`Number`, so that their digits stay as they are.
+    """
+    row: dict[str, Any] = _load(line, dict)
+    return row
+
+
+def cells(line: str) -> dict[str, str]:
+    """Read a line of JSON as it is printed into the cells of a table of text.
+
+    Parameters
+    ----------
+    line : str
+        The line.
+
+    Returns
+    -------
+    dict
+        For each member its text: strings as they are, NULL empty, anything else as it is printed.
+
+    Examples
+    --------
+    >>> cells('{"a": "x", "b": null, "c": [1, {"d": 2.50}]}')
+    {'a': 'x', 'b': '', 'c': '[1, {"d": 2.50}]'}
+    """
+    found: dict[str, str] = {}
+    at = 1
+    try:
+        while line[at] == '"':
+            name, at = _decode(line, at)
+            inner, end = _decode(line, at + 2)
+            printed = "" if inner is None else line[at + 2 : end]
+            found[name] = inner if isinstance(inner, str) else printed
+            if line[end] == "}":
+                break
+            at = end + 2
+    except json.JSONDecodeError:  # an infinity, which Python reads in another form
+        return {name: _cell(inner) for name, inner in parse(line).items()}
+    return found
+
+
+_decode = json.JSONDecoder().raw_decode
+
+
+def _cell(inner: object) -> str:
+    if inner is None:
+        return ""
+    return inner if isinstance(inner, str) else text(inner)
+
+
+def value(line: str) -> Any:  # noqa: ANN401 - any JSON
+    """Read a JSON text as values of Python."""
+    return json.loads(_standard(line))
+
+
+def _load(line: str, objects: Callable[[list[tuple[str, Any]]], Any]) -> Any:  # noqa: ANN401
+    return json.loads(
+        _standard(line),
+        parse_int=Number,
+        parse_float=Number,
+        parse_constant=lambda name: Number(_CONSTANTS[name]),
+        object_pairs_hook=objects,
+    )
+
+
+def _standard(line: str) -> str:
+    """Spell infinities in the way Python reads."""
+    if "Inf" not in line:
+        return line
+    return _STRING_OR_INFINITY.sub(lambda found: _INFINITIES.get(found[0], found[0]), line)
+
+
+def text(value: object) -> str:
+    """Print what :func:`parse` read.
+
+    Parameters
+    ----------
+    value : object
+        A value, or members as a dict or tuple of pairs.
+
+    Returns
+    -------
+    str
+        The same JSON.
+    """
+    match value:
+        case Number():
+            return value
+        case list():
+            return f"[{', '.join(map(text, value))}]"
+        case dict() | tuple():
+            pairs = value.items() if isinstance(value, dict) else value
+            return f"{{{', '.join(f'{_quoted(name)}: {text(inner)}' for name, inner in pairs)}}}"
+        case str():
+            return _quoted(value)
+        case _:
+            return json.dumps(value)
+
+
+def _quoted(string: str) -> str:
+    return json.dumps(string, ensure_ascii=False)

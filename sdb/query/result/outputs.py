@@ -1,0 +1,141 @@
+"""Writes the rows of a result in one of the formats of `sdb query`."""
+
+from __future__ import annotations
+
+import io
+
+from sdb import ion
+from sdb.query.result.lines import cells, members
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from typing import Any, BinaryIO, TypeVar
+
+    from sdb.query.plan.output import Column
+
+    _Row = TypeVar("_Row")
+
+FORMATS = ("json", "csv", "tsv", "markdown", "ion", "arrow", "parquet")
+TEXTS = frozenset({"json", "csv", "tsv", "markdown"})
+
+_SPOOL_BYTES = 64 << 20
+_ROWS = 1000
+_ION_VERSION = b"\xe0\x01\x00\xea"
+
+
+def write_cells(
+    pieces: Iterable[bytes], names: list[str] | None, output: BinaryIO, fmt: str
+) -> None:
+    """Write a table of text: CSV, TSV or Markdown.
+
+    Parameters
+    ----------
+    pieces : iterable of bytes
+        The rows as lines of JSON.
+    names : list of str, or None
+        The columns; without them all rows are gone over first, to find out.
+    output : binary file
+        Where the text goes.
+    fmt : {"csv", "tsv", "markdown"}
+        The form of the table.
+    """
+    import tempfile
+
+    with tempfile.SpooledTemporaryFile(_SPOOL_BYTES, prefix="sdb-query-") as spool:
+        rows = _rows(pieces)
+        if names is None:
+            names = _gather(pieces, spool)
+            spool.seek(0)
+            rows = (cells(line.decode()) for line in spool)
+        write = _WRITERS[fmt]
+        output.write(write([names], head=True))
+        output.writelines(
+            write([[row.get(name, "") for name in names] for row in page], head=False)
+            for page in _pages(rows)
+        )
+
+
+def _rows(pieces: Iterable[bytes]) -> Iterator[dict[str, str]]:
+    for piece in pieces:
+        yield from map(cells, piece.decode().split("\n")[:-1])
+
+
+def _gather(pieces: Iterable[bytes], spool: Any) -> list[str]:  # noqa: ANN401 - a file
+    """Keep the rows for later; give the names in them, in the order of their appearance."""
+    names: dict[str, None] = {}
+    for piece in pieces:
+        spool.write(piece)
+        for row in _rows([piece]):
+            names.update(dict.fromkeys(row))
+    return list(names)
+
+
+def _pages(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    page = []
+    for row in rows:
+        page.append(row)
+        if len(page) == _ROWS:
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+def _delimited(delimiter: str, line_end: str) -> Callable[..., bytes]:
+    def write(rows: list[list[str]], *, head: bool) -> bytes:
+        import csv
+
+        out = io.StringIO()
+        writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end)
+        writer.writerows(row or [""] for row in rows)
+        del head
+        return out.getvalue().encode()
+
+    return write
+
+
+def _markdown(rows: list[list[str]], *, head: bool) -> bytes:
+    lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows]
+    if head:
+        lines.append("|" + " --- |" * len(rows[0]))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _escaped(cell: str) -> str:
+    cell = cell.replace("\\", "\\\\").replace("|", "\\|")
+    return cell.replace("\r\n", "<br>").replace("\n", "<br>").replace("\r", "<br>")
+
+
+_WRITERS: dict[str, Callable[..., bytes]] = {
+    "csv": _delimited(",", "\n"),
+    "tsv": _delimited("\t", "\n"),
+    "markdown": _markdown,
+}
+
+
+def structs(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
+    """Encode rows as a stream of Ion structs.
+
+    Parameters
+    ----------
+    stream : object
+        Has `__arrow_c_stream__`, which is called once.
+    columns : iterable of Column
+        The members of each row.
+
+    Yields
+    ------
+    bytes
+        The next part of the stream, with its own symbols.
+    """
+    from sdb import _core
+
+    yield _ION_VERSION
+    yield from _core.render_ion(stream, members(columns))
+
+
+def known_structs(rows: Iterable[dict[str, Any]]) -> Generator[bytes]:
+    """Encode a few rows that are values of Python already."""
+    yield _ION_VERSION
+    yield from map(ion.dumps, rows)

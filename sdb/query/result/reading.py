@@ -1,0 +1,127 @@
+"""What a query reads and why, for people and programs."""
+
+from __future__ import annotations
+
+from sdb import sizes
+from sdb.query.plan.prune import Anywhere
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sdb.query.plan.blocks import Intervals, Reason
+    from sdb.query.plan.tablescan import PackfileScan, TableScan
+    from sdb.query.result.result import Reading, Result
+
+
+def facts(result: Result) -> dict[str, Any]:
+    """Tell which blocks a query reads.
+
+    Parameters
+    ----------
+    result : Result
+        The result, of which no row needs to have been asked for.
+
+    Returns
+    -------
+    dict
+        JSON values: for each table of the query its packfiles, for each of them the blocks to
+        read, as half-open ranges, and what each comparison of the condition says. `order` tells
+        how it is that not all of them will be; it is empty when they will.
+    """
+    reading = result.reading
+    return {
+        "tables": [
+            {
+                "table": table.name,
+                "files": [_file(table, part, result.text) for part in table.parts],
+            }
+            for table in result.tables
+        ],
+        "order": result.note,
+        "files": reading.files,
+        "all_files": reading.all_files,
+        "blocks": reading.blocks,
+        "all_blocks": reading.all_blocks,
+        "stored_bytes": reading.stored_bytes,
+        "all_stored_bytes": reading.all_stored_bytes,
+        "scanned_bytes": reading.scanned_bytes,
+        "all_scanned_bytes": reading.all_scanned_bytes,
+    }
+
+
+def _file(table: TableScan, part: PackfileScan, text: str) -> dict[str, Any]:
+    return {
+        "path": part.pack.path,
+        "blocks": [list(interval) for interval in part.intervals],
+        "all_blocks": len(part.pack.blocks),
+        "rows": part.rows,
+        "stored_bytes": part.compressed_bytes,
+        "scanned_bytes": part.decompressed_bytes,
+        "reasons": [
+            {
+                "condition": condition(reason, text),
+                "source": reason.source,
+                "blocks": [list(interval) for interval in reason.intervals],
+            }
+            for reason in table.reasons(part)
+        ],
+    }
+
+
+def condition(reason: Reason, text: str) -> str:
+    """Show what a reason is about.
+
+    Parameters
+    ----------
+    reason : Reason
+        The reason.
+    text : str
+        The query.
+
+    Returns
+    -------
+    str
+        The comparison, or the words of the query.
+    """
+    part = reason.condition
+    if not isinstance(part, Anywhere):
+        return str(part)
+    start, stop = (0, 0) if part.expr is None else part.expr.span
+    words = " ".join(text.encode()[start:stop].decode(errors="replace").split())
+    return words or "the rest of the condition"
+
+
+def ranges(intervals: Intervals) -> str:
+    """Write numbers of blocks as `--blocks` of other commands takes them: ``0-3,7``."""
+    shown = (str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in intervals)
+    return ",".join(shown) or "none"
+
+
+def summary(reading: Reading, seconds: float) -> str:
+    """Say in a line what was read.
+
+    Parameters
+    ----------
+    reading : Reading
+        How much of how much.
+    seconds : float
+        How long the query took.
+
+    Returns
+    -------
+    str
+        As in ``1048576 bytes (1.000 MiB) scanned in 12 ms of ...``.
+    """
+    scanned, everything = reading.scanned_bytes, reading.all_scanned_bytes
+    speed = sizes.human(round(scanned / max(seconds, 1e-6)))
+    return (
+        f"{scanned} bytes ({sizes.human(scanned)}) scanned in {_duration(seconds)} {speed}/s"
+        f" of {everything} bytes ({sizes.human(everything)}):"
+        f" {reading.blocks:,} of {reading.all_blocks:,} blocks,"
+        f" {reading.files:,} of {reading.all_files:,} files"
+    )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.2f} s"

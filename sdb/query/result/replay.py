@@ -1,0 +1,215 @@
+"""Rows of a result, kept so that they can be gone over again."""
+
+from __future__ import annotations
+
+import re
+
+from sdb import instants, ion
+from sdb.errors import UsageError
+from sdb.query.plan.dataset import NULL
+from sdb.query.result.lines import effective, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    import pyarrow as pa
+
+    from sdb.query.plan.output import Column
+
+MEMORY_BYTES = 64 << 20
+"""What is more goes to a temporary file."""
+
+_ABSENT, _NULL = object(), object()
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?Z")
+_ORDER = "xnsbuj"
+
+
+class Replay:
+    """Batches of a stream, read when they are asked for and kept.
+
+    Parameters
+    ----------
+    stream : object
+        Has `__arrow_c_stream__`, which is called once.
+    memory_bytes : int
+        How much is kept in memory.
+    """
+
+    def __init__(self, stream: object, memory_bytes: int = MEMORY_BYTES) -> None:
+        import pyarrow as pa
+
+        self._source = pa.RecordBatchReader.from_stream(stream)
+        self._kept: list[pa.RecordBatch | tuple[int, int]] = []
+        self._left_bytes = memory_bytes
+        self._file: Any = None
+        self.schema: pa.Schema = self._source.schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Go over all batches; several iterations may be under way."""
+        at = 0
+        while at < len(self._kept) or self._read():
+            yield self._batch(at)
+            at += 1
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand out a stream of all batches."""
+        import pyarrow as pa
+
+        reader = pa.RecordBatchReader.from_batches(self.schema, iter(self))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def _read(self) -> bool:
+        if self._source is None:
+            return False
+        try:
+            batch = self._source.read_next_batch()
+        except StopIteration:
+            self._source = None
+            return False
+        self._left_bytes -= batch.nbytes
+        self._kept.append(batch if self._left_bytes >= 0 else self._write(batch))
+        return True
+
+    def _write(self, batch: pa.RecordBatch) -> tuple[int, int]:
+        if self._file is None:
+            import tempfile
+
+            self._file = tempfile.TemporaryFile(prefix="sdb-query-")  # noqa: SIM115 - see close
+        data = batch.serialize()
+        offset = self._file.seek(0, 2)
+        self._file.write(data)
+        return offset, data.size
+
+    def _batch(self, at: int) -> pa.RecordBatch:
+        kept = self._kept[at]
+        if not isinstance(kept, tuple):
+            return kept
+        import pyarrow as pa
+
+        self._file.seek(kept[0])
+        return pa.ipc.read_record_batch(pa.py_buffer(self._file.read(kept[1])), self.schema)
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._source = None
+        self._kept.clear()
+        if self._file is not None:
+            self._file.close()
+
+
+def given(values: Sequence[Sequence[object]], columns: Sequence[Column]) -> pa.Table:
+    """Make the lanes of rows that are known.
+
+    Parameters
+    ----------
+    values : sequence of sequence
+        For each row, a value for each lane.
+    columns : sequence of Column
+        What the lanes are.
+
+    Returns
+    -------
+    pyarrow.Table
+        One column for each lane.
+    """
+    import pyarrow as pa
+
+    types = {
+        "t": pa.uint8(),
+        "n": pa.float64(),
+        "x": pa.int64(),
+        "s": pa.utf8(),
+        "b": pa.bool_(),
+        "u": pa.timestamp("us"),
+        "j": pa.utf8(),
+    }
+    letters = {at: letter for column in columns for letter, at in column.lanes.items()}
+    arrays = [pa.array([row[at] for row in values], types[letters[at]]) for at in sorted(letters)]
+    return pa.Table.from_arrays(arrays, [f"c{at}" for at in sorted(letters)])
+
+
+def rows(batches: Iterable[pa.RecordBatch], columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
+    """Make rows of Python values.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        The lanes.
+    columns : sequence of Column
+        The members of each row.
+
+    Yields
+    ------
+    dict
+        A row: timestamps as aware datetimes (:class:`sdb.ion.Timestamp` beyond the years of
+        these), NULL as ``None``; what is MISSING is left out.
+    """
+    shown = effective(columns)
+    for batch in batches:
+        members = [(column, _values(batch, column)) for column in shown]
+        for at in range(batch.num_rows):
+            row: dict[str, Any] = {}
+            for column, values in members:
+                if values[at] is _ABSENT:
+                    continue
+                if column.kind == "row":
+                    row.update(values[at])
+                else:
+                    row[column.name] = values[at]
+            yield row
+
+
+def _values(batch: pa.RecordBatch, column: Column) -> list[Any]:
+    letters = [letter for letter in _ORDER if letter in column.lanes]
+    lanes = [_cells(batch.column(column.lanes[letter]), letter) for letter in letters]
+    if not lanes:
+        lanes = [[None] * batch.num_rows]
+    found = lanes[0] if len(lanes) == 1 else list(map(_first, *lanes))
+    if "t" not in column.lanes:
+        return [_ABSENT if cell is None else None if cell is _NULL else cell for cell in found]
+    tags = batch.column(column.lanes["t"]).to_pylist()
+    return [
+        _ABSENT if not tag else None if tag == NULL else cell
+        for tag, cell in zip(tags, found, strict=True)
+    ]
+
+
+def _first(*cells: object) -> object:
+    return next((cell for cell in cells if cell is not None), None)
+
+
+def _cells(lane: pa.Array, letter: str) -> list[Any]:
+    import pyarrow as pa
+
+    if letter == "u":
+        moments = lane.cast(pa.int64()).to_pylist()
+        return [None if us is None else ion.instant_from_us(us) for us in moments]
+    cells = lane.to_pylist()
+    if letter == "j":
+        return [_nested(cell) for cell in cells]
+    return list(cells)
+
+
+def _nested(cell: str | None) -> Any:  # noqa: ANN401 - any JSON
+    if cell is None:
+        return None
+    return _NULL if cell == "null" else _timed(value(cell))
+
+
+def _timed(cell: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Read times, which nested values have as text, back from the only form they are printed in."""
+    match cell:
+        case str() if _TIME.fullmatch(cell):
+            try:
+                us = instants.parse(cell)
+            except UsageError:
+                return cell
+            return ion.instant_from_us(us)
+        case list():
+            return [_timed(inner) for inner in cell]
+        case dict():
+            return {name: _timed(inner) for name, inner in cell.items()}
+        case _:
+            return cell

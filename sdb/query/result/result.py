@@ -1,0 +1,340 @@
+"""The rows that a query returns."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from copy import copy
+
+from sdb.errors import SdbError, UsageError
+from sdb.query.result.lines import effective, lines
+from sdb.query.result.outputs import FORMATS, known_structs, structs, write_cells
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+    from types import TracebackType
+    from typing import Any, BinaryIO, Self
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from sdb.query.plan.output import Column, Execution
+    from sdb.query.plan.tablescan import TableScan
+    from sdb.query.result.frames import Frame
+    from sdb.query.result.replay import Replay
+
+
+@record
+class Reading:
+    """What a query reads of its packfiles.
+
+    Attributes
+    ----------
+    files, all_files : int
+        Packfiles with blocks to read, and all of them.
+    blocks, all_blocks : int
+        Blocks to read, and all of them.
+    stored_bytes, all_stored_bytes : int
+        Size of these blocks as they are stored; few of their bytes are decompressed.
+    scanned_bytes, all_scanned_bytes : int
+        Size of these blocks when all of them is decompressed.
+    """
+
+    files: int
+    all_files: int
+    blocks: int
+    all_blocks: int
+    stored_bytes: int
+    all_stored_bytes: int
+    scanned_bytes: int
+    all_scanned_bytes: int
+
+
+def reading(tables: list[TableScan]) -> Reading:
+    """Sum up what is read; a packfile counts as often as the query names it."""
+    parts = [part for table in tables for part in table.done]
+    trailers = [part.pack.trailer for part in parts]
+    return Reading(
+        sum(bool(part.intervals) for part in parts),
+        len(parts),
+        sum(len(part.blocks) for part in parts),
+        sum(len(trailer.blocks) for trailer in trailers),
+        sum(part.compressed_bytes for part in parts),
+        sum(trailer.offset for trailer in trailers),
+        sum(part.decompressed_bytes for part in parts),
+        sum(trailer.decompressed_bytes for trailer in trailers),
+    )
+
+
+class Result:
+    """Rows of a query, computed when they are first asked for and then kept.
+
+    What is more than 64 MiB is kept in a temporary file. Close the result, or use it in a ``with``
+    statement, to release the packfiles.
+
+    Examples
+    --------
+    >>> with sdb.sql("SELECT type, COUNT(*) AS n FROM 'gha.zion' GROUP BY type") as result:
+    ...     result.to_polars()                          # doctest: +SKIP
+    """
+
+    def __init__(self, text: str, result: Execution, tables: list[TableScan]) -> None:
+        self._text = text
+        self._result = result
+        self._tables = tables
+        self._replay: Replay | None = None
+        self._frame: Frame | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the members of each row; none for those of whole rows (``SELECT *``)."""
+        return [column.name for column in self._shown if column.kind != "row"]
+
+    @property
+    def text(self) -> str:
+        """The query."""
+        return self._text
+
+    @property
+    def tables(self) -> list[TableScan]:
+        """The tables that the query reads, and which of their blocks."""
+        return self._tables
+
+    @property
+    def reading(self) -> Reading:
+        """How much is read, of how much; of some queries it is known at their end.
+
+        A block counts once, however often the query looks at it.
+        """
+        return reading(self._tables)
+
+    @property
+    def note(self) -> str:
+        """How it is that not all blocks that could matter will be read; empty when they will."""
+        return self._result.note
+
+    @property
+    def _shown(self) -> list[Column]:
+        return effective(self._result.columns)
+
+    @property
+    def of_whole_rows(self) -> bool:
+        """Whether rows have members that are not known beforehand, as with ``SELECT *``."""
+        return any(column.kind == "row" for column in self._shown)
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether this is what EXPLAIN gives: a row with the query and its plan, a text."""
+        return self._text.lstrip()[:7].upper() == "EXPLAIN"
+
+    @property
+    def _names(self) -> list[str] | None:
+        """The columns, when they are known before the rows."""
+        return None if self.of_whole_rows else self.columns
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Go over the rows as dicts.
+
+        Yields
+        ------
+        dict
+            A row: timestamps are aware datetimes, NULL is ``None``, MISSING members are left out.
+
+        Raises
+        ------
+        CorruptError
+            A block that cannot be decoded.
+        SdbError
+            The query needs more memory than it may have.
+        """
+        from sdb.query.result.replay import rows
+
+        with self._explained():
+            yield from rows(self._kept(), self._result.columns)
+
+    def lines(self) -> Iterator[bytes]:
+        """Go over the rows as lines of JSON, many in each piece.
+
+        Rows that were not asked for before are not kept, so this can be done only once then.
+
+        Yields
+        ------
+        bytes
+            Whole lines.
+        """
+        if self._result.values is not None:  # noqa: PD011
+            rows = _known_rows(self._result.values, self._shown)
+            yield from (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+            return
+        with self._explained():
+            yield from lines(self._replay or self._result.reader, self._result.columns)
+
+    def _structs(self) -> Iterator[bytes]:
+        """Go over the rows as a stream of Ion, as :meth:`lines` does."""
+        if self._result.values is not None:  # noqa: PD011
+            yield from known_structs(_known_rows(self._result.values, self._shown))
+            return
+        with self._explained():
+            yield from structs(self._replay or self._result.reader, self._result.columns)
+
+    def write(self, output: BinaryIO, fmt: str = "json") -> None:
+        """Write the rows.
+
+        Parameters
+        ----------
+        output : binary file
+            Where the bytes go; it is not closed.
+        fmt : {"json", "csv", "tsv", "markdown", "ion", "arrow", "parquet"}
+            The format. In CSV, TSV and Markdown, NULL and MISSING are empty, and lists and
+            structures are JSON.
+
+        Raises
+        ------
+        UsageError
+            Another format, or Parquet without a column.
+        CorruptError
+            A block that cannot be decoded.
+        """
+        if fmt not in FORMATS:
+            raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
+        if fmt == "json":
+            output.writelines(self.lines())
+        elif fmt == "ion":
+            output.writelines(self._structs())
+        elif fmt in {"arrow", "parquet"}:
+            with self._explained():
+                self._framed().write(output, fmt)
+        else:
+            write_cells(self.lines(), self._names, output, fmt)
+
+    def to_arrow(self) -> pa.Table:
+        """Give the rows as an Arrow table.
+
+        Columns of one type have it; those of several are JSON text, and the field says so with
+        ``sdb.encoding = json`` in its metadata. MISSING is null.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
+        with self._explained():
+            return self._framed().table()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Give the rows as a polars data frame; see :meth:`to_arrow`."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.to_arrow())
+        assert isinstance(frame, pl.DataFrame)  # noqa: S101
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the rows as a pandas data frame; see :meth:`to_arrow`."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the rows to any library that speaks the Arrow C stream interface."""
+        import pyarrow as pa
+
+        with self._explained():
+            frame = self._framed()
+        reader = pa.RecordBatchReader.from_batches(frame.schema, frame.batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        from sdb.query.result.notebook import page
+
+        with self._explained():
+            return page(self._names, lines(self._kept(), self._result.columns))
+
+    def _kept(self) -> Replay:
+        from sdb.query.result.replay import Replay, given
+
+        if self._replay is None:
+            known = self._result.values  # noqa: PD011
+            self._replay = Replay(
+                self._result.reader if known is None else given(known, self._result.columns)
+            )
+        return self._replay
+
+    def _framed(self) -> Frame:
+        from sdb.query.result.frames import Frame
+
+        if self._frame is None:
+            self._frame = Frame(self._result.columns, self._kept())
+        return self._frame
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        """Raise what went wrong in the first place, not what consumers of Arrow made of it."""
+        try:
+            yield
+        except (SdbError, BrokenPipeError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except Exception as error:
+            raise self._cause(error) from error
+
+    def _cause(self, error: Exception) -> BaseException:
+        for scan in self._result.scans:
+            if scan.failure is not None:
+                # A copy: the scan would keep what the traceback refers to, and itself, for ever.
+                cause: BaseException = copy(scan.failure)
+                return cause
+        text = str(error).strip()
+        if "INTERRUPT" in text.upper():
+            return KeyboardInterrupt()
+        if "Out of Memory" in text or isinstance(error, MemoryError):
+            return SdbError(
+                f"the query needs more memory than it may have: {text.splitlines()[0]}",
+                hint="allow more with --memory, or ask for fewer groups, columns or rows at a time",
+            )
+        return error
+
+    def interrupt(self) -> None:
+        """Make the query stop soon, from another thread."""
+        self._result.interrupt()
+
+    def close(self) -> None:
+        """Release the engine, the packfiles and what was kept; a second time does nothing."""
+        if self._frame is not None:
+            self._frame.close()
+        if self._replay is not None:
+            self._replay.close()
+        self._result.reader = None
+        self._result.scans = ()
+        self._result.close()
+
+    def __enter__(self) -> Self:
+        """Give the result itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Show the columns."""
+        names = self._names
+        return f"<Result of {'whole rows' if names is None else ', '.join(names) or 'no columns'}>"
+
+
+def _known_rows(
+    values: tuple[tuple[Any, ...], ...], columns: list[Column]
+) -> Iterator[dict[str, Any]]:
+    """Make rows of integers and texts, without Arrow."""
+    for row in values:
+        members: dict[str, Any] = {}
+        for column in columns:
+            found = [row[at] for at in column.lanes.values() if row[at] is not None]
+            members |= {column.name: found[0]} if found else {}
+        yield members

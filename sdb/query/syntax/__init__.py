@@ -1,0 +1,18 @@
+"""Text of a query to its syntax tree, and back.
+
+=============  =============================================
+module         holds
+=============  =============================================
+`ast`          the nodes of the tree
+`lexer`        text to tokens
+`literals`     texts of constants, read and written
+`cursor`       the place in the tokens, and errors about it
+`precedence`   how tightly operators bind
+`calls`        the parser of calls and aggregates
+`expressions`  the parser of expressions
+`parser`       the parser of statements
+`printer`      trees to text, in the normal form of messages
+`hints`        suggestions for errors
+`visitor`      walks over trees, and new trees from old ones
+=============  =============================================
+"""

@@ -1,0 +1,115 @@
+"""What was probably meant, for errors about queries."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sdb.query.syntax.lexer import Token
+
+CLAUSES = "clauses come in this order: FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET"
+_CLAUSES = frozenset({"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"})
+_OF_OTHERS = {
+    "ARRAY_LENGTH": "ARRAY_SIZE",
+    "AVERAGE": "AVG",
+    "CARDINALITY": "SIZE",
+    "CURRENT_TIMESTAMP": "UTCNOW",
+    "DATEADD": "DATE_ADD",
+    "DATEDIFF": "DATE_DIFF",
+    "DATE_PART": "EXTRACT(part FROM time)",
+    "EPOCH": "TO_UNIX_EPOCH",
+    "EPOCH_US": "TO_UNIX_MICRO",
+    "IF": "CASE WHEN condition THEN value ELSE other END",
+    "IFNULL": "COALESCE",
+    "IIF": "CASE WHEN condition THEN value ELSE other END",
+    "INSTR": "LIKE or ~",
+    "LEN": "CHAR_LENGTH",
+    "LENGTH": "CHAR_LENGTH",
+    "LIST_CONTAINS": "ARRAY_CONTAINS",
+    "MEDIAN": "APPROX_MEDIAN",
+    "MOD": "PMOD, or the operator %",
+    "NOW": "UTCNOW",
+    "NVL": "COALESCE",
+    "PERCENTILE": "APPROX_PERCENTILE",
+    "QUANTILE": "APPROX_PERCENTILE",
+    "REGEXP_LIKE": "the operator ~",
+    "REGEXP_MATCHES": "the operator ~",
+    "STRPOS": "LIKE or ~",
+    "SUBSTR": "SUBSTRING",
+    "TYPEOF": "TYPE_BIT",
+}
+_TYPES = {
+    "INT": "INTEGER",
+    "BIGINT": "INTEGER",
+    "SMALLINT": "INTEGER",
+    "DOUBLE": "FLOAT",
+    "REAL": "FLOAT",
+    "BOOL": "BOOLEAN",
+    "VARCHAR": "STRING",
+    "TEXT": "STRING",
+    "CHAR": "STRING",
+    "ARRAY": "LIST",
+}
+
+
+def function(name: str, known: Iterable[str]) -> str | None:
+    """Suggest a function.
+
+    Parameters
+    ----------
+    name : str
+        The one that does not exist, in upper case.
+    known : iterable of str
+        Those that do.
+
+    Examples
+    --------
+    >>> function("LENGTH", ["CHAR_LENGTH"]), function("UPER", ["LOWER", "UPPER"])
+    ('did you mean CHAR_LENGTH?', 'did you mean UPPER?')
+    """
+    return _meant(_OF_OTHERS.get(name) or _near(name, known))
+
+
+def cast(name: str, known: Iterable[str]) -> str:
+    """Suggest a type for CAST."""
+    meant = _TYPES.get(name.upper())
+    return _meant(meant) or f"the types are {', '.join(known)}"
+
+
+def token(last: Token, found: Token, keywords: Iterable[str], text: str) -> str | None:
+    """Suggest what should stand where a token does not fit.
+
+    Parameters
+    ----------
+    last, found : Token
+        The token, and the one before it.
+    keywords : iterable of str
+        The words that mean something.
+    text : str
+        The query.
+    """
+    if found.kind == "EQ" and last.kind == "EQ":
+        return "one = compares"
+    if found.kind == ":":
+        return "CAST(value AS type) converts"
+    if found.kind in _CLAUSES:
+        return CLAUSES
+    if found.kind == "ID" or last.kind == "ID":
+        words = list(keywords)
+        data = text.encode("utf-8", "replace")
+        for one in (last, found):
+            word = data[one.start : one.stop].decode("utf-8", "replace").upper()
+            if one.kind == "ID" and (near := _near(word, words)):
+                return f"did you mean {near} instead of {word}?"
+    return None
+
+
+def _meant(name: str | None) -> str | None:
+    return f"did you mean {name}?" if name else None
+
+
+def _near(word: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=0.7)), None)

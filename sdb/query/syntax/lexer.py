@@ -1,0 +1,284 @@
+"""Text to tokens.
+
+The rules are those of docs/sql.md: keywords are ordinary names in some places, a minus sign may
+belong to a number, comments nest. The text is read as UTF-8, so that all positions are in bytes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sdb.errors import QueryError
+from sdb.query.syntax import literals
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.query.syntax.ast import Constant
+
+MAX_BYTES = 1 << 20
+"""Longest query, in bytes; lists of a hundred thousand constants fit."""
+
+AGGREGATES = literals.words(
+    "APPROX_COUNT_DISTINCT APPROX_MEDIAN APPROX_PERCENTILE AVG BIT_AND BIT_OR BIT_XOR BOOL_AND"
+    " BOOL_OR COUNT DENSE_RANK EARLIEST EVERY LATEST MAX MIN RANK ROW_NUMBER SNELLER_DATASHAPE"
+    " STDDEV STDDEV_POP SUM VARIANCE VARIANCE_POP"
+)
+_CALLS = literals.words(
+    "CAST COALESCE DATE_ADD DATE_BIN DATE_DIFF DATE_TRUNC EXTRACT NULLIF TRIM UTCNOW"
+)
+KEYWORDS = (
+    literals.words(
+        "ALL AND AS ASC AT BETWEEN BOTH BY CASE CONCAT CROSS DESC DISTINCT ELSE END ESCAPE EXISTS"
+        " EXPLAIN FALSE FILTER FIRST FROM GROUP HAVING ILIKE IN INNER INTO IS JOIN LAST LEADING"
+        " LEFT LIKE LIMIT MISSING NOT NULL NULLS OFFSET ON OR ORDER OVER PARTITION RIGHT SELECT"
+        " SIMILAR THEN TO TRAILING TRUE UNION UNPIVOT WHEN WHERE WITH"
+    )
+    | _CALLS
+    | AGGREGATES
+)
+_CONSTANTS = frozenset({"NULL", "MISSING", "TRUE", "FALSE"})
+_OPERAND_ENDS = frozenset(
+    {"ID", "NUMBER", "STRING", "TIMESTAMP", "PARAM", ")", "]", "}", "END", *_CONSTANTS}
+)
+_OPERATORS = {
+    b"=": "EQ",
+    b"<>": "NE",
+    b"!=": "NE",
+    b"<": "LT",
+    b"<=": "LE",
+    b">": "GT",
+    b">=": "GE",
+    b"!": "NOT",
+    b"~~": "LIKE",
+    b"~~*": "ILIKE",
+}
+
+_SHOWN = 80
+
+_SPACE = re.compile(rb"[ \t\n\r\f\v]+|--[^\n]*|#[^\n]*")
+_COMMENT_MARK = re.compile(rb"/\*|\*/")
+_TOKEN = re.compile(
+    rb"""(?P<word>[A-Za-z_@\x80-\xff][A-Za-z0-9_@\x80-\xff]*)
+    | (?P<number>-?0[xX][0-9A-Za-z_]*|-?\.?[0-9](?:[eE][+-]|[0-9A-Za-z_@.\x80-\xff])*)
+    | (?P<string>'(?:[^'\\]|\\.|'')*')
+    | (?P<quoted>"(?:[^"\\]|\\.)*")
+    | (?P<time>`[^`]*`)
+    | (?P<param>\$[A-Za-z_][A-Za-z0-9_]*)
+    | (?P<operator>\*/|>>>|~~\*|~~|~\*|>>|<<|<=|>=|<>|!=|\|\||\+\+|[-+*/%^&|~=<>!()\[\]{},.:])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# What may come after a keyword; before anything else the word is a name.
+_KEYWORD_ENDS = re.compile(rb"[ \t\n\r\f\v(),=<>!~;'\"`{]|--|\#|/\*|\Z")
+_CONSTANT_IS_NAME = re.compile(rb"[.\[]")
+_OPENS = re.compile(rb"(?:[ \t\n\r\f\v]|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*\(", re.DOTALL)
+
+
+def _short(text: str) -> str:
+    """Cut what a message quotes to a readable length."""
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+@record
+class Token:
+    """A word, a constant or a sign.
+
+    Attributes
+    ----------
+    kind : str
+        ``ID``, ``NUMBER``, ``STRING``, ``TIMESTAMP``, ``PARAM``, ``$end``, a keyword in upper case,
+        the name of a comparison (``EQ``, ``LT`` ...), or a sign as it is.
+    value : Constant
+        The name or the constant.
+    start, stop : int
+        Its place in the text, in bytes.
+    quoted : bool
+        Whether it is a name in quotes.
+    """
+
+    kind: str
+    value: Constant
+    start: int
+    stop: int
+    quoted: bool = False
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        if self.kind in AGGREGATES:
+            return "AGGREGATE"
+        return self.kind if self.kind[0].isalpha() or self.kind[0] == "$" else f"'{self.kind}'"
+
+
+class Lexer:
+    """Tokens of a query, made one at a time.
+
+    A fault in the text is raised when the parser gets there, so that the first one is reported.
+
+    Parameters
+    ----------
+    text : str
+        The query.
+
+    Raises
+    ------
+    QueryError
+        The text is too long, or is not Unicode.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            self._data = text.encode()
+        except UnicodeEncodeError:
+            raise QueryError("parsing query: the text is not valid UTF-8") from None
+        if len(self._data) > MAX_BYTES:
+            raise QueryError(
+                f"parsing query: the text has {len(self._data)} bytes, {MAX_BYTES} are the limit",
+                hint="put long lists of constants into a file and join it",
+            )
+
+    def fault(
+        self, message: str, offset: int, length: int = 2, *, hint: str | None = None
+    ) -> QueryError:
+        """Make the error for a place, given in bytes."""
+        error = QueryError(message, query=self.text, offset=offset, length=length, hint=hint)
+        return error.within(f"parsing query: at {error.line}:{error.column}")
+
+    def __iter__(self) -> Iterator[Token]:
+        """Make the tokens, the last one of kind ``$end``.
+
+        Yields
+        ------
+        Token
+            The next one.
+        """
+        at = 0
+        previous = ""
+        while (at := self._skip_space(at)) < len(self._data):
+            token = self._token(at, previous)
+            if token.kind == "$end":
+                break
+            at = token.stop
+            previous = token.kind
+            yield token
+        end = len(self._data)
+        yield Token("$end", None, end, end)
+
+    def _skip_space(self, at: int) -> int:
+        data = self._data
+        while True:
+            if space := _SPACE.match(data, at):
+                at = space.end()
+            elif data.startswith(b"/*", at):
+                at = self._skip_comment(at)
+            else:
+                return at
+
+    def _skip_comment(self, start: int) -> int:
+        depth = 0
+        for mark in _COMMENT_MARK.finditer(self._data, start):
+            depth += 1 if mark.group() == b"/*" else -1
+            if not depth:
+                return mark.end()
+        raise self.fault("unterminated comment", start)
+
+    def _token(self, at: int, previous: str) -> Token:
+        found = _TOKEN.match(self._data, at)
+        if found is None or not found.lastgroup:
+            return self._odd(at)
+        raw, stop = found.group(), found.end()
+        match found.lastgroup:
+            case "word":
+                token = self._word(raw, at, stop, previous)
+            case "number":
+                token = self._number(raw, at, stop, previous)
+            case "string":
+                token = Token("STRING", self._unescape(raw, at), at, stop)
+            case "quoted":
+                token = Token("ID", self._unescape(raw, at), at, stop, quoted=True)
+            case "time":
+                token = self._time(raw, at, stop)
+            case "param":
+                token = Token("PARAM", raw[1:].decode(), at, stop)
+            case _:
+                token = self._sign(raw, at, stop)
+        return token
+
+    def _sign(self, raw: bytes, start: int, stop: int) -> Token:
+        if raw == b"*/":
+            raise self.fault('unexpected "/" or end of multi-line comment', start)
+        return Token(_OPERATORS.get(raw) or raw.decode(), raw.decode(), start, stop)
+
+    def _odd(self, at: int) -> Token:
+        """Handle what starts no token: a semicolon at the end, or a fault."""
+        rest = self._data[at:]
+        match rest[:1]:
+            case b";" if self._skip_space(at + 1) == len(self._data):
+                return Token("$end", None, at, at)
+            case b"'":
+                raise self.fault("unterminated string, missing '", at, len(rest))
+            case b'"':
+                raise self.fault('unterminated name, missing "', at, len(rest))
+            case b"`":
+                raise self.fault("unterminated ion datum literal, missing '`'", at, len(rest))
+        char = rest.decode()[0]
+        raise self.fault(f"unexpected character '{char}'", at, len(char.encode()))
+
+    def _word(self, raw: bytes, start: int, stop: int, previous: str) -> Token:
+        word = raw.decode()
+        keyword = word.upper()
+        if keyword in KEYWORDS and self._stands_alone(keyword, stop, previous):
+            return Token(keyword, word, start, stop)
+        for index, char in enumerate(word):
+            if not (char.isalnum() or char in "_@"):
+                raise self.fault(
+                    f"unexpected character {char!r}",
+                    start + len(word[:index].encode()),
+                    len(char.encode()),
+                )
+        return Token("ID", word, start, stop)
+
+    def _stands_alone(self, keyword: str, stop: int, previous: str) -> bool:
+        if previous in {".", "AS"}:
+            return False
+        if keyword in _CONSTANTS:
+            return not _CONSTANT_IS_NAME.match(self._data, stop)
+        if keyword in _CALLS or keyword in AGGREGATES:
+            return _OPENS.match(self._data, stop) is not None
+        if keyword == "END" and self._data[stop : stop + 1] in {b"]", b"}"}:
+            return True
+        return _KEYWORD_ENDS.match(self._data, stop) is not None
+
+    def _number(self, raw: bytes, start: int, stop: int, previous: str) -> Token:
+        if raw.startswith(b"-") and previous in _OPERAND_ENDS:
+            return Token("-", "-", start, start + 1)
+        text = raw.decode()
+        try:
+            value = literals.number(text)
+        except OverflowError:
+            message = f'text string "{_short(text)}" produces a number out-of-range'
+            raise self.fault(message, stop) from None
+        except ValueError:
+            raise self.fault(f'"{_short(text)}" is not a number', start, len(raw)) from None
+        return Token("NUMBER", value, start, stop)
+
+    def _unescape(self, raw: bytes, start: int) -> str:
+        text = raw.decode()
+        try:
+            return literals.unescape(
+                text[1:-1].replace("''", "'") if text[0] == "'" else text[1:-1]
+            )
+        except literals.EscapeError as error:
+            at = start + 1 + len(text[1 : 1 + error.index].encode())
+            raise self.fault(str(error), at) from None
+
+    def _time(self, raw: bytes, start: int, stop: int) -> Token:
+        text = raw.decode()
+        instant = literals.timestamp(text[1:-1])
+        if instant is None:
+            raise self.fault(f"couldn't parse ion literal {_short(text)}", start, len(raw))
+        return Token("TIMESTAMP", instant, start, stop)

@@ -1,1 +1,0 @@
-"""From syntax trees to DuckDB's SQL over typed lanes."""
