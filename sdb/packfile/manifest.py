@@ -193,7 +193,7 @@ def _decode(reader: Reader) -> Manifest:
         version = content["version"]
         files = tuple(_file(entry) for entry in content["files"])
         manifest = Manifest(files, tuple(str(job) for job in content.get("jobs", ())))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptError(f"{path}: this is no manifest of packfiles", path=path) from error
     if version != _VERSION:
         raise UnsupportedError(

@@ -7,16 +7,13 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString};
 use zion::block::{BlockReader, Chunk, Codecs, Position};
 use zion::codec::Algorithm;
-use zion::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
+use zion::ion::{self, Header, MAX_NESTING, SymbolTable, kind, timestamp, varuint};
 use zion::json::print::float;
 use zion::rows::{Rows, TimeFilter};
 use zion::{Error, Result};
 
 use crate::errors::to_py;
 use crate::unpack::{backed, names};
-
-/// Values nested deeper than this are refused.
-const MAX_DEPTH: usize = 500;
 
 /// Goes over the rows of a block, chunk by chunk.
 #[pyclass(module = "sdb._core")]
@@ -210,8 +207,8 @@ impl<'py, 'c> Builder<'py, 'c> {
         if value.is_null() {
             return Ok(py.None().into_bound(py));
         }
-        if depth > MAX_DEPTH {
-            let message = format!("a value is nested deeper than {MAX_DEPTH} levels");
+        if depth > MAX_NESTING {
+            let message = format!("a value is nested deeper than {MAX_NESTING} levels");
             return Err(self.error(&Error::corrupt("ion", at, message)));
         }
         Ok(match value.kind {

@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use std::ops::RangeInclusive;
 
 use crate::ion::symtab::NameHasher;
-use crate::ion::{SymbolTable, kind, look, varuint};
+use crate::ion::{MAX_NESTING, SymbolTable, kind, look, varuint};
 
 /// Bytes of rows that are looked at: a quarter of a chunk, but no more than this.
 const SAMPLE_BYTES: usize = 256 << 10;
@@ -67,12 +67,12 @@ impl Frequent {
     pub(crate) fn look_at(&mut self, row: &[u8], symbols: &mut SymbolTable) {
         self.seen_bytes += row.len();
         self.row += 1;
-        self.values(row, false, symbols);
+        self.values(row, false, MAX_NESTING, symbols);
     }
 
-    /// Goes over values one behind the other, of a struct with their names; rows are canonical and not nested
-    /// deeper than their writers allow.
-    fn values(&mut self, data: &[u8], named: bool, symbols: &mut SymbolTable) -> Option<()> {
+    /// Goes over values one behind the other, of a struct with their names, and over `levels` levels of what is
+    /// in them. Rows are canonical.
+    fn values(&mut self, data: &[u8], named: bool, levels: usize, symbols: &mut SymbolTable) -> Option<()> {
         let mut at = 0;
         while at < data.len() {
             if named {
@@ -82,8 +82,9 @@ impl Frequent {
             let body = &data[value.body..value.end];
             match value.kind {
                 kind::STRING if LENGTHS.contains(&body.len()) => self.count(body, symbols),
-                kind::STRUCT => self.values(body, true, symbols)?,
-                kind::LIST => self.values(body, false, symbols)?,
+                kind::STRUCT | kind::LIST if levels > 0 => {
+                    self.values(body, value.kind == kind::STRUCT, levels - 1, symbols)?;
+                }
                 _ => {}
             }
             at = value.end;
@@ -116,7 +117,7 @@ impl Frequent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ion::{header_size, put_header, put_string};
+    use crate::ion::{header_size, nest, put_header, put_string};
 
     const ALIGN: usize = 1 << 20;
 
@@ -156,6 +157,15 @@ mod tests {
         assert!(!frequent.wants_rows());
         frequent.restart();
         assert!(frequent.wants_rows());
+    }
+
+    #[test]
+    fn it_looks_only_so_deep() {
+        let (mut frequent, mut symbols) = (Frequent::new(ALIGN), SymbolTable::new());
+        for kind in [kind::LIST, kind::STRUCT] {
+            frequent.look_at(&nest::nested(kind, 100_000), &mut symbols);
+        }
+        assert_eq!(symbols.max_id(), 10);
     }
 
     #[test]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from functools import wraps
+
+from sdb.errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
-    from typing import Any
+    from typing import Any, ParamSpec, TypeVar
 
     from sdb.query.plan.output import Column
+
+    _Parameters = ParamSpec("_Parameters")
+    _Returned = TypeVar("_Returned")
 
 _PRINTED = frozenset("txnsbuj")
 _STRING_OR_INFINITY = re.compile(r'"(?:[^"\\]|\\.)*"|[+-]Inf')
@@ -23,6 +29,24 @@ class Number(str):
     """The digits of a number, as they were printed."""
 
     __slots__ = ()
+
+
+def _at_any_depth(
+    read: Callable[_Parameters, _Returned],
+) -> Callable[_Parameters, _Returned]:
+    """Tell of values that are nested deeper than Python goes as of what is not supported."""
+
+    @wraps(read)
+    def told(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Returned:
+        try:
+            return read(*args, **kwargs)
+        except RecursionError:
+            raise UnsupportedError(
+                "a value is nested too deeply for this form of output",
+                hint="--fmt json writes values of any depth",
+            ) from None
+
+    return told
 
 
 def effective(columns: Iterable[Column]) -> list[Column]:
@@ -94,12 +118,19 @@ def _spliced(pieces: Iterable[bytes], rows: int) -> Iterator[bytes]:
     for piece in pieces:
         merged = []
         for line in piece.decode().split("\n")[:-1]:
-            found = _load(line, tuple)
+            found = _members(line)
             row = {name: value for _, inner in found[:rows] for name, value in inner}
             merged.append(text(row | dict(found[rows:])) + "\n")
         yield "".join(merged).encode()
 
 
+@_at_any_depth
+def _members(line: str) -> tuple[tuple[str, Any], ...]:
+    found: tuple[tuple[str, Any], ...] = _load(line, tuple)
+    return found
+
+
+@_at_any_depth
 def parse(line: str) -> dict[str, Any]:
     """Read a line of JSON as it is printed, NaN and infinities included.
 
@@ -117,6 +148,7 @@ def parse(line: str) -> dict[str, Any]:
     return row
 
 
+@_at_any_depth
 def cells(line: str) -> dict[str, str]:
     """Read a line of JSON as it is printed into the cells of a table of text.
 
@@ -157,9 +189,10 @@ _decode = json.JSONDecoder().raw_decode
 def _cell(inner: object) -> str:
     if inner is None:
         return ""
-    return inner if isinstance(inner, str) else text(inner)
+    return inner if isinstance(inner, str) else _text(inner)
 
 
+@_at_any_depth
 def value(line: str) -> Any:  # noqa: ANN401 - any JSON
     """Read a JSON text as values of Python."""
     return json.loads(_standard(line))
@@ -182,6 +215,7 @@ def _standard(line: str) -> str:
     return _STRING_OR_INFINITY.sub(lambda found: _INFINITIES.get(found[0], found[0]), line)
 
 
+@_at_any_depth
 def text(value: object) -> str:
     """Print what :func:`parse` read.
 
@@ -195,14 +229,18 @@ def text(value: object) -> str:
     str
         The same JSON.
     """
+    return _text(value)
+
+
+def _text(value: object) -> str:
     match value:
         case Number():
             return value
         case list():
-            return f"[{', '.join(map(text, value))}]"
+            return f"[{', '.join(map(_text, value))}]"
         case dict() | tuple():
             pairs = value.items() if isinstance(value, dict) else value
-            return f"{{{', '.join(f'{_quoted(name)}: {text(inner)}' for name, inner in pairs)}}}"
+            return f"{{{', '.join(f'{_quoted(name)}: {_text(inner)}' for name, inner in pairs)}}}"
         case str():
             return _quoted(value)
         case _:

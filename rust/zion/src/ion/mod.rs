@@ -35,6 +35,10 @@ pub mod kind {
     pub const ANNOTATION: u8 = 0xE;
 }
 
+/// How deep lists and structs of a row may be nested where a value is followed by recursion; the row itself
+/// is level 1. Rows are written with at most 63 levels, but any number may come from outside.
+pub const MAX_NESTING: usize = 500;
+
 /// The type byte of null, the only null that is written.
 pub const NULL: u8 = 0x0F;
 /// The type byte of `false`.

@@ -27,6 +27,22 @@ pub fn close(out: &mut Vec<u8>, start: usize, kind: u8) {
     out[start..start + size].copy_from_slice(&header[..size]);
 }
 
+/// An empty list or struct inside of others, `depth` levels in all.
+#[cfg(test)]
+pub(crate) fn nested(kind: u8, depth: usize) -> Vec<u8> {
+    let label: &[u8] = if kind == self::kind::STRUCT { &[0x84] } else { &[] };
+    let (mut heads, mut length) = (vec![], 0);
+    for level in 0..depth {
+        let mut head = vec![];
+        length += if level > 0 { label.len() } else { 0 };
+        put_header(&mut head, kind, length);
+        length += head.len();
+        head.extend_from_slice(if level > 0 { label } else { &[] });
+        heads.push(head);
+    }
+    heads.into_iter().rev().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use crate::block::{BlockReader, FRAME_HEADER};
 use crate::chunker::Stream;
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
-use crate::ion::{self, Header, SymbolTable, kind, varuint};
+use crate::ion::{self, Header, MAX_NESTING, SymbolTable, kind, varuint};
 use crate::paths::{NodeId, Paths};
 use crate::rows::Rows;
 
@@ -133,6 +133,10 @@ fn note(data: &[u8], row: Header, symbols: &SymbolTable, paths: &mut Paths) -> R
             kind::STRUCT | kind::LIST => {
                 paths.saw(node, value.kind);
                 at = value.body;
+                if open.len() >= MAX_NESTING {
+                    let message = format!("a row is nested deeper than {MAX_NESTING} levels");
+                    return Err(Error::corrupt("ion", value_at, message));
+                }
                 let is_struct = value.kind == kind::STRUCT;
                 let node = if is_struct { node } else { NodeId::NONE };
                 open.push(Open { end: value.end, is_struct, node });

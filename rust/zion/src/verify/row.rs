@@ -2,7 +2,7 @@
 
 use super::canonical::{fault, is_long_label};
 use super::{Constant, State, told};
-use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
+use crate::ion::{self, Header, MAX_NESTING, SymbolTable, kind, timestamp, varuint};
 use crate::paths::NodeId;
 
 /// Goes through a row.
@@ -28,7 +28,7 @@ impl RowCheck<'_, '_, '_> {
     pub fn row(mut self, at: usize, row: Header) {
         self.check(at, row);
         let mut open = vec![Frame { end: row.end, is_struct: true, node: NodeId::ROOT, last: 0 }];
-        let mut at = row.body;
+        let (mut at, mut is_deep) = (row.body, false);
         while let Some(mut frame) = open.pop() {
             while at < frame.end {
                 let Some((value_at, node)) = self.label(at, &mut frame, open.is_empty()) else { return };
@@ -46,6 +46,10 @@ impl RowCheck<'_, '_, '_> {
                     let is_struct = value.kind == kind::STRUCT;
                     let node = if is_struct { node } else { NodeId::NONE };
                     open.push(frame);
+                    if open.len() == MAX_NESTING && !is_deep {
+                        is_deep = true;
+                        self.find(format!("nested deeper than {MAX_NESTING} levels"));
+                    }
                     frame = Frame { end: value.end, is_struct, node, last: 0 };
                 }
             }
