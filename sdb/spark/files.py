@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from sdb.errors import NotFoundError
 from sdb.packfile import counted, manifest
 from sdb.packfile.reader import open_packfile
 from sdb.store import url
+from sdb.store.local.globbing import matching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ def _listed(path: str) -> Sequence[str]:
         return [path]
     if not url.is_local(path):
         return [os.fspath(found) for found in counted.expand([path])]
-    matching = glob.iglob(path, recursive=True)  # noqa: PTH207 - a pattern of paths, not in a folder
-    files = [name for name in matching if os.path.isfile(name)]  # noqa: PTH113
-    names = sorted(counted.visible(files, url.matcher(path)))
+    names = sorted(counted.visible(matching(path), url.matcher(path)))
     if not names:
         raise NotFoundError(f"no packfile matches {path}", path=path)
     return names

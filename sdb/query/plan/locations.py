@@ -9,6 +9,7 @@ import re
 from sdb.errors import NotFoundError, UsageError
 from sdb.packfile.counted import expand, visible
 from sdb.store import url
+from sdb.store.local.globbing import matching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,12 +90,7 @@ def _matching(pattern: str, root: str) -> list[str]:
     place = _under(pattern, glob.escape(root))
     if not url.is_local(place):
         return _counted(place)
-    found = [
-        path
-        for path in glob.glob(url.local_path(place), recursive=True)  # noqa: PTH207 - and not Path
-        if os.path.isfile(path)  # noqa: PTH113
-    ]
-    found = visible(sorted(found), url.matcher(place))
+    found = visible(matching(url.local_path(place)), url.matcher(place))
     if not found:
         raise NotFoundError(f"no file matches {_under(pattern, root)}", path=pattern)
     return sorted(found)
