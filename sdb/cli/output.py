@@ -9,6 +9,7 @@ from sdb.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
     from typing import BinaryIO, TextIO
 
@@ -105,6 +106,14 @@ def opened(target: str, *, force: bool, is_text: bool) -> AbstractContextManager
     from sdb.store.url import atomic_write
 
     return atomic_write(target, overwrite=force)
+
+
+def check_apart(target: str, inputs: Iterable[str]) -> None:
+    """Insist on what is written not being one of the inputs; see :mod:`sdb.store.apart`."""
+    if target != "-":
+        from sdb.store.apart import check_apart as check
+
+        check(target, inputs)
 
 
 def columns() -> int:

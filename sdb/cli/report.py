@@ -10,7 +10,7 @@ from sdb.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import BinaryIO, Self
@@ -34,20 +34,34 @@ class Rejects:
         Whether that file may be replaced.
     verbose : bool
         Whether to tell of each record.
+    apart_from : iterable of str or None
+        What the command reads and writes, which that file must not be; ``-`` is standard input.
+    writes_out : bool
+        Whether it writes to standard output too.
 
     Raises
     ------
     UsageError
-        Another mode.
+        Another mode, or a file that is taken.
     """
 
-    def __init__(self, mode: str, *, overwrite: bool, verbose: bool) -> None:
+    def __init__(
+        self,
+        mode: str,
+        *,
+        overwrite: bool,
+        verbose: bool,
+        apart_from: Iterable[str | None] = (),
+        writes_out: bool = False,
+    ) -> None:
         self._path = mode.removeprefix(_QUARANTINE) if mode.startswith(_QUARANTINE) else None
         if self._path == "" or (self._path is None and mode not in {"fail", "skip"}):
             raise UsageError(
                 f"unknown choice {mode!r} for --on-error",
                 hint="it is fail, skip or quarantine:FILE",
             )
+        if self._path is not None:
+            _check_free(self._path, apart_from, writes_out=writes_out)
         self._fails = mode == "fail"
         self._overwrite = overwrite
         self._verbose = verbose
@@ -95,6 +109,18 @@ class Rejects:
         """Let the file appear, unless packing failed."""
         if self._opened is not None:
             self._opened.__exit__(kind, value, traceback)
+
+
+def _check_free(path: str, taken: Iterable[str | None], *, writes_out: bool) -> None:
+    from sdb.store.apart import same
+
+    places: list[str | int] = [0 if place == "-" else place for place in taken if place is not None]
+    if any(same(path, place) for place in [*places, *([1] if writes_out else [])]):
+        raise UsageError(
+            f"--on-error {_QUARANTINE}{path} is a file that the command reads or writes",
+            path=path,
+            hint="name a file of its own",
+        )
 
 
 def _place(record: Rejected) -> str:

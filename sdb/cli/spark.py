@@ -68,6 +68,7 @@ class Form:
 
     force: bool
     on_error: str
+    hints: str | None
     progress: str
     as_json: bool
     quiet: bool
@@ -140,7 +141,12 @@ def run(
 
     with (
         Meter("packing", form.progress, quiet=form.quiet) as meter,
-        Rejects(form.on_error, overwrite=form.force, verbose=form.verbose) as rejects,
+        Rejects(
+            form.on_error,
+            overwrite=form.force,
+            verbose=form.verbose,
+            apart_from=[*inputs, target, form.hints, *_kept_in(target, form.on_error)],
+        ) as rejects,
     ):
         action = "fail" if rejects.take is None else "skip" if form.on_error == "skip" else "keep"
         result = pack_on_spark(
@@ -158,6 +164,15 @@ def run(
             if rejects.take is not None:
                 rejects.take(record)
     _report(result, rejects, form)
+
+
+def _kept_in(target: str, on_error: str) -> list[str]:
+    """Name what belongs to the folder: its manifest, and what has the name of a packfile."""
+    from sdb.packfile.manifest import NAME
+    from sdb.store.folder import child
+
+    name = on_error.rpartition("/")[2]
+    return [child(target, NAME), *([child(target, name)] if name.endswith(".zion") else [])]
 
 
 def submit_command(master: str | None, conf: list[str] | None) -> str:

@@ -7,6 +7,7 @@ was faster, everything starts over from what they left.
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from contextlib import ExitStack, closing, nullcontext
@@ -21,7 +22,8 @@ from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
 from sdb.progress import silent
 from sdb.records import record, replace
-from sdb.store.url import grow, locked, open_read
+from sdb.store.apart import check_apart
+from sdb.store.url import grow, is_local, local_path, locked, open_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -192,8 +194,10 @@ def append(  # noqa: PLR0913 - the command's options, by name
     if "-" in named:
         # Nobody shall type rows for a packfile that is not there.
         open_read(packfile).close()
-    if output is not None and text_of(output) == text_of(packfile):
+    if output is not None and _is_at(output, packfile):
         output = None
+    if output is not None:
+        check_apart(output, [given for given in named if not isinstance(given, Input)])
     with ExitStack() as stack:
         found = recognise_all(named, format, hints=hints)
         sources = [
@@ -217,6 +221,13 @@ def append(  # noqa: PLR0913 - the command's options, by name
         stack.enter_context(locked(packfile) if output is None else nullcontext())
         result = _persist(job, attempts)
     return replace(result, seconds=time.monotonic() - began)
+
+
+def _is_at(output: Location, packfile: Location) -> bool:
+    """Tell whether a path leads to the packfile; another hard link of it may part from it."""
+    if is_local(output) and is_local(packfile):
+        return os.path.realpath(local_path(output)) == os.path.realpath(local_path(packfile))
+    return os.fspath(output) == os.fspath(packfile)
 
 
 def _persist(job: Job, attempts: int) -> AppendResult:

@@ -15,6 +15,7 @@ from sdb.errors import UsageError
 from sdb.packfile.inputs import Input, recognise_all
 from sdb.progress import silent
 from sdb.records import record
+from sdb.store.apart import check_apart
 from sdb.store.local.files import LeftOpen
 from sdb.store.reading import pieces
 from sdb.store.url import atomic_write
@@ -168,7 +169,10 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     >>> sdb.pack(["/tmp/sdb-example.json"], "/tmp/sdb-example.zion", overwrite=True).rows
     1
     """
-    sources = recognise_all(inputs, format, hints=hints)
+    named = list(inputs)
+    if isinstance(output, str | os.PathLike):
+        check_apart(output, _locations(named))
+    sources = recognise_all(named, format, hints=hints)
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
     bounds.LEVEL.check(level)
@@ -217,6 +221,10 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             trailer=trailer,
             rejected=feeder.rejected,
         )
+
+
+def _locations(inputs: Iterable[Location | Input]) -> list[Location | int]:
+    return [given for given in inputs if not isinstance(given, Input)]
 
 
 def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextManager[BinaryIO]:

@@ -12,6 +12,7 @@ import sys
 import termios
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -32,11 +33,19 @@ def environment(**more: str) -> dict[str, str]:
 def run(tmp_path: Path) -> Run:
     """Run `sdb` in an empty folder, without a terminal."""
 
-    def call(*arguments: str | Path, data: bytes = b"", **more: str) -> object:
+    def call(
+        *arguments: str | Path,
+        data: bytes = b"",
+        stdin: IO[bytes] | None = None,
+        stdout: IO[bytes] | int = subprocess.PIPE,
+        **more: str,
+    ) -> object:
+        given: dict[str, Any] = {"input": data} if stdin is None else {"stdin": stdin}
         return subprocess.run(
             [*COMMAND, *map(str, arguments)],
-            input=data,
-            capture_output=True,
+            **given,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             cwd=tmp_path,
             env=environment(**more),
             timeout=60,

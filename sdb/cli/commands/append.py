@@ -77,7 +77,12 @@ def command(
 
     with (
         Meter("appending", progress, quiet=quiet) as meter,
-        Rejects(on_error, overwrite=force, verbose=verbose) as rejects,
+        Rejects(
+            on_error,
+            overwrite=force,
+            verbose=verbose,
+            apart_from=[*inputs, locate(context, packfile), target, hints],
+        ) as rejects,
     ):
         result = append(
             locate(context, packfile),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Force, Packfiles
+from sdb.cli.options import AsJson, Force, Packfiles, locate
 from sdb.cli.parameters import Context, Option
 from sdb.errors import UsageError
 from sdb.packfile.describe import Description, as_dict, describe, text
@@ -37,6 +37,7 @@ def command(
         raise UsageError("--json and --timeline exclude each other", hint="--json --blocks")
     description = describe(packfiles, root=context.obj or None)
     if html is not None:
+        output.check_apart(html, [locate(context, path) for path in packfiles])
         _write_page(description, html, force=force)
     if as_json:
         output.say_json(as_dict(description, blocks=blocks))

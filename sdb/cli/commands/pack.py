@@ -93,7 +93,7 @@ def command(
     }
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     if spark:
-        form = sparks.Form(force, on_error, progress, as_json, quiet, verbose)
+        form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)
         sparks.run(choice, inputs, target, options, threads, form)
         return
     choice.check_unused()
@@ -102,7 +102,13 @@ def command(
 
     with (
         Meter("packing", progress, quiet=quiet) as meter,
-        Rejects(on_error, overwrite=force, verbose=verbose) as rejects,
+        Rejects(
+            on_error,
+            overwrite=force,
+            verbose=verbose,
+            apart_from=[*inputs, None if target == "-" else target, hints],
+            writes_out=target == "-",
+        ) as rejects,
     ):
         result = pack(
             inputs,

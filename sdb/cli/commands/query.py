@@ -90,6 +90,7 @@ def command(
         if explain:
             answers.explain(result, as_json=as_json)
             return
+        output.check_apart(target, [*result.paths, *([file] if file else [])])
         answers.write(result, form, target, force=force)
         if verbose:
             output.say(summary(result.reading, time.perf_counter() - started), to=sys.stderr)

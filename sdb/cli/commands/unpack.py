@@ -71,13 +71,15 @@ def command(
     from sdb.packfile.unpack import unpack
 
     fmt = fmt or next((f for suffix, f in _SUFFIXES.items() if target.endswith(suffix)), "ion")
+    places = [locate(context, path) for path in packfiles]
+    output.check_apart(target, places)
     quiet = target == "-" and sys.stdout.isatty()
     with (
         Meter("unpacking", progress, quiet=quiet) as meter,
         output.opened(target, force=force, is_text=fmt == "json") as file,
     ):
         unpack(
-            [locate(context, path) for path in packfiles],
+            places,
             file,
             fmt=fmt,
             fields=names(fields),

@@ -104,6 +104,11 @@ class Result:
         return self._tables
 
     @property
+    def paths(self) -> list[str]:
+        """Paths and URLs of the packfiles that the query names."""
+        return [part.pack.path for table in self.tables for part in table.parts]
+
+    @property
     def reading(self) -> Reading:
         """How much is read, of how much; of some queries it is known at their end.
 
