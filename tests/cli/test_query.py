@@ -236,6 +236,23 @@ def test_explain_shows_what_is_read_and_why(run: Run, events: Path) -> None:
     assert [reason["source"] for reason in file["reasons"]] == ["time index", "nothing"]
 
 
+@pytest.mark.parametrize("before", ["", "/* why? */ ", "/* a /* nested */ one */\n\t"])
+def test_a_plan_is_shown_as_text_whatever_stands_before_explain(
+    run: Run, events: Path, before: str
+) -> None:
+    assert events.exists()
+    done = run("query", "--fmt", "table", before + "explain SELECT type FROM 'events.zion'")
+    assert done.returncode == 0
+    shown = done.stdout.decode()
+    assert shown.startswith("s1: READ_FILE('events.zion')\n  READ type\n")
+
+
+def test_a_word_in_a_comment_makes_no_plan(run: Run, events: Path) -> None:
+    assert events.exists()
+    done = run("query", "--fmt", "table", "/*explain*/ SELECT COUNT(*) AS n FROM 'events.zion'")
+    assert (done.returncode, "4000" in done.stdout.decode()) == (0, True)
+
+
 def test_a_syntax_error_is_underlined(run: Run) -> None:
     done = run("query", "SELECT a, FROM read_file('t.zion')")
     assert (done.returncode, done.stdout) == (2, b"")

@@ -122,7 +122,7 @@ def _explained(statement: ast.Statement, plan: Translation) -> Execution:
     text = "\n".join(steps(plan))
     name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
     columns = (Column("query", {"s": 0}, "string"), Column(name, {"s": 1}, "string"))
-    return Execution(columns, None, ((statement.text, text),))
+    return Execution(columns, None, ((statement.text, text),), is_plan=True)
 
 
 def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Execution:

@@ -49,6 +49,8 @@ class Execution:
         The `_core.LaneScan` objects, whose `stats` tell what has been read.
     interrupt : callable
         Makes the engine stop soon; may be called from any thread.
+    is_plan : bool
+        Whether the rows are the plan that EXPLAIN asks for, not an answer.
     note : str
         How it is that not all blocks that could matter will be read; empty when they will.
     """
@@ -58,6 +60,7 @@ class Execution:
     values: tuple[tuple[Any, ...], ...] | None = None
     scans: tuple[Any, ...] = ()
     interrupt: Callable[[], None] = lambda: None
+    is_plan: bool = False
     note: str = ""
     _close: list[Callable[[], None]] = field(default_factory=list)
 

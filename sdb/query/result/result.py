@@ -133,7 +133,7 @@ class Result:
     @property
     def is_plan(self) -> bool:
         """Whether this is what EXPLAIN gives: a row with the query and its plan, a text."""
-        return self._text.lstrip()[:7].upper() == "EXPLAIN"
+        return self._result.is_plan
 
     @property
     def _names(self) -> list[str] | None:
