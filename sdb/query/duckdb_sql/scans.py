@@ -45,6 +45,7 @@ class ScanNode:
         self.tables = tables
         self.dataset = dataset
         self._holds = holds
+        self._held: dict[Path, bool] = {}
         self.explode: list[tuple[int, Path, str]] = []
         self.lanes: dict[tuple[int, Path, str], int] = {}
         self.predicate: Predicate | None = None
@@ -61,8 +62,10 @@ class ScanNode:
         return len(self.explode)
 
     def holds(self, path: Path) -> bool:
-        """Whether any row has a value at a path."""
-        return self._holds(self.dataset, path)
+        """Tell whether any row has a value at a path; rows are looked at once at most."""
+        if path not in self._held:
+            self._held[path] = self._holds(self.dataset, path)
+        return self._held[path]
 
     def types(self, level: int, path: Path) -> int:
         """Mask of the types a path may have."""

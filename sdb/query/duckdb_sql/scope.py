@@ -161,11 +161,20 @@ class Scope:
             return False
         scope: Scope | None = self
         while scope is not None:
-            for source in scope.sources:
-                if source.alias == node.name:
-                    return True
-            if scope.hides(node.name):
+            if any(source.alias == node.name for source in scope.sources):
+                return True
+            # Only an alias further out makes it matter what the rows have: finding out may be dear.
+            if not scope.has_alias_outside(node.name) or scope.hides(node.name):
                 return False
+            scope = scope.parent
+        return False
+
+    def has_alias_outside(self, name: str) -> bool:
+        """Tell whether a source of a query around this one has an alias."""
+        scope = self.parent
+        while scope is not None:
+            if any(source.alias == name for source in scope.sources):
+                return True
             scope = scope.parent
         return False
 

@@ -184,9 +184,13 @@ class From:
         self.context.drop(scan)
         return self.context.scan(tables, conjunction(own))
 
-    @staticmethod
-    def _is_own(part: ast.Expr, scan: ScanNode) -> bool:
-        return all(scan.holds((node.name,)) for node in walk(part) if isinstance(node, ast.Name))
+    def _is_own(self, part: ast.Expr, scan: ScanNode) -> bool:
+        """Tell whether a condition is about rows of a scan, and nothing around the query."""
+        around = self.scope.parent
+        names = [node for node in walk(part) if isinstance(node, ast.Name)]
+        return all(
+            around is None or not around.binds(name) or scan.holds((name.name,)) for name in names
+        )
 
     def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:
         """Move conditions into a sub-query, where names cannot mean anything else."""

@@ -89,7 +89,8 @@ def _holds(dataset: Dataset, path: Path) -> bool:
         return bool(types & 0x7F)
     if not dataset.sources:
         return False
-    return _core.LaneScan(list(dataset.sources), [], predicate=("is", list(path), 0x7F)).count() > 0
+    present = ("is", list(path), 0x7F)
+    return _core.LaneScan(list(dataset.sources), [], predicate=present, limit=1).count() > 0
 
 
 def _lane_scan(scan: ScanNode, threads: int) -> _core.LaneScan:
