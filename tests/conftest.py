@@ -17,6 +17,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# The original prints an empty name as "$" and its number, which is the name of another field and
+# reads back as that one. Ours is "". These packfiles have an empty name, of this number.
+EMPTY_NAMES = {"d14-text": 13, "s25-csv-missing-fields": 11}
+
+
+def as_the_original_prints(folder: Path, text: bytes) -> bytes:
+    """Give our text of a golden packfile with empty names in the form of the original."""
+    if folder.name not in EMPTY_NAMES:
+        return text
+    assert b'"": ' in text
+    return text.replace(b'"": ', b'"$%d": ' % EMPTY_NAMES[folder.name])
+
+
 def json_lines(name: str) -> list[dict[str, Any]]:
     """Give the vectors of a JSON Lines file, none when the vectors are not there."""
     path = VECTORS / name

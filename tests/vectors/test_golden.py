@@ -12,7 +12,7 @@ import sdb
 from sdb import sizes
 from sdb.errors import CorruptError, SdbError, UnsupportedError
 from sdb.packfile import describe
-from tests.conftest import VECTORS, golden, json_lines
+from tests.conftest import VECTORS, as_the_original_prints, golden, json_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def test_rows(folder: Path) -> None:
         with pytest.raises(UnsupportedError):
             unpacked(pack)
         return
-    data = unpacked(pack, threads=2)
+    data = as_the_original_prints(folder, unpacked(pack, threads=2))
     meta = json.loads((folder / "meta.json").read_text())
     if (folder / "unpack.ndjson").exists():
         assert data == (folder / "unpack.ndjson").read_bytes()

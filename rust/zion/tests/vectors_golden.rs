@@ -63,6 +63,10 @@ impl Golden {
     }
 }
 
+/// The original prints an empty name as `$` and its number, which is the name of another field and reads back
+/// as that one. Ours is `""`. These packfiles have an empty name, of this number.
+const EMPTY_NAMES: [(&str, u32); 2] = [("d14-text", 13), ("s25-csv-missing-fields", 11)];
+
 fn all() -> Result<Vec<Golden>> {
     let Some(folder) = folder("packfile") else { return Ok(vec![]) };
     let mut all = vec![];
@@ -127,6 +131,11 @@ fn every_row_prints_as_it_should() -> Result {
             request.recycle(output.data);
         }
         assert_eq!(rows, number(&golden.meta["rows"]) as u64, "{}", golden.name);
+        if let Some((_, id)) = EMPTY_NAMES.iter().find(|(name, _)| *name == golden.name) {
+            let ours = String::from_utf8_lossy(&printed);
+            assert!(ours.contains(r#""": "#));
+            printed = ours.replace(r#""": "#, &format!(r#""${id}": "#)).into_bytes();
+        }
         if let Some(text) = &golden.text {
             assert_eq!(String::from_utf8_lossy(&printed), String::from_utf8_lossy(text), "{}", golden.name);
         }

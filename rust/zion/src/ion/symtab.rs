@@ -6,7 +6,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::{BVM, Header, header, header_size, is_bvm, kind, put_header, varuint};
 use crate::error::{Error, Result};
 
-/// The names of symbols 0 to 9.
+/// The names of symbols 0 to 9. Symbol 0 is read as `$0`, which the original writes for this text; a text
+/// never becomes symbol 0, which has none in Ion.
 pub const SYSTEM: [&str; 10] = [
     "$0",
     "$ion",
@@ -170,7 +171,7 @@ impl SymbolTable {
 
     fn map(&self) -> NameMap {
         let mut map = NameMap::default();
-        for (id, name) in self.names.iter() {
+        for (id, name) in self.names.iter().skip(1) {
             map.entry(name.into()).or_insert(id);
         }
         map
@@ -193,7 +194,7 @@ impl SymbolTable {
         self.names.get(id as usize)
     }
 
-    /// The lowest id of a text, if it is a symbol.
+    /// The lowest id of a text, if it is a symbol: never 0.
     #[inline]
     pub fn id(&self, name: &[u8]) -> Option<u32> {
         let (row, bit) = filter_bit(name);
@@ -202,11 +203,11 @@ impl SymbolTable {
         }
         match &self.ids {
             Some(ids) => ids.get(name).copied(),
-            None => self.names.iter().find(|&(_, known)| known == name).map(|(id, _)| id),
+            None => self.names.iter().skip(1).find(|&(_, known)| known == name).map(|(id, _)| id),
         }
     }
 
-    /// All ids of a text: a table may list the same string twice.
+    /// All ids of a text in what is read: a table may list the same string twice, and 0 is `$0`.
     pub fn ids(&self, name: &[u8]) -> Vec<u32> {
         let (row, bit) = filter_bit(name);
         if self.filter[row] & bit == 0 {

@@ -30,8 +30,8 @@ impl Names {
     fn extend(&mut self, table: &SymbolTable) {
         for id in self.ends.len() as u32..table.max_id() {
             match table.name(id) {
-                Some(name) if !name.is_empty() => self.text.string(name, 0, name.len()),
-                _ => unknown(&mut self.text, u64::from(id)),
+                Some(name) => self.text.string(name, 0, name.len()),
+                None => unknown(&mut self.text, u64::from(id)),
             }
             self.text.copy(b": ", 0, 2);
             self.ends.push(self.text.len() as u32);

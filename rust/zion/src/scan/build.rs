@@ -16,7 +16,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields};
 
 use super::buffers::{Bytes, narrow, primitive, strings};
 use super::fit;
-use super::names::{Lookup, name_of};
+use super::names::{Lookup, text_of};
 use super::schema::{Layout, Misfit, Type};
 use super::variant::Encoder;
 use crate::error::{Error, Result};
@@ -129,12 +129,12 @@ impl Group {
             let places = &self.places;
             let place = self
                 .lookup
-                .find(epoch, label, || places.get(&*name_of(table, label)).copied().unwrap_or(NOWHERE));
+                .find(epoch, label, || places.get(&*text_of(table, label)).copied().unwrap_or(NOWHERE));
             if let Some(column) = self.columns.get_mut(place as usize)
                 && column.length <= row
             {
                 let put = column.put(context, row, value, value_at);
-                put.map_err(|error| fit::within(error, &name_of(table, label)))?;
+                put.map_err(|error| fit::within(error, &text_of(table, label)))?;
             }
         }
         Ok(())
@@ -302,7 +302,7 @@ impl Data {
             }
             (Data::Text(texts), kind::SYMBOL) => {
                 let id = ion::magnitude(context.body(value), at)?;
-                let name = name_of(context.table, id);
+                let name = text_of(context.table, id);
                 context.claim(name.len(), 0, at)?;
                 texts.put(name.as_bytes());
             }

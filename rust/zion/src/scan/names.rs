@@ -4,14 +4,6 @@ use std::borrow::Cow;
 
 use crate::ion::SymbolTable;
 
-/// The text of a symbol as a column name: `$` and its number when it has none, or an empty one.
-pub fn name_of(table: &SymbolTable, id: u64) -> Cow<'_, str> {
-    match text_of(table, id) {
-        name if name.is_empty() => Cow::Owned(format!("${id}")),
-        name => name,
-    }
-}
-
 /// The text of a symbol, which may be empty: `$` and its number when it has none.
 pub fn text_of(table: &SymbolTable, id: u64) -> Cow<'_, str> {
     match u32::try_from(id).ok().and_then(|id| table.name(id)) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::names::{Lookup, name_of};
+use super::names::{Lookup, text_of};
 use crate::error::{Error, Result};
 use crate::ion::symtab::NameHasher;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
@@ -277,7 +277,7 @@ impl View<'_> {
             let Fields { named, lookup } = fields;
             let (table, before) = (self.table, named.seen.len());
             let place = lookup.find(self.epoch, label, || {
-                let name = name_of(table, label);
+                let name = text_of(table, label);
                 let is_wanted = only.is_none_or(|only| only.iter().any(|wanted| **wanted == *name));
                 if is_wanted { named.place(&name) } else { NOWHERE }
             });

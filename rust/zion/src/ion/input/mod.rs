@@ -199,9 +199,9 @@ struct Writer {
 }
 
 impl Writer {
-    /// The text of a symbol.
+    /// The text of a symbol: that of symbol 0 is `$0`.
     fn name(table: &SymbolTable, id: u64, at: usize) -> Result<&[u8]> {
-        let known = u32::try_from(id).ok().filter(|&id| id != 0).and_then(|id| table.name(id));
+        let known = u32::try_from(id).ok().and_then(|id| table.name(id));
         known.ok_or_else(|| Error::syntax(at, format!("symbol {id} has no text in the symbol table")))
     }
 
