@@ -148,3 +148,28 @@ def test_symbol_0_of_the_original_is_read_as_its_text(run: Any, vectors: Path) -
     assert run("append", "-q", "b.zion", "-f", "ion", "-", data=ion).stderr == b""
     assert run("validate-file", "b.zion").stderr == b""
     assert unpacked(run, "b.zion") == [row, row]
+
+
+def nested(depth: int, inner: str) -> str:
+    return '{"a":' * depth + inner + "}" * depth
+
+
+REPEATED = [
+    '{"x":1,"x":2}',
+    '{"x":1,"x":2,"x":3,"y":4}',
+    '{"x":1,"y":2,"y":{"z":3},"x":4,"w":5,"w":6}',
+    '{"y":1,"x":2,"y":3}',
+    '{"x":{"y":1,"y":2},"x":[{"y":3,"y":4}]}',
+    '{"l":[{"x":1,"x":2},{"x":"2020-01-01T00:00:00Z","x":"2021-01-01T00:00:00Z"}]}',
+]
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["few paths", "many paths"])
+def test_of_repeated_names_the_first_counts_at_every_depth(run: Any, many: bool) -> None:
+    """The tree of paths ends at 32 levels and 16,384 paths; the rule does not."""
+    texts = [nested(depth, text) for depth in (1, 2, 30, 31, 32, 33, 50) for text in REPEATED]
+    if many:
+        texts.insert(0, json.dumps({f"f{number}": number for number in range(17_000)}))
+    packed(run, "\n".join(texts).encode())
+    rows = [json.loads(text, object_pairs_hook=lambda pairs: dict(pairs[::-1])) for text in texts]
+    assert unpacked(run) == rows

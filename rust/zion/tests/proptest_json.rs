@@ -92,6 +92,7 @@ fn name() -> impl Strategy<Value = String> {
         8 => prop::sample::select(vec!["id", "url", "type", "actor", "payload", "a", "created_at"])
             .prop_map(str::to_owned),
         1 => "[a-z]{28,34}",
+        1 => prop::sample::select(vec!["", "$0", "$10", "$ion_1_0", "name"]).prop_map(str::to_owned),
         1 => prop::sample::select(vec!["with \"quotes\"", "back\\slash", "\\", "größe", "tab\t", "日本"])
             .prop_map(str::to_owned),
     ]
@@ -102,7 +103,7 @@ fn node() -> impl Strategy<Value = Node> {
         6 => "[ -~]{0,40}".prop_map(Value::from),
         2 => "[a-z/:.]{30,140}".prop_map(Value::from),
         1 => "[ -~äß€😀\n\"\\\\]{0,70}".prop_map(Value::from),
-        1 => Just(Value::from("2015-01-01T00:00:00Z")),
+        1 => prop::sample::select(vec!["", "$0", "$10", "$ion_1_0", "2015-01-01T00:00:00Z"]).prop_map(Value::from),
         2 => any::<i64>().prop_map(Value::from),
         1 => prop::sample::select(vec![Value::Null, Value::Bool(true), Value::Bool(false)]),
     ];
@@ -114,8 +115,11 @@ fn node() -> impl Strategy<Value = Node> {
     })
 }
 
+/// Rows, some of which go on below the levels at which paths are followed.
 fn row() -> impl Strategy<Value = Node> {
-    prop::collection::vec((name(), node()), 0..8).prop_map(Node::Struct)
+    let fields = prop::collection::vec((name(), node()), 0..8).prop_map(Node::Struct);
+    (fields, prop_oneof![4 => Just(0), 1 => 28..50])
+        .prop_map(|(row, levels)| (0..levels).fold(row, |row, _| Node::Struct(vec![("deeper".into(), row)])))
 }
 
 proptest! {

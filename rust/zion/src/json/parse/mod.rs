@@ -302,7 +302,12 @@ impl Descent<'_, '_> {
         keys.clear();
         keys.extend(fields.iter().zip(0..).map(|(field, at)| u64::from(field.0) << 32 | at));
         keys.sort_unstable();
-        let stay = keys.iter().zip(0..).take_while(|&(&key, at)| key as u32 == at).count();
+        // What comes in order stays where it is, up to the first field that comes twice.
+        let mut before = None;
+        let stays = |&(&key, at): &(&u64, u32)| {
+            key as u32 == at && before.replace(key >> 32).is_none_or(|before| before < key >> 32)
+        };
+        let stay = keys.iter().zip(0..).take_while(stays).count();
         let Some(&(_, base)) = fields.get(stay) else { return };
         let base = base as usize;
         scratch.clear();
