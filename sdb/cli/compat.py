@@ -27,6 +27,7 @@ LONG_FLAGS = frozenset(
         "master",
         "memory",
         "no-prune",
+        "no-verify",
         "on-error",
         "output",
         "param",

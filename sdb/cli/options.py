@@ -19,6 +19,9 @@ AsJson = Annotated[bool, Option("--json", help="Print facts as JSON.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more of what happens.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing output; binary to a terminal.")]
+NoVerify = Annotated[
+    bool, Option("--no-verify", help="Go on with a damaged packfile: its values may be wrong.")
+]
 Threads = Annotated[
     int | None,
     Option(

@@ -49,6 +49,12 @@ def complain(message: str, hint: str | None = None) -> None:
         say(plain(f"hint: {hint}"), to=sys.stderr)
 
 
+def warn_unverified(*, unverified: bool) -> None:
+    """Say that damage goes unnoticed, if the user wanted that."""
+    if unverified:
+        say("sdb: --no-verify: damage goes unnoticed, values may be wrong", to=sys.stderr)
+
+
 def say_json(value: object) -> None:
     """Write facts as JSON, in the same form on a terminal and in a pipe."""
     import json

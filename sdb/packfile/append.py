@@ -112,6 +112,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     overwrite: bool = False,
     attempts: int = ATTEMPTS,
     unsafe_single_writer: bool = False,
+    verify: bool = True,
     progress: Progress = silent,
 ) -> AppendResult:
     """Append inputs to a packfile, all of them or, after any error, nothing.
@@ -150,6 +151,9 @@ def append(  # noqa: PLR0913 - the command's options, by name
         How often to start over when others change the packfile.
     unsafe_single_writer : bool
         Whether to append where the store cannot keep two writers from undoing each other's work.
+    verify : bool
+        Whether a wrong checksum in what is read of a packfile is an error. Turn it off only to go
+        on with a damaged one: values may be wrong then.
     progress : Progress, optional
         Told how many bytes of the inputs were read.
 
@@ -199,7 +203,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     if output is not None:
         check_apart(output, [given for given in named if not isinstance(given, Input)])
     with ExitStack() as stack:
-        found = recognise_all(named, format, hints=hints)
+        found = recognise_all(named, format, hints=hints, verify=verify)
         sources = [
             stack.enter_context(closing(Spool(source))).input if source.once else source
             for source in found
@@ -216,6 +220,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             told=Told(on_error) if on_error else None,
             overwrite=overwrite,
             single_writer=unsafe_single_writer,
+            verify=verify,
             progress=progress,
         )
         stack.enter_context(locked(packfile) if output is None else nullcontext())

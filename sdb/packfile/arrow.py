@@ -99,6 +99,7 @@ class _Source:
             time_filter=self._selection.time_filter,
             limit=limit,
             blame=self.blame,
+            verify=self._pack.verify,
         )
 
 

@@ -60,6 +60,7 @@ class Job:
     told: Told | None
     overwrite: bool
     single_writer: bool
+    verify: bool
     progress: Progress
 
     @property
@@ -148,7 +149,8 @@ def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
         number = len(old.blocks) - 1
         start, stop = old.block_range(number)
         try:
-            chunks, size, rows = packer.resume(source.read(start, stop), old.blocks[-1].chunks)
+            block = source.read(start, stop)
+            chunks, size, rows = packer.resume(block, old.blocks[-1].chunks, verify=job.verify)
         except CorruptError as error:
             raise Packfile(source.path, source, old).blame(error, number) from None
         kept = Kept(old, number, chunks, start + size, rows)

@@ -122,6 +122,7 @@ def recognise(
     format: str | None = None,  # noqa: A002 - the word users know
     *,
     hints: bytes | None = None,
+    verify: bool = True,
 ) -> Input:
     """Find out what an input is.
 
@@ -133,6 +134,8 @@ def recognise(
         What it is, instead of finding out: one of `FORMATS`, or a suffix like ``.json.gz``.
     hints : bytes, optional
         A hints file; JSON, CSV and TSV take one.
+    verify : bool
+        Whether a wrong checksum in a packfile is an error.
 
     Returns
     -------
@@ -163,7 +166,7 @@ def recognise(
         return _Found("standard input", forced, hints).stream(standard_input())
     if is_local(source) and is_stream(path := local_path(source)):
         return _Found(name, forced, hints).stream(open_stream(path))
-    return _Found(name, forced, hints).file(source)
+    return _Found(name, forced, hints, verify).file(source)
 
 
 def recognise_all(
@@ -171,6 +174,7 @@ def recognise_all(
     format: str | None = None,  # noqa: A002 - the word users know
     *,
     hints: bytes | None = None,
+    verify: bool = True,
 ) -> list[Input]:
     """Find out what inputs are, and which ones patterns of S3 stand for.
 
@@ -178,7 +182,7 @@ def recognise_all(
     ----------
     sources : iterable of path, URL or Input
         The inputs; ``s3://bucket/2026/*.json.gz`` stands for all objects that it matches.
-    format, hints
+    format, hints, verify
         See :func:`recognise`.
 
     Returns
@@ -195,7 +199,7 @@ def recognise_all(
     for is_ready, run in groupby(sources, lambda source: isinstance(source, Input)):
         some: list[Any] = list(run)
         found += some if is_ready else expand(some)
-    return [recognise(source, format, hints=hints) for source in found]
+    return [recognise(source, format, hints=hints, verify=verify) for source in found]
 
 
 def _named_format(text: str) -> tuple[str, str]:
@@ -234,6 +238,7 @@ class _Found:
     name: str
     forced: tuple[str, str] | None
     hints: bytes | None
+    verify: bool = True
 
     def file(self, location: Location) -> Input:
         """Recognise an object that can be read at any position."""
@@ -252,7 +257,10 @@ class _Found:
         if kind == "packfile":
             found = trailer or self._read_trailer(reader)
             return self._input(
-                kind, compression, lambda: unpacked(reopen(reader), found, self.name), None
+                kind,
+                compression,
+                lambda: unpacked(reopen(reader), found, self.name, verify=self.verify),
+                None,
             )
         text = self._input(kind, compression, lambda: whole(reopen(reader)), size)
         if is_local(reader.path):

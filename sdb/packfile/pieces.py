@@ -85,8 +85,26 @@ def whole(reader: Reader) -> Generator[bytes]:
         reader.close()
 
 
-def unpacked(reader: Reader, trailer: Trailer, name: str) -> Generator[bytes]:
+def unpacked(
+    reader: Reader, trailer: Trailer, name: str, *, verify: bool = True
+) -> Generator[bytes]:
     """Give the rows of a packfile as an Ion stream, and close it.
+
+    Parameters
+    ----------
+    reader : Reader
+        The open packfile.
+    trailer : Trailer
+        Its trailer.
+    name : str
+        Its name in messages.
+    verify : bool
+        Whether a wrong checksum is an error.
+
+    Yields
+    ------
+    bytes
+        Some decompressed chunks.
 
     Raises
     ------
@@ -96,7 +114,9 @@ def unpacked(reader: Reader, trailer: Trailer, name: str) -> Generator[bytes]:
     from sdb._core import Unpacker
 
     try:
-        unpacker = Unpacker(trailer.algorithm, trailer.align_bytes, threads=1, format="ion")
+        unpacker = Unpacker(
+            trailer.algorithm, trailer.align_bytes, threads=1, format="ion", verify=verify
+        )
         for number, block in enumerate(trailer.blocks):
             unpacker.feed(reader.read(*trailer.block_range(number)), block.chunks)
             yield from unpacker.take()

@@ -35,10 +35,11 @@ class Packfile:
     ...         print(row)
     """
 
-    def __init__(self, path: str, reader: Reader, trailer: Trailer) -> None:
+    def __init__(self, path: str, reader: Reader, trailer: Trailer, *, verify: bool = True) -> None:
         self._reader = reader
         self._path = path
         self._trailer = trailer
+        self._verify = verify
 
     @property
     def path(self) -> str:
@@ -59,6 +60,11 @@ class Packfile:
     def reader(self) -> Reader:
         """The open object that the packfile is."""
         return self._reader
+
+    @property
+    def verify(self) -> bool:
+        """Whether checksums are compared with what is read."""
+        return self._verify
 
     @property
     def trailer(self) -> Trailer:
@@ -223,7 +229,14 @@ class Packfile:
         for number in selection.blocks:
             block = self.read_block(number)
             try:
-                yield from _core.rows(block, algorithm, align_bytes, names, selection.time_filter)
+                yield from _core.rows(
+                    block,
+                    algorithm,
+                    align_bytes,
+                    names,
+                    selection.time_filter,
+                    verify=self._verify,
+                )
             except errors.CorruptError as error:
                 raise self.blame(error, number) from None
 
@@ -334,13 +347,16 @@ def _shown(value: object) -> str:
     return instants.text(us) if us is not None else str(value)
 
 
-def open_packfile(location: Location) -> Packfile:
+def open_packfile(location: Location, *, verify: bool = True) -> Packfile:
     """Open a packfile. This is :func:`sdb.open`.
 
     Parameters
     ----------
     location : path or str
         A path or URL.
+    verify : bool
+        Whether blocks with a wrong checksum are errors. Turn it off only to rescue what is left of
+        a damaged file: values may be wrong then.
 
     Returns
     -------
@@ -362,7 +378,7 @@ def open_packfile(location: Location) -> Packfile:
     path = errors.text_of(location)
     reader = url.open_read(location)
     try:
-        return Packfile(path, reader, read_trailer(reader, path))
+        return Packfile(path, reader, read_trailer(reader, path), verify=verify)
     except BaseException:
         reader.close()
         raise

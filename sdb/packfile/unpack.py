@@ -39,6 +39,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     blocks: str | Sequence[int] | None = None,
     limit: int | None = None,
     threads: int | None = None,
+    verify: bool = True,
     progress: Progress | None = None,
 ) -> None:
     """Write the rows of packfiles, in order.
@@ -65,6 +66,9 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         At most so many rows.
     threads : int, optional
         How many threads decode; without it one for each processor.
+    verify : bool
+        Whether a wrong checksum is an error. Turn it off only to rescue what is left of a damaged
+        packfile: values may be wrong then.
     progress : Progress, optional
         Called with the compressed bytes that were read, and their total.
 
@@ -88,7 +92,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     try:
         jobs: list[Job] = []
         for path in expand(paths):
-            packs.append(pack := open_packfile(path))
+            packs.append(pack := open_packfile(path, verify=verify))
             selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
             jobs.append((pack, selection))
             if len(jobs) > _MOST_OPEN_FILES:
@@ -172,6 +176,7 @@ class _Writer:
             fields=self._fields,
             time_filter=selection.time_filter,
             limit=limit,
+            verify=pack.verify,
         )
 
     def _write_one(self, unpacker: Unpacker, pack: Packfile, selection: Selection) -> None:

@@ -110,6 +110,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     time_fields: Sequence[Path] = (),
     on_error: Callable[[Rejected], None] | None = None,
     overwrite: bool = False,
+    verify: bool = True,
     progress: Progress = silent,
 ) -> PackResult:
     """Pack inputs into a packfile that appears when it is complete, or not at all.
@@ -143,6 +144,9 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         Takes each malformed record, which is then passed over. Without it the first is an error.
     overwrite : bool
         Whether an existing `output` may be replaced.
+    verify : bool
+        Whether a wrong checksum in a packfile among the inputs is an error. Turn it off only to
+        rescue what is left of a damaged one: values may be wrong then.
     progress : Progress, optional
         Told how many bytes of the inputs were read.
 
@@ -155,7 +159,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     ------
     ExistsError
         `output` exists and `overwrite` is off.
-    InputError
+    InputError, CorruptError
         An input is malformed.
     NotFoundError, AccessError
         An input is not there or may not be read.
@@ -172,7 +176,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     named = list(inputs)
     if isinstance(output, str | os.PathLike):
         check_apart(output, _locations(named))
-    sources = recognise_all(named, format, hints=hints)
+    sources = recognise_all(named, format, hints=hints, verify=verify)
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
     bounds.LEVEL.check(level)

@@ -33,7 +33,7 @@ class Options:
 
     Attributes
     ----------
-    algorithm, level, block_bytes, constants, hints, format, time_fields
+    algorithm, level, block_bytes, constants, hints, format, time_fields, verify
         See :func:`sdb.pack`.
     on_error : {"fail", "skip", "keep"}
         What becomes of malformed records: an error, passed over, or passed over and given back.
@@ -47,6 +47,7 @@ class Options:
     format: str | None = None
     time_fields: tuple[Path, ...] = ()
     on_error: str = "fail"
+    verify: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +206,9 @@ def located(error: SdbError, task: Task) -> SdbError:
 
 def _input(piece: Piece, options: Options) -> Input:
     if piece.is_whole:
-        return recognise(piece.file.path, options.format, hints=options.hints)
+        return recognise(
+            piece.file.path, options.format, hints=options.hints, verify=options.verify
+        )
     size = piece.stop - piece.start
     source = partial(_range, piece)
     return Input(_name(piece), "json", "none", options.hints, size, source=source)

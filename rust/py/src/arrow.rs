@@ -40,7 +40,8 @@ impl ArrowScan {
 impl ArrowScan {
     #[new]
     #[allow(clippy::too_many_arguments)] // They are keywords in Python.
-    #[pyo3(signature = (read, chunks, algorithm, align, *, threads=0, fields=None, time_filter=None, limit=None, blame=None))]
+    #[pyo3(signature = (read, chunks, algorithm, align, *, threads=0, fields=None, time_filter=None, limit=None, blame=None,
+                        verify=true))]
     fn new(
         read: Py<PyAny>,
         chunks: Vec<usize>,
@@ -51,12 +52,14 @@ impl ArrowScan {
         time_filter: Option<(Vec<String>, Option<i64>, Option<i64>)>,
         limit: Option<u64>,
         blame: Option<Py<PyAny>>,
+        verify: bool,
     ) -> PyResult<Self> {
         let filter = time_filter
             .map(|(path, start, stop)| TimeFilter::new(names(Some(path)).unwrap_or_default(), start, stop))
             .transpose();
         let form = Algorithm::from_name(algorithm).and_then(|algorithm| Form::new(algorithm, align));
-        let source = Source { read, blame, chunks, form: form.map_err(to_py)? };
+        let form = form.map_err(to_py)?.verifying(verify);
+        let source = Source { read, blame, chunks, form };
         let request = Request { fields: boxed(fields), filter: filter.map_err(to_py)?, limit, threads };
         Ok(Self { source: Arc::new(vec![source]), request })
     }

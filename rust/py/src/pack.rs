@@ -73,9 +73,16 @@ impl Packer {
     }
 
     /// Goes on with a block: gives how many of its chunks and bytes stay, and how many rows are packed again.
-    fn resume(&mut self, py: Python<'_>, block: &[u8], chunks: u64) -> PyResult<(u64, usize, u64)> {
+    #[pyo3(signature = (block, chunks, *, verify=true))]
+    fn resume(
+        &mut self,
+        py: Python<'_>,
+        block: &[u8],
+        chunks: u64,
+        verify: bool,
+    ) -> PyResult<(u64, usize, u64)> {
         let inner = self.inner()?;
-        let resumed = py.detach(|| inner.resume(block, chunks)).map_err(to_py)?;
+        let resumed = py.detach(|| inner.resume(block, chunks, verify)).map_err(to_py)?;
         Ok((resumed.chunks, resumed.bytes, resumed.rows))
     }
 

@@ -21,6 +21,7 @@ pub struct RowIterator {
     block: PyBackedBytes,
     algorithm: Algorithm,
     align: usize,
+    verify: bool,
     position: Position,
     codecs: Option<Codecs>,
     /// What comes out of a row; none: all of it.
@@ -33,13 +34,14 @@ pub struct RowIterator {
 
 /// The rows of a block, one after the other, as dicts.
 #[pyfunction]
-#[pyo3(signature = (block, algorithm, align, fields=None, time_filter=None))]
+#[pyo3(signature = (block, algorithm, align, fields=None, time_filter=None, *, verify=true))]
 pub fn rows(
     block: &Bound<'_, PyAny>,
     algorithm: &str,
     align: usize,
     fields: Option<Vec<String>>,
     time_filter: Option<(Vec<String>, Option<i64>, Option<i64>)>,
+    verify: bool,
 ) -> PyResult<RowIterator> {
     let fields = names(fields);
     let filter = match time_filter {
@@ -57,6 +59,7 @@ pub fn rows(
         block: backed(block)?,
         algorithm: Algorithm::from_name(algorithm).map_err(to_py)?,
         align,
+        verify,
         position: Position::default(),
         codecs: None,
         fields,
@@ -89,7 +92,7 @@ impl RowIterator {
     fn fill(&mut self, py: Python<'_>) -> PyResult<bool> {
         let codecs = match self.codecs.take() {
             Some(codecs) => codecs,
-            None => Codecs::new().map_err(to_py)?,
+            None => Codecs::new().and_then(|codecs| codecs.verifying(self.verify)).map_err(to_py)?,
         };
         // After an error nothing more comes.
         let end = Position { offset: self.block.len(), ..Position::default() };

@@ -40,8 +40,7 @@ pub fn names(fields: Option<Vec<String>>) -> Option<Vec<Box<[u8]>>> {
 }
 
 fn request(
-    algorithm: &str,
-    align: usize,
+    (algorithm, align, verify): (&str, usize, bool),
     format: &str,
     fields: Option<Vec<String>>,
     range: Option<Range>,
@@ -57,14 +56,16 @@ fn request(
         }
         None => None,
     };
-    Request::new(Algorithm::from_name(algorithm)?, align, format, names(fields), filter)
+    let request = Request::new(Algorithm::from_name(algorithm)?, align, format, names(fields), filter)?;
+    Ok(request.verifying(verify))
 }
 
 #[pymethods]
 impl Unpacker {
     #[new]
     #[allow(clippy::too_many_arguments)] // They are keywords in Python.
-    #[pyo3(signature = (algorithm, align, *, threads=0, format="json", fields=None, time_filter=None, limit=None))]
+    #[pyo3(signature = (algorithm, align, *, threads=0, format="json", fields=None, time_filter=None, limit=None,
+                        verify=true))]
     fn new(
         py: Python<'_>,
         algorithm: &str,
@@ -74,8 +75,9 @@ impl Unpacker {
         fields: Option<Vec<String>>,
         time_filter: Option<Range>,
         limit: Option<u64>,
+        verify: bool,
     ) -> PyResult<Self> {
-        let request = request(algorithm, align, format, fields, time_filter).map_err(to_py)?;
+        let request = request((algorithm, align, verify), format, fields, time_filter).map_err(to_py)?;
         let unpack = py.detach(|| Unpack::new(request, threads, limit)).map_err(to_py)?;
         Ok(Self { unpack })
     }

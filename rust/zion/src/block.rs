@@ -136,14 +136,17 @@ pub struct Codecs {
 }
 
 impl Codecs {
-    /// Fresh decompressors.
+    /// Fresh decompressors, which compare every checksum with the content.
     pub fn new() -> Result<Self> {
         Ok(Self { zion: Decoder::new()?, zstd: zstd::Decompressor::new(true)?, out: Vec::new() })
     }
 
-    /// Decompressors that compare every checksum with the content.
-    pub fn strict() -> Result<Self> {
-        Ok(Self { zion: Decoder::strict()?, ..Self::new()? })
+    /// Decompressors that pass over wrong checksums, if `verify` is not set: for those who must go on with a
+    /// damaged file.
+    pub fn verifying(mut self, verify: bool) -> Result<Self> {
+        self.zion.set_verify(verify)?;
+        self.zstd.set_verify(verify)?;
+        Ok(self)
     }
 }
 

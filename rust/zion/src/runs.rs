@@ -24,15 +24,23 @@ pub struct Form {
     pub algorithm: Algorithm,
     /// The size of one that is decompressed.
     pub align: usize,
+    /// Whether a wrong checksum is an error.
+    pub verify: bool,
 }
 
 impl Form {
     /// Checks the size of a decompressed chunk.
     pub fn new(algorithm: Algorithm, align: usize) -> Result<Self> {
         if align.is_power_of_two() && (1 << 9..=1 << 26).contains(&align) {
-            return Ok(Self { algorithm, align });
+            return Ok(Self { algorithm, align, verify: true });
         }
         Err(Error::argument(format!("a chunk size of {align}: a power of two from 2^9 to 2^26 is needed")))
+    }
+
+    /// The same with checksums that count, or do not.
+    #[must_use]
+    pub fn verifying(self, verify: bool) -> Self {
+        Self { verify, ..self }
     }
 }
 
@@ -92,7 +100,7 @@ impl Job {
     /// A reader of the run. The symbols before it are waited for; those behind it are told before
     /// anything else is done.
     pub fn reader(&self, codecs: Codecs) -> Result<BlockReader<'_>> {
-        let Form { algorithm, align } = self.form;
+        let Form { algorithm, align, verify } = self.form;
         let mut position = self.position.clone();
         if let Some(before) = &self.neighbours.before {
             let Some(table) = before.wait() else {
@@ -100,7 +108,7 @@ impl Job {
             };
             position.table = Some(Arc::clone(table));
         }
-        let mut reader = BlockReader::of(&*self.block, algorithm, align, position, codecs);
+        let mut reader = BlockReader::of(&*self.block, algorithm, align, position, codecs.verifying(verify)?);
         if let Some(behind) = &self.neighbours.behind {
             let table = reader.look_ahead(self.chunks)?;
             behind.get_or_init(|| table);

@@ -8,6 +8,7 @@ from sdb.cli.options import (
     BlockSize,
     Hints,
     InputFormat,
+    NoVerify,
     OnError,
     Packfile,
     ProgressMode,
@@ -21,6 +22,7 @@ from sdb.cli.options import (
     paths,
     suffix,
 )
+from sdb.cli.output import warn_unverified
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.progress import Meter
 from sdb.typed import Annotated
@@ -63,6 +65,7 @@ def command(
             help="Append even where the store cannot tell two writers apart (sdb doctor).",
         ),
     ] = False,
+    no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -75,6 +78,7 @@ def command(
     from sdb.cli.report import Rejects, report_append
     from sdb.packfile.append import append
 
+    warn_unverified(unverified=no_verify)
     with (
         Meter("appending", progress, quiet=quiet) as meter,
         Rejects(
@@ -97,6 +101,7 @@ def command(
             on_error=rejects.take,
             overwrite=force,
             unsafe_single_writer=unsafe_single_writer,
+            verify=not no_verify,
             progress=meter,
         )
     report_append(result, rejects, as_json=as_json, quiet=quiet)

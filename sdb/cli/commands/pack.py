@@ -9,6 +9,7 @@ from sdb.cli.options import (
     BlockSize,
     Hints,
     InputFormat,
+    NoVerify,
     OnError,
     ProgressMode,
     Quiet,
@@ -20,7 +21,7 @@ from sdb.cli.options import (
     paths,
     suffix,
 )
-from sdb.cli.output import binary
+from sdb.cli.output import binary, warn_unverified
 from sdb.cli.parameters import Argument, Option
 from sdb.cli.progress import Meter
 from sdb.errors import UsageError
@@ -72,6 +73,7 @@ def command(
     conf: sparks.Conf = None,
     append: sparks.Append = False,
     print_submit: sparks.PrintSubmit = False,
+    no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -90,7 +92,9 @@ def command(
         "hints": content(hints),
         "format": suffix(fmt),
         "time_fields": tuple(paths(time_field)),
+        "verify": not no_verify,
     }
+    warn_unverified(unverified=no_verify)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     if spark:
         form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)

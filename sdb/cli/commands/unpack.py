@@ -9,6 +9,7 @@ from sdb.cli.options import (
     Fields,
     Force,
     Limit,
+    NoVerify,
     Packfiles,
     ProgressMode,
     Since,
@@ -62,6 +63,7 @@ def command(
     limit: Limit = None,
     threads: Threads = None,
     force: Force = False,
+    no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
 ) -> None:
     """Write the rows of packfiles as JSON, Ion, Arrow or Parquet.
@@ -73,6 +75,7 @@ def command(
     fmt = fmt or next((f for suffix, f in _SUFFIXES.items() if target.endswith(suffix)), "ion")
     places = [locate(context, path) for path in packfiles]
     output.check_apart(target, places)
+    output.warn_unverified(unverified=no_verify)
     quiet = target == "-" and sys.stdout.isatty()
     with (
         Meter("unpacking", progress, quiet=quiet) as meter,
@@ -89,5 +92,6 @@ def command(
             blocks=blocks,
             limit=limit,
             threads=threads,
+            verify=not no_verify,
             progress=meter,
         )

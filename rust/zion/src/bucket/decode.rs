@@ -69,20 +69,11 @@ struct Bucket {
 }
 
 impl Decoder {
-    /// A decoder without state but its buffers: any chunk may come next. Like the original it passes over
-    /// wrong checksums of segments.
+    /// A decoder without state but its buffers: any chunk may come next. Segments with a wrong checksum are
+    /// errors.
     pub fn new() -> Result<Self> {
-        Ok(Self::with(zstd::Decompressor::new(false)?))
-    }
-
-    /// The same for a validator: segments with a wrong checksum are errors.
-    pub fn strict() -> Result<Self> {
-        Ok(Self::with(zstd::Decompressor::new(true)?))
-    }
-
-    fn with(zstd: zstd::Decompressor) -> Self {
-        Self {
-            codecs: Codecs::new(zstd),
+        Ok(Self {
+            codecs: Codecs::new(zstd::Decompressor::new(true)?),
             window: Window::default(),
             map: BucketMap::default(),
             spare: Vec::new(),
@@ -90,7 +81,12 @@ impl Decoder {
             loaded: Loaded::default(),
             selected: Vec::new(),
             joined: Vec::new(),
-        }
+        })
+    }
+
+    /// Sets whether segments with a wrong checksum are errors.
+    pub fn set_verify(&mut self, verify: bool) -> Result<()> {
+        self.codecs.set_verify(verify)
     }
 
     /// What was read of a block that is not in memory.

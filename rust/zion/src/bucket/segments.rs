@@ -60,6 +60,10 @@ impl Codecs {
         Self { zstd, iguana: iguana::Decoder::default() }
     }
 
+    pub(super) fn set_verify(&mut self, verify: bool) -> Result<()> {
+        self.zstd.set_verify(verify)
+    }
+
     fn decompress(&mut self, algorithm: u8, segment: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<()> {
         match (algorithm, segment) {
             (_, []) => Ok(()),

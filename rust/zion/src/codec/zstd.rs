@@ -97,6 +97,7 @@ impl Compressor {
 /// Reads sequences of frames.
 pub struct Decompressor {
     context: DCtx<'static>,
+    verify: bool,
 }
 
 impl Decompressor {
@@ -104,7 +105,16 @@ impl Decompressor {
     pub fn new(verify: bool) -> Result<Self> {
         let mut context = DCtx::try_create().ok_or_else(no_memory)?;
         context.set_parameter(DParameter::ForceIgnoreChecksum(!verify)).map_err(failure)?;
-        Ok(Self { context })
+        Ok(Self { context, verify })
+    }
+
+    /// Sets whether checksums are compared from the next frame on.
+    pub fn set_verify(&mut self, verify: bool) -> Result<()> {
+        if verify != self.verify {
+            self.context.set_parameter(DParameter::ForceIgnoreChecksum(!verify)).map_err(failure)?;
+            self.verify = verify;
+        }
+        Ok(())
     }
 
     /// Replaces `out` by the content of all frames of `data`, skippable ones left out. Anything that is

@@ -15,6 +15,7 @@ use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::inflate::{Compression, Inflater};
 use crate::paths::{Path, Range};
+use crate::runs::Form;
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
 const MAX_PART: usize = 64 << 20;
@@ -123,12 +124,13 @@ impl Packer {
 
     /// Goes on with a block of `chunks` chunks instead of beginning one, before anything is fed: all of its
     /// chunks but the last stay as they are, and the rows of the last one come first in what is packed.
-    pub fn resume(&mut self, block: &[u8], chunks: u64) -> Result<Resumed> {
+    pub fn resume(&mut self, block: &[u8], chunks: u64, verify: bool) -> Result<Resumed> {
         if self.next_part > 0 || self.current.is_some() {
             return Err(Error::argument("a block can be resumed only before the first input"));
         }
         let options = &self.pool.options;
-        let seed = Seed::read(block, chunks, options.algorithm, options.align)?;
+        let form = Form::new(options.algorithm, options.align)?.verifying(verify);
+        let seed = Seed::read(block, chunks, form)?;
         let resumed = seed.resumed;
         self.seed = Some(Arc::new(seed));
         Ok(resumed)

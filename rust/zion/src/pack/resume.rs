@@ -1,12 +1,12 @@
 //! Going on with a block that is there: its chunks are kept save the last, whose rows are packed again.
 
-use crate::block::{BlockReader, FRAME_HEADER};
+use crate::block::{BlockReader, Codecs, FRAME_HEADER, Position};
 use crate::chunker::Stream;
-use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::ion::{self, Header, MAX_NESTING, SymbolTable, kind, varuint};
 use crate::paths::{NodeId, Paths};
 use crate::rows::Rows;
+use crate::runs::Form;
 
 /// Where the selector of a zion chunk is, in its low four bits.
 const SELECTOR: usize = 4;
@@ -37,13 +37,16 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// Follows the symbol tables of a block and decodes its last chunk.
-    pub fn read(block: &[u8], chunks: u64, algorithm: Algorithm, align: usize) -> Result<Self> {
+    /// Follows the symbol tables of a block and decodes its last chunk. With `verify` a wrong checksum in what
+    /// is read of it is an error.
+    pub fn read(block: &[u8], chunks: u64, form: Form) -> Result<Self> {
+        let Form { algorithm, align, verify } = form;
         let wrong = |found: u64| {
             let message = format!("the block has {found} chunks, the trailer says {chunks}");
             Error::corrupt("frame", 0, message)
         };
-        let mut reader = BlockReader::new(block, algorithm, align)?;
+        let codecs = Codecs::new()?.verifying(verify)?;
+        let mut reader = BlockReader::resume(block, algorithm, align, Position::default(), codecs);
         let kept = chunks.saturating_sub(1);
         let mut selector = 0;
         for chunk in 0..kept {

@@ -47,6 +47,12 @@ impl Request {
         Ok(Self { form, format, fields, filter, decoded, spare: Mutex::default() })
     }
 
+    /// The same with checksums that count, or do not.
+    #[must_use]
+    pub fn verifying(self, verify: bool) -> Self {
+        Self { form: self.form.verifying(verify), ..self }
+    }
+
     /// Whether chunks pass as they are, so that the symbols before them need not be known.
     pub fn is_verbatim(&self) -> bool {
         self.format == Format::Ion && self.fields.is_none() && self.filter.is_none()

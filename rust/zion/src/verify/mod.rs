@@ -78,7 +78,7 @@ impl Report {
 
 /// Reads a whole block and reports on it. What is wrong with it is no error, but a finding.
 pub fn verify_block(block: &[u8], algorithm: Algorithm, align: usize, checks: &Checks) -> Result<Report> {
-    let mut reader = BlockReader::resume(block, algorithm, align, Position::default(), Codecs::strict()?);
+    let mut reader = BlockReader::resume(block, algorithm, align, Position::default(), Codecs::new()?);
     let mut state = State::new(checks);
     loop {
         let chunk = match reader.next_chunk() {
