@@ -17,6 +17,7 @@ from sdb.errors import (
     CorruptError,
     ExistsError,
     NotFoundError,
+    SdbError,
     UncertainError,
     UnsupportedError,
     UsageError,
@@ -293,14 +294,21 @@ def publish(
     added = tuple(replace(file, job=job) for file in files)
     place = folder.child(prefix, NAME)
     attempt = 0
+    unknown: UncertainError | None = None
     while True:
         attempt += 1
         try:
             return replace(_attempt(prefix, place, added, mode, job), attempts=attempt)
-        except (ConflictError, UncertainError):
+        except (ConflictError, UncertainError) as error:
             # Whatever became of it, the next attempt finds this job among those published, or not.
             if attempt >= ATTEMPTS:
                 raise
+            unknown = error if isinstance(error, UncertainError) else unknown
+        except SdbError as error:
+            if unknown is None or isinstance(error, ExistsError):
+                raise
+            # Nothing can be found out any more of what an attempt before may have written.
+            raise unknown from error
         import random
 
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt)

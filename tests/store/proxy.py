@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 FAULTS = ("reset", "500", "503", "slow", "lost", "truncated", "twice", "twice, first answer")
+_CODES = {
+    400: "InvalidRequest",
+    403: "AccessDenied",
+    500: "InternalError",
+    501: "NotImplemented",
+    503: "SlowDown",
+}
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -90,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.proxy.log.append((request.kind, fault))
         if fault == "reset":
             return self._reset()
-        if fault in {"500", "503"}:
+        if fault.isdecimal():
             return self._fail(int(fault))
         if fault == "slow":
             time.sleep(self.proxy.slow_seconds)
@@ -100,6 +107,10 @@ class _Handler(BaseHTTPRequestHandler):
             answer = answer if fault == "twice, first answer" else second
         if fault == "lost":
             return self._reset()
+        if fault == "goodbye":
+            # Nobody listens any more: later connections are refused.
+            self.server.socket.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
         return self._answer(*answer, truncated=fault == "truncated")
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _serve  # noqa: N815 - their names
@@ -126,6 +137,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         length = next((v for n, v in headers if n.lower() == "content-length"), str(len(body)))
         self.send_header("Content-Length", length if self.command == "HEAD" else str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         if self.command == "HEAD":
             return
@@ -133,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or truncated
 
     def _fail(self, status: int) -> None:
-        code = {500: "InternalError", 503: "SlowDown"}[status]
+        code = _CODES[status]
         text = f"<Error><Code>{code}</Code><Message>on purpose</Message></Error>".encode()
         self._answer(status, [("Content-Type", "application/xml")], text, truncated=False)
 

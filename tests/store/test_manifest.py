@@ -21,7 +21,8 @@ from sdb.store.s3.place import parse
 from sdb.store.s3.upload import Upload
 
 if TYPE_CHECKING:
-    from tests.store.conftest import Place, S3Place
+    from tests.store.conftest import Direct, Place, S3Place
+    from tests.store.proxy import Proxy, Request
 
 A, B = "a" * 32, "b" * 32
 
@@ -212,3 +213,26 @@ def test_removing_and_listing(place: Place) -> None:
     folder.remove(place.at("a"))
     assert place.names() == ["b"]
     assert folder.names(place.at("nothing")) == []
+
+
+@pytest.mark.s3
+@pytest.mark.parametrize("refusal", ["403", "400"])
+def test_what_is_unknown_stays_so_when_nothing_can_be_read_any_more(
+    bucket: S3Place, proxy: Proxy, direct: Direct, refusal: str
+) -> None:
+    """The manifest was written, its answer lost, and then the store refuses everything."""
+    files = wrote(bucket, A, "1")
+    lost = threading.Event()
+
+    def choose(request: Request) -> str:
+        if request.kind == "PutObject" and NAME in request.path and "probe" not in request.path:
+            was_lost, _ = lost.is_set(), lost.set()
+            return refusal if was_lost else "lost"
+        return refusal if lost.is_set() else ""
+
+    proxy.choose = choose
+    with pytest.raises(errors.UncertainError):
+        publish(bucket.root, files, job=A)
+    proxy.choose = lambda _: ""
+    assert listed(bucket.root) == [bucket.at(file.name) for file in files]
+    assert direct.get(bucket.prefix + files[0].name)

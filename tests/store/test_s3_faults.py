@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UncertainError
+from sdb.errors import (
+    AccessError,
+    ConflictError,
+    ExistsError,
+    NotFoundError,
+    SdbError,
+    UncertainError,
+    UnsupportedError,
+    UsageError,
+)
 from sdb.store import url as stores
 from sdb.store.reading import pieces
 from sdb.store.s3 import client, lock, probe
@@ -174,6 +183,97 @@ def test_a_server_that_goes_away(bucket: S3Place, proxy: Proxy, direct: Direct) 
         grown(bucket, 6 * MIB)
     assert caught.value.exit_code == 9
     assert direct.get(bucket.prefix + "x") == old
+
+
+@pytest.mark.parametrize(
+    ("refusal", "kind"), [("403", AccessError), ("400", UsageError), ("501", UnsupportedError)]
+)
+@pytest.mark.parametrize("look", ["403", "reset", ""])
+@pytest.mark.parametrize("kept", [3, 6 * MIB])
+def test_a_refusal_is_no_riddle(
+    bucket: S3Place,
+    proxy: Proxy,
+    direct: Direct,
+    kept: int,
+    look: str,
+    refusal: str,
+    kind: type[SdbError],
+) -> None:
+    """Who was refused knows that nothing was written, though nobody may look or give up."""
+    old = noise(7 * MIB)
+    bucket.put("x", old)
+    proxy.log.clear()
+    probe._known[proxy.url, BUCKET, "puts_conditionally"] = True
+    probe._known[proxy.url, BUCKET, "completes_conditionally"] = True
+    last = "PutObject" if kept == 3 else "CompleteMultipartUpload"
+    refused = threading.Event()
+
+    def choose(request: Request) -> str:
+        if request.kind == last:
+            refused.set()
+            return refusal
+        return look if refused.is_set() else ""
+
+    proxy.choose = choose
+    with pytest.raises(kind) as caught:
+        grown(bucket, kept)
+    assert caught.value.exit_code == {"403": 7, "400": 2, "501": 8}[refusal]
+    assert sum(name == last for name, _ in proxy.log) == 1
+    assert direct.get(bucket.prefix + "x") == old
+
+
+@pytest.mark.parametrize("refusal", ["403", "400"])
+@pytest.mark.parametrize("kept", [3, 6 * MIB])
+def test_a_refusal_after_no_answer_is_one(
+    bucket: S3Place, proxy: Proxy, direct: Direct, kept: int, refusal: str
+) -> None:
+    """What was sent first took place; that the store refuses later requests says nothing of it."""
+    old = noise(7 * MIB)
+    bucket.put("x", old)
+    probe._known[proxy.url, BUCKET, "puts_conditionally"] = True
+    probe._known[proxy.url, BUCKET, "completes_conditionally"] = True
+    last = "PutObject" if kept == 3 else "CompleteMultipartUpload"
+    lost = threading.Event()
+
+    def choose(request: Request) -> str:
+        if request.kind == last and not lost.is_set():
+            lost.set()
+            return "lost"
+        return refusal if lost.is_set() else ""
+
+    proxy.choose = choose
+    with pytest.raises(UncertainError):
+        grown(bucket, kept)
+    assert direct.get(bucket.prefix + "x") == old[:kept] + b"new"
+
+
+def test_an_upload_that_may_not_be_looked_at_is_a_riddle(
+    bucket: S3Place, proxy: Proxy, direct: Direct, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket.put("x", noise(7 * MIB))
+    monkeypatch.setattr(client.Endpoint, "is_aws", property(lambda _: True))
+    probe._known[proxy.url, BUCKET, "completes_conditionally"] = True
+
+    def choose(request: Request) -> str:
+        if request.kind == "HeadObject" and any(fault == "lost" for _, fault in proxy.log):
+            direct.put(bucket.prefix + "x", b"replaced at once")
+        if request.kind == "CompleteMultipartUpload":
+            return "lost"
+        return "403" if request.kind == "ListParts" else ""
+
+    proxy.choose = choose
+    with pytest.raises(UncertainError):
+        grown(bucket, 6 * MIB)
+
+
+def test_what_was_never_sent_is_no_riddle(bucket: S3Place, proxy: Proxy, direct: Direct) -> None:
+    proxy.choose = on("Lock PUT", "goodbye")
+    with pytest.raises(SdbError, match="could not connect") as caught:
+        bucket.put("x", b"new", overwrite=False)
+    assert caught.value.exit_code == 1
+    assert "Contents" not in direct.client.list_objects_v2(
+        Bucket=BUCKET, Prefix=bucket.prefix + "x"
+    )
 
 
 @pytest.mark.parametrize("fault", ["reset", "500", "503", "truncated", "lost", "slow"])

@@ -31,6 +31,24 @@ _NO_CREDENTIALS = (
     "ProfileNotFound",
     "InfiniteLoopConfigError",
 )
+_NOT_SENT = (
+    "EndpointConnectionError",
+    "ConnectTimeoutError",
+    "ProxyConnectionError",
+    "ParamValidationError",
+)
+_BAD_REQUEST = 400
+_NOT_IMPLEMENTED = 501
+_MAY_BE_REPEATED = {404, 409, 412}
+# What went wrong on the way; another 400 is a request that the store will never take.
+_BROKEN = {
+    "BadDigest",
+    "IncompleteBody",
+    "InvalidPart",
+    "InvalidPartOrder",
+    "RequestTimeout",
+    "XAmzContentSHA256Mismatch",
+}
 _CONFLICTS = {"PreconditionFailed", "ConditionalRequestConflict", "OperationAborted"}
 _REGIONS = {
     "PermanentRedirect",
@@ -77,7 +95,24 @@ _STATUS_CODES = {
 
 def is_answer(error: Exception) -> bool:
     """Tell whether the store has decided: it answered, and not that it failed itself."""
-    return 0 < status_of(error) < SERVER_FAULT
+    status = status_of(error)
+    return 0 < status < SERVER_FAULT or status == _NOT_IMPLEMENTED
+
+
+def is_refusal(error: Exception) -> bool:
+    """Tell whether the answer says by itself that nothing was written.
+
+    Others may come from a repetition, on the way, of a request that took place: that a condition
+    does not hold, or that there is no such upload.
+    """
+    if not is_answer(error):
+        return False
+    return status_of(error) not in _MAY_BE_REPEATED or code_of(error) == "NoSuchBucket"
+
+
+def was_sent(error: Exception) -> bool:
+    """Tell whether the request may have reached the store; it has not where nobody listens."""
+    return not {kind.__name__ for kind in type(error).__mro__} & {*_NO_CREDENTIALS, *_NOT_SENT}
 
 
 def status_of(error: Exception) -> int:
@@ -161,9 +196,16 @@ def _answer(error: Any, where: str, path: str) -> SdbError:  # noqa: ANN401 - ma
             bucket = error.response["Error"].get("BucketName", "S3 bucket")
             detail = text.format(code=code, said=said or code, bucket=bucket)
             return kind(f"{where}: {detail}", path=path, hint=hint)
+    return _by_status(status, code, said, where, path)
+
+
+def _by_status(status: int, code: str, said: str, where: str, path: str) -> SdbError:
+    """Translate an answer that has no meaning of its own."""
     if status in {401, 403}:
         return AccessError(f"{where}: access denied ({code})", path=path)
-    if status in {405, 501}:
+    if status == _BAD_REQUEST and code not in _BROKEN:
+        return UsageError(f"{where}: the store does not take this ({code}: {said})", path=path)
+    if status in {405, _NOT_IMPLEMENTED}:
         return UnsupportedError(f"{where}: the store cannot do this ({code}: {said})", path=path)
     return SdbError(f"{where}: the store answers {status} {code}: {said}", path=path)
 

@@ -7,6 +7,9 @@ something in between, the store is asked what is there:
 * what was there before: the request is sent again, which is harmless, because it has a condition;
 * something else: someone was faster. The request can never succeed any more.
 
+A store that refuses the request, and was never sent another one without an answer, has decided by
+that, even if nobody may look.
+
 An upload is given up before it is said to have failed, so that it cannot succeed afterwards.
 """
 
@@ -19,7 +22,7 @@ import time
 from sdb.errors import ExistsError, SdbError, UncertainError
 from sdb.records import record
 from sdb.store.s3.client import connect
-from sdb.store.s3.failures import changed, is_answer, status_of, translate
+from sdb.store.s3.failures import changed, is_answer, is_refusal, status_of, translate, was_sent
 from sdb.store.s3.history import ids_of
 
 TYPE_CHECKING = False
@@ -117,6 +120,7 @@ class Publication:
         if not self.condition.enforced and self._look() is not _Now.BEFORE:
             raise self._lost()
         sure = True
+        last: Exception | None = None
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
             if time.monotonic() - began > _SENDING_SECONDS:
@@ -124,13 +128,14 @@ class Publication:
             try:
                 self.send()
             except (ClientError, BotoCoreError) as error:
-                sure = sure and is_answer(error)
+                sure = sure and (is_answer(error) or not was_sent(error))
+                last = error
                 if self._is_settled(error, sure=sure):
                     return
             else:
                 return
             time.sleep(random.uniform(0, _PAUSE_SECONDS * 2**attempt))  # noqa: S311 - no secret
-        self._give_up(None)
+        self._give_up(last if sure else None, sure=sure)
 
     def _is_settled(self, error: Exception, *, sure: bool) -> bool:
         """Find out what became of the request; false when it may be sent again."""
@@ -139,6 +144,8 @@ class Publication:
         try:
             now = self._look()
         except (ClientError, BotoCoreError):
+            if sure and is_refusal(error):
+                self._give_up(error, sure=True)
             return False
         if now is _Now.OURS:
             return True
@@ -175,7 +182,13 @@ class Publication:
 
     def _compare_uploads(self, error: Exception) -> None:
         """Tell a write that never took place from one that was replaced at once."""
-        if self.upload is not None and not self.upload.is_gone():
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            took_place = self.upload is None or self.upload.is_gone()
+        except (ClientError, BotoCoreError) as unseen:
+            raise self._unknown() from unseen
+        if not took_place:
             raise self._lost() from error
         raise self._unknown() from error
 
@@ -183,10 +196,11 @@ class Publication:
         """Make sure that the object does not appear later, and say that it did not."""
         from botocore.exceptions import BotoCoreError, ClientError
 
-        if self.upload is None:
-            if not sure:
-                raise self._unknown() from error
-        elif not self.upload.abort():
+        is_over = sure if self.upload is None else self.upload.abort()
+        if sure and error is not None and (is_refusal(error) or not was_sent(error)):
+            # Whatever can be seen or given up: no request of it was taken.
+            raise translate(error, "writing", str(self.place)) from error
+        if not is_over:
             raise self._unknown() from error
         try:
             now = self._look()
