@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from operator import index
 
 from sdb import sizes
@@ -105,7 +106,7 @@ THREADS = Bounds("threads", 1, 1024)
 ROWS = Bounds("limit of rows", 0, 2**63 - 1)
 LEVEL = Bounds("level of zstd", 1, 22)
 BLOCK = Bounds("block size", 1, 1 << 40, is_size=True)
-ALIGN = Bounds("chunk size", 512, 64 << 20, is_size=True)
+ALIGN = Bounds("chunk size", 512, 16 << 20, is_size=True)
 MEMORY = Bounds("memory", 1, 1 << 60, is_size=True)
 ATTEMPTS = Bounds("attempts", 1, 1_000_000)
 FINDINGS = Bounds("number of findings", 0, 2**31 - 1)
@@ -115,3 +116,16 @@ PARTITION = Bounds("partitionBytes", 1, 1 << 60, is_size=True)
 CACHE = Bounds("cacheBytes", 1, 1 << 60, is_size=True)
 WORKERS = Bounds("workers", 0, 1_000_000)
 TRIGGER_ROWS = Bounds("maxRowsPerTrigger", 1, 2**63 - 1)
+
+TRUST = "SDB_TRUST"
+
+
+def trusts() -> bool:
+    """Tell whether files may cause more work than their size lets expect: ``sdb --trust``.
+
+    Returns
+    -------
+    bool
+        Whether the environment variable `TRUST` is set, to anything but ``0``.
+    """
+    return os.environ.get(TRUST, "0") not in {"", "0"}

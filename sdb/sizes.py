@@ -23,12 +23,12 @@ def human(size_bytes: int) -> str:
 
     Examples
     --------
-    >>> human(1023), human(1054720)
-    ('1023', '1.006 MiB')
+    >>> human(1023), human(1054720), human(5000 << 60)
+    ('1023', '1.006 MiB', '5000.000 EiB')
     """
     unit = -1
     decimals = 0
-    while size_bytes >= 1024:  # noqa: PLR2004 - KiB
+    while size_bytes >= 1024 and unit + 1 < len(_UNITS):  # noqa: PLR2004 - KiB
         unit += 1
         decimals = (size_bytes % 1024 * 1000 + 512) // 1024
         size_bytes //= 1024

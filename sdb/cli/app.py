@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, MutableMapping
 from functools import wraps
 from importlib import import_module
@@ -13,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from sdb.bounds import TRUST
 from sdb.cli.commands import COMMANDS
 from sdb.cli.main import BROKEN_PIPE
 from sdb.cli.output import complain
@@ -136,6 +138,12 @@ def _root(
             show_default=False,
         ),
     ] = "",
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="Read packfiles that may take far more memory than their size."
+        ),
+    ] = False,
     version: Annotated[  # noqa: ARG001 - its callback does the work
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
@@ -143,6 +151,8 @@ def _root(
 ) -> None:
     """Pack event data into packfiles, and read them."""
     context.obj = root
+    if trust:
+        os.environ[TRUST] = "1"
 
 
 def dispatch(arguments: list[str]) -> int:

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from itertools import accumulate, chain, pairwise
 
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, UnsupportedError
 from sdb.ion import IonSymbol
 from sdb.packfile.timeindex import TimeIndex, in_int64, integers
 from sdb.records import field, record
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 
 MAX_COMPONENTS = 64
+MAX_INDEXES = 1 << 16
 MAX_SUMMARY_PATHS = 4096
 MAX_SUMMARY_COMPONENTS = 32
 MAX_SUMMARY_BYTES = 1 << 20
@@ -150,7 +151,12 @@ class Summary:
         if rows and min(in_int64(rows, "the list of row counts")) < 0:
             raise CorruptError("the summary has a negative number of rows")
         types: dict[Path, int] = {}
-        for entry in _structs(value.get("types"), "the list of types"):
+        listed = _structs(value.get("types"), "the list of types")
+        if len(listed) > MAX_SUMMARY_PATHS:
+            raise CorruptError(
+                f"a summary of {len(listed):,} paths, the limit is {MAX_SUMMARY_PATHS:,}"
+            )
+        for entry in listed:
             mask = entry.get("mask")
             if type(mask) is not int or mask not in _MASKS:
                 raise CorruptError("the summary has a set of types that is none")
@@ -216,6 +222,10 @@ class SparseIndex:
 
     def encode(self) -> dict[str, object]:
         """Give the struct that is stored."""
+        if len(self.indices) > MAX_INDEXES:
+            raise UnsupportedError(
+                f"{len(self.indices):,} time indexes in one packfile, the limit is {MAX_INDEXES:,}"
+            )
         indices = []
         for path, index in self.indices.items():
             upper, lower = index.encode()
@@ -261,7 +271,10 @@ class SparseIndex:
         if not isinstance(constants, dict):
             raise CorruptError("the constants are not a struct")
         indices: dict[Path, TimeIndex] = {}
-        for entry in _structs(value.get("indices", []), "the list of time indexes"):
+        listed = _structs(value.get("indices", []), "the list of time indexes")
+        if len(listed) > MAX_INDEXES:
+            raise CorruptError(f"{len(listed):,} time indexes, the limit is {MAX_INDEXES:,}")
+        for entry in listed:
             path = _path(entry.get("path"))
             if path in indices:
                 raise CorruptError(f"two time indexes for {'.'.join(path)}")
@@ -362,7 +375,7 @@ def build_indices(
     return {path: indices[path] for path in sorted(indices) if not indices[path].is_empty}
 
 
-def _structs(values: object, what: str) -> Iterable[dict[str, Any]]:
+def _structs(values: object, what: str) -> list[dict[str, Any]]:
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise CorruptError(f"{what} is not a list of structs")
     return values

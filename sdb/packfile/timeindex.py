@@ -272,8 +272,9 @@ class TimeIndex:
         -------
         bool
             False when the lists are damaged in a way that only an old appending writer leaves
-            behind: `min` offsets that repeat or descend, and then maybe too few blocks. The index
-            must not be trusted then, but the file is as good as without it.
+            behind: `min` offsets that repeat or descend, and then maybe too few blocks; or when
+            there are more of them than blocks. The index must not be trusted then, but the file is
+            as good as without it.
 
         Raises
         ------
@@ -294,7 +295,7 @@ class TimeIndex:
             if self.blocks < blocks and self._min.offsets[-1] >= self.blocks:
                 return False
             raise CorruptError(f"it covers {self.blocks} blocks of {blocks}")
-        return True
+        return self.left <= blocks + 1
 
 
 def _columns(pairs: Iterable[Pair]) -> tuple[Iterable[int], Iterable[int]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from sdb import ion
+from sdb import bounds, ion
 from sdb.errors import CorruptError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integers
@@ -38,6 +38,7 @@ ALGORITHMS = (
 BLOCK_SHIFTS = range(9, 27)
 MAX_TRAILER_BYTES = 64 << 20
 MAX_BLOCKS = 1 << 24
+_LEAST_FRAME_BYTES = 6
 _LENGTH_BYTES = 4
 _FIELDS = {"version", "offset", "algo", "blockshift", "sparse", "blocks-delta", "blocks"}
 
@@ -206,6 +207,19 @@ class Trailer:
             raise CorruptError(f"unknown compression algorithm {self.algorithm!r}")
         if self.block_shift not in BLOCK_SHIFTS:
             raise CorruptError(f"blockshift is {self.block_shift}, not 9 to 26")
+        if self.align_bytes > bounds.ALIGN.most and not bounds.trusts():
+            raise CorruptError(
+                f"its chunks have {self.align_bytes:,} bytes, the limit is {bounds.ALIGN.most:,} "
+                "unless you trust it (sdb --trust, or SDB_TRUST=1)"
+            )
+        self._check_blocks()
+        sparse = self.sparse.check(len(self.blocks))
+        for number, rows in enumerate(sparse.summary.rows if sparse.summary else ()):
+            if rows > self.blocks[number].chunks << self.block_shift:
+                raise CorruptError(f"the summary has {rows:,} rows in block {number}")
+        return replace(self, sparse=sparse)
+
+    def _check_blocks(self) -> None:
         if len(self.blocks) > MAX_BLOCKS:
             raise CorruptError(f"it has {len(self.blocks)} blocks, more than {MAX_BLOCKS}")
         if bool(self.blocks) != bool(self.offset):
@@ -218,7 +232,10 @@ class Trailer:
                 raise CorruptError(f"block {number} starts at {block.offset:,}, ends at {end:,}")
             if block.chunks < 1:
                 raise CorruptError(f"block {number} has {block.chunks} chunks")
-        return replace(self, sparse=self.sparse.check(len(self.blocks)))
+            if block.chunks > (end - block.offset) // _LEAST_FRAME_BYTES:
+                raise CorruptError(
+                    f"block {number} has {block.chunks:,} chunks in {end - block.offset:,} bytes"
+                )
 
 
 def read_trailer(reader: Reader, path: str) -> Trailer:
