@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sdb.packfile.append import append
     from sdb.packfile.concat import concat
     from sdb.packfile.describe import describe
-    from sdb.packfile.reader import open_packfile as open  # noqa: A004 - sdb.open
+    from sdb.packfile.resolve import open_one as open  # noqa: A004 - sdb.open
     from sdb.packfile.unpack import unpack
     from sdb.packfile.validate import validate
     from sdb.packfile.writer import pack
@@ -52,7 +52,7 @@ _PLACES = {
     "concat": ("sdb.packfile.concat", "concat"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
-    "open": ("sdb.packfile.reader", "open_packfile"),
+    "open": ("sdb.packfile.resolve", "open_one"),
     "pack": ("sdb.packfile.writer", "pack"),
     "register": ("sdb.query.registered", "register"),
     "sql": ("sdb.query.api", "sql"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from sdb import bounds
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError, from_os
@@ -99,8 +97,9 @@ def locate(context: Context, path: str) -> str:
     str
         The path to open. URLs and absolute paths stand for themselves.
     """
-    root: str = context.obj or ""
-    return path if not root or "://" in path else os.path.join(root, path)  # noqa: PTH118
+    from sdb.store.url import under
+
+    return str(under(context.obj, path))
 
 
 def content(path: str | None) -> bytes | None:

@@ -169,7 +169,7 @@ def run(
 def _kept_in(target: str, on_error: str) -> list[str]:
     """Name what belongs to the folder: its manifest, and what has the name of a packfile."""
     from sdb.packfile.manifest import NAME
-    from sdb.store.folder import child
+    from sdb.store.base import child
 
     name = on_error.rpartition("/")[2]
     return [child(target, NAME), *([child(target, name)] if name.endswith(".zion") else [])]

@@ -23,7 +23,7 @@ from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
 from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.store.apart import check_apart
-from sdb.store.url import grow, is_local, local_path, locked, open_read
+from sdb.store.url import grow, locked, open_read, store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer import Trailer
     from sdb.packfile.writer import Rejected
     from sdb.progress import Progress
-    from sdb.store.url import Draft, Location, Reader
+    from sdb.store.base import Draft, Location, Reader
 
 ATTEMPTS = 20
 _FIRST_PAUSE_SECONDS = 0.05
@@ -230,9 +230,10 @@ def append(  # noqa: PLR0913 - the command's options, by name
 
 def _is_at(output: Location, packfile: Location) -> bool:
     """Tell whether a path leads to the packfile; another hard link of it may part from it."""
-    if is_local(output) and is_local(packfile):
-        return os.path.realpath(local_path(output)) == os.path.realpath(local_path(packfile))
-    return os.fspath(output) == os.fspath(packfile)
+    one, other = (store_of(place).path_of(place) for place in (output, packfile))
+    if one is None or other is None:
+        return os.fspath(output) == os.fspath(packfile)
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _persist(job: Job, attempts: int) -> AppendResult:

@@ -7,15 +7,14 @@ from contextlib import ExitStack, closing
 
 from sdb.errors import UsageError, text_of
 from sdb.packfile.continuation import VERSION, check_version
-from sdb.packfile.counted import expand
 from sdb.packfile.merge import typed
 from sdb.packfile.reader import Packfile, open_packfile
+from sdb.packfile.resolve import resolve
 from sdb.packfile.sparseindex import SparseIndex, Summary, join_types
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Block, Trailer
 from sdb.progress import silent
 from sdb.records import record
-from sdb.store.reading import pieces
 from sdb.store.url import grow
 
 TYPE_CHECKING = False
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
-    from sdb.store.url import Location
+    from sdb.store.base import Location
 
 
 @record
@@ -108,7 +107,7 @@ def concat(
     """
     start = time.monotonic()
     with ExitStack() as stack:
-        places = expand(inputs)
+        places = [one.location for one in resolve(inputs)]
         files = [stack.enter_context(closing(open_packfile(place))) for place in places]
         if not files:
             raise UsageError("no packfiles", hint="sdb concat -o OUTPUT PACKFILE...")
@@ -122,7 +121,7 @@ def concat(
             progress(first, trailer.offset)
             done = first
             for file in filled[1:]:
-                for piece in pieces(file.reader, 0, file.trailer.offset):
+                for piece in file.reader.pieces(0, file.trailer.offset):
                     draft.write(piece)
                     done += len(piece)
                     progress(done, trailer.offset)

@@ -13,13 +13,13 @@ from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from sdb.packfile.inputs import Input
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.writer import Rejected
     from sdb.progress import Progress
-    from sdb.store.url import Location, Reader
+    from sdb.store.base import Location, Reader
 
 
 VERSION = 1
@@ -76,6 +76,7 @@ class Counted:
         self._reader = reader
         self.size_bytes = reader.size_bytes
         self.etag = reader.etag
+        self.version = reader.version
         self.path = reader.path
         self.read_bytes = 0
 
@@ -83,6 +84,20 @@ class Counted:
         """Read the bytes of a half-open range."""
         self.read_bytes += stop - start
         return self._reader.read(start, stop)
+
+    @property
+    def descriptor(self) -> None:
+        """Nobody shall read past the count."""
+        return None
+
+    def pieces(self, start: int, stop: int) -> Generator[bytes]:
+        """Read the bytes of a half-open range piece by piece."""
+        self.read_bytes += stop - start
+        return self._reader.pieces(start, stop)
+
+    def reopen(self) -> Reader:
+        """Open the object once more; what is read then does not count."""
+        return self._reader.reopen()
 
     def close(self) -> None:
         """Release the object."""

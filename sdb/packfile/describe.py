@@ -6,7 +6,7 @@ import binascii
 import math
 
 from sdb import errors, instants, ion, sizes
-from sdb.packfile.counted import expand
+from sdb.packfile.resolve import resolve
 from sdb.packfile.trailer import Trailer, read_trailer
 from sdb.records import field, record
 from sdb.store import url
@@ -15,8 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sdb.packfile.resolve import PackfileReference
     from sdb.packfile.sparseindex import Path
-    from sdb.store.url import Location
+    from sdb.store.base import Location
 
 _ION_TYPES = {
     0: "null",
@@ -207,12 +208,12 @@ def describe(paths: Iterable[Location], *, root: str | None = None) -> Descripti
     total compressed:   0
     total decompressed: 0 (NaNx)
     """
-    return Description(tuple(_describe(path, root) for path in expand(paths, root)))
+    return Description(tuple(map(_describe, resolve(paths, root=root))))
 
 
-def _describe(location: Location, root: str | None) -> FileDescription:
-    path = errors.text_of(location)
-    reader = url.open_read(url.under(root, location))
+def _describe(reference: PackfileReference) -> FileDescription:
+    path = errors.text_of(reference.name)
+    reader = url.open_read(reference.location)
     try:
         trailer = read_trailer(reader, path)
     finally:

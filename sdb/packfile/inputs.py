@@ -12,7 +12,6 @@ import os
 from itertools import groupby
 
 from sdb.errors import CorruptError, InputError, SdbError, UsageError
-from sdb.packfile.counted import expand
 from sdb.packfile.pieces import (
     is_stream,
     open_stream,
@@ -22,9 +21,9 @@ from sdb.packfile.pieces import (
     unpacked,
     whole,
 )
+from sdb.packfile.resolve import resolve
 from sdb.records import field, record, replace
-from sdb.store.local.files import open_read as open_local
-from sdb.store.url import is_local, local_path, open_read, reopen
+from sdb.store.url import open_read, store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from sdb.packfile.trailer import Trailer
-    from sdb.store.local.files import LocalReader
-    from sdb.store.url import Location, Reader
+    from sdb.store.base import Location, Reader
 
 FORMATS = ("json", "cloudtrail", "csv", "tsv", "ion", "parquet", "packfile")
 _SUFFIXES = {
@@ -97,7 +95,7 @@ class Input:
     size_bytes: int | None = None
     once: bool = False
     source: Callable[[], Generator[bytes]] = field(kw_only=True, repr=False)
-    file: Callable[[], LocalReader] | None = field(default=None, kw_only=True, repr=False)
+    file: Callable[[], Reader] | None = field(default=None, kw_only=True, repr=False)
 
     def pieces(self) -> Generator[bytes]:
         """Give the bytes of the input, piece by piece; a pipe can be read only once.
@@ -164,7 +162,8 @@ def recognise(
     name = os.fspath(source)
     if name == "-":
         return _Found("standard input", forced, hints).stream(standard_input())
-    if is_local(source) and is_stream(path := local_path(source)):
+    path = store_of(source).path_of(source)
+    if path is not None and is_stream(path):
         return _Found(name, forced, hints).stream(open_stream(path))
     return _Found(name, forced, hints, verify).file(source)
 
@@ -198,7 +197,7 @@ def recognise_all(
     found: list[Location | Input] = []
     for is_ready, run in groupby(sources, lambda source: isinstance(source, Input)):
         some: list[Any] = list(run)
-        found += some if is_ready else expand(some)
+        found += some if is_ready else [one.name for one in resolve(some, folders=False)]
     return [recognise(source, format, hints=hints, verify=verify) for source in found]
 
 
@@ -247,25 +246,24 @@ class _Found:
             size = reader.size_bytes
             head = reader.read(0, min(size, _HEAD_BYTES))
             trailer = self._trailer(reader, head)
+            is_file = reader.descriptor is not None
         finally:
             reader.close()
         kind, compression = self._decide(head, "packfile" if trailer else None)
         if kind == "parquet":
             from sdb.packfile.parquet import rows
 
-            return self._input(kind, compression, lambda: rows(reopen(reader), self.name), None)
+            return self._input(kind, compression, lambda: rows(reader.reopen(), self.name), None)
         if kind == "packfile":
             found = trailer or self._read_trailer(reader)
             return self._input(
                 kind,
                 compression,
-                lambda: unpacked(reopen(reader), found, self.name, verify=self.verify),
+                lambda: unpacked(reader.reopen(), found, self.name, verify=self.verify),
                 None,
             )
-        text = self._input(kind, compression, lambda: whole(reopen(reader)), size)
-        if is_local(reader.path):
-            return replace(text, file=lambda: open_local(reader.path))
-        return text
+        text = self._input(kind, compression, lambda: whole(reader.reopen()), size)
+        return replace(text, file=reader.reopen) if is_file else text
 
     def stream(self, file: BinaryIO) -> Input:
         """Recognise what can be read only once."""
@@ -315,7 +313,7 @@ class _Found:
     def _read_trailer(self, closed: Reader) -> Trailer:
         from sdb.packfile.trailer import read_trailer
 
-        reader = reopen(closed)
+        reader = closed.reopen()
         try:
             return read_trailer(reader, self.name)
         finally:

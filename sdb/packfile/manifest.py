@@ -24,14 +24,15 @@ from sdb.errors import (
     text_of,
 )
 from sdb.records import field_names, record, replace
-from sdb.store import folder, url
+from sdb.store.base import child
+from sdb.store.url import locked, open_read, store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from sdb.store.url import Location, Reader
+    from sdb.store.base import Location, Reader
 
 NAME = "_manifest.json"
 MODES = ("append", "overwrite", "fail")
@@ -177,7 +178,7 @@ def read(prefix: Location) -> Manifest | None:
         It may not be read.
     """
     try:
-        reader = url.open_read(folder.child(prefix, NAME))
+        reader = open_read(child(prefix, NAME))
     except NotFoundError:
         return None
     with closing(reader):
@@ -227,7 +228,7 @@ def prepare(prefix: Location, mode: str = "append") -> None:
     UsageError
         An unknown mode, or one to overwrite where there are packfiles of no job.
     """
-    folder.make(prefix)
+    store_of(prefix).make(prefix)
     _check(prefix, read(prefix) or Manifest(), mode)
 
 
@@ -241,7 +242,7 @@ def _check(prefix: Location, manifest: Manifest, mode: str) -> None:
         raise ExistsError(
             f"{path} has packfiles already", path=path, hint="--force replaces them, --append adds"
         )
-    if other := [name for name in folder.names(prefix) if _is_plain(name)]:
+    if other := [name for name in _names(prefix) if _is_plain(name)]:
         if mode == "fail":
             raise ExistsError(f"{path} has packfiles already: {other[0]}", path=path)
         raise UsageError(
@@ -249,6 +250,10 @@ def _check(prefix: Location, manifest: Manifest, mode: str) -> None:
             path=path,
             hint="remove them, or choose another folder: only what jobs wrote is replaced",
         )
+
+
+def _names(prefix: Location) -> list[str]:
+    return [entry.name for entry in store_of(prefix).list(prefix)]
 
 
 def _is_plain(name: str) -> bool:
@@ -292,7 +297,7 @@ def publish(
         if job_of(file.name) != job:
             raise UsageError(f"{file.name} is no packfile of job {job}")
     added = tuple(replace(file, job=job) for file in files)
-    place = folder.child(prefix, NAME)
+    place = child(prefix, NAME)
     attempt = 0
     unknown: UncertainError | None = None
     while True:
@@ -321,12 +326,12 @@ def _attempt(
     with ExitStack() as stack:
         is_locked = True
         try:
-            stack.enter_context(url.locked(place))
+            stack.enter_context(locked(place))
         except NotFoundError:
             is_locked = False
         old, reader = Manifest(), None
         try:
-            reader = stack.enter_context(closing(url.open_read(place)))
+            reader = stack.enter_context(closing(open_read(place)))
         except NotFoundError:
             pass
         else:
@@ -338,7 +343,7 @@ def _attempt(
         _check(prefix, old, mode)
         kept = () if mode == "overwrite" else old.files
         new = Manifest((*kept, *added), (*old.jobs, job)[-_REMEMBERED_JOBS:])
-        folder.exchange(reader, new.encode(), place)
+        store_of(place).put_if(place, new.encode(), reader)
     return Published(new, replaced=tuple(sorted(old.names - new.names)))
 
 
@@ -363,37 +368,11 @@ def sweep(prefix: Location, job: str, replaced: Iterable[str] = ()) -> list[str]
         The names that were removed.
     """
     manifest = read(prefix) or Manifest()
-    left = [name for name in folder.names(prefix) if job_of(name) == job]
+    left = [name for name in _names(prefix) if job_of(name) == job]
     gone = [name for name in [*left, *replaced] if name not in manifest.names]
+    store = store_of(prefix)
     for name in gone:
-        folder.remove(folder.child(prefix, name))
+        store.delete(child(prefix, name))
     begun = re.compile(rf"part-\d{{5,}}-{job}")
-    folder.abandon(prefix, lambda name: begun.match(name) is not None)
+    store.abandon(prefix, lambda name: begun.match(name) is not None)
     return gone
-
-
-def listed(prefix: Location) -> list[str]:
-    """Give the packfiles of a folder that count.
-
-    Parameters
-    ----------
-    prefix : path or str
-        The folder, or the beginning of a URL of S3.
-
-    Returns
-    -------
-    list of str
-        Paths or URLs: what the manifest lists, in its order, and then, sorted, packfiles with names
-        that are not those of attempts.
-
-    Raises
-    ------
-    CorruptError, AccessError, UnsupportedError
-        See :func:`read`.
-    """
-    names = folder.names(prefix)
-    jobs = [job_of(name) for name in names]
-    manifest = read(prefix) if any(jobs) else None
-    counted = [file.name for file in manifest.files] if manifest else []
-    plain = [name for name in names if _is_plain(name)]
-    return [folder.child(prefix, name) for name in [*counted, *plain]]

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from sdb.store.url import Reader
+    from sdb.store.base import Reader
 
 _BATCH_ROWS = 4096
 _BUFFER_BYTES = 1 << 20

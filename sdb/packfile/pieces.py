@@ -7,7 +7,6 @@ import stat
 import sys
 
 from sdb.errors import CorruptError, InputError, from_os
-from sdb.store.reading import pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from sdb.packfile.trailer import Trailer
-    from sdb.store.url import Reader
+    from sdb.store.base import Reader
 
 _PIECE_BYTES = 1 << 20
 
@@ -80,7 +79,7 @@ def rest(head: bytes, file: BinaryIO, name: str) -> Generator[bytes]:
 def whole(reader: Reader) -> Generator[bytes]:
     """Give all of an object, and close it."""
     try:
-        yield from pieces(reader, 0, reader.size_bytes)
+        yield from reader.pieces(0, reader.size_bytes)
     finally:
         reader.close()
 

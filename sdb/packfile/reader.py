@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.timeindex import TimeIndex
-    from sdb.store.url import Location, Reader
+    from sdb.store.base import Location, Reader
 
 
 class Packfile:
@@ -157,10 +157,10 @@ class Packfile:
         NotFoundError, CorruptError
             See :meth:`read_block`.
         """
-        fileno = getattr(self._reader, "fileno", None)
-        if fileno is None or not 0 <= number < len(self.blocks):
+        descriptor = self._reader.descriptor
+        if descriptor is None or not 0 <= number < len(self.blocks):
             return self.read_block(number)
-        return (fileno(), *self._trailer.block_range(number))
+        return (descriptor, *self._trailer.block_range(number))
 
     def select(
         self,

@@ -18,14 +18,14 @@ from sdb.errors import CorruptError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integers
 from sdb.records import record, replace
-from sdb.store.url import TAIL_BYTES
+from sdb.store.base import TAIL_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Self
 
-    from sdb.store.url import Reader
+    from sdb.store.base import Reader
 
 ALGORITHMS = (
     "zion+zstd",

@@ -7,8 +7,8 @@ import os
 from sdb import bounds
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile.counted import expand
 from sdb.packfile.reader import Packfile, open_packfile
+from sdb.packfile.resolve import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sdb._core import Unpacker
     from sdb.packfile.selection import Selection
     from sdb.progress import Progress
-    from sdb.store.url import Location
+    from sdb.store.base import Location
 
 FORMATS = ("json", "ion", "arrow", "parquet")
 _MOST_OPEN_FILES = 200
@@ -91,8 +91,8 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     packs: list[Packfile] = []
     try:
         jobs: list[Job] = []
-        for path in expand(paths):
-            packs.append(pack := open_packfile(path, verify=verify))
+        for one in resolve(paths):
+            packs.append(pack := open_packfile(one.location, verify=verify))
             selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
             jobs.append((pack, selection))
             if len(jobs) > _MOST_OPEN_FILES:

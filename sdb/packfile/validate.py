@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.timeindex import TimeIndex
     from sdb.progress import Progress
-    from sdb.store.url import Location
+    from sdb.store.base import Location
 
 MAX_FINDINGS = 1000
 _TEXT = 1 << 8

@@ -17,7 +17,6 @@ from sdb.progress import silent
 from sdb.records import record
 from sdb.store.apart import check_apart
 from sdb.store.local.files import LeftOpen
-from sdb.store.reading import pieces
 from sdb.store.url import atomic_write
 
 TYPE_CHECKING = False
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
-    from sdb.store.local.files import LocalReader
-    from sdb.store.url import Location
+    from sdb.store.base import Location, Reader
 
 ALIGN_BYTES = 1 << 20
 BLOCK_BYTES = 50 << 20
@@ -297,13 +295,16 @@ class Feeder:
             finally:
                 reader.close()
 
-    def _feed_file(self, reader: LocalReader) -> Generator[int]:
+    def _feed_file(self, reader: Reader) -> Generator[int]:
         """Let the threads read a file by themselves, and feed what they leave."""
         packed = self._packer.text_bytes
-        self._packer.store(reader.fileno(), reader.size_bytes)
+        if reader.descriptor is None:
+            yield from self._feed_pieces(reader.pieces(0, reader.size_bytes))
+            return
+        self._packer.store(reader.descriptor, reader.size_bytes)
         while (start := self._packer.advance()) is None:
             yield min(self._packer.text_bytes - packed, reader.size_bytes)
-        yield from self._feed_pieces(pieces(reader, start, reader.size_bytes), start)
+        yield from self._feed_pieces(reader.pieces(start, reader.size_bytes), start)
 
     def _feed_pieces(self, pieces: Generator[bytes], consumed: int = 0) -> Generator[int]:
         try:

@@ -11,8 +11,7 @@ from sdb.errors import ConflictError, InputError, SdbError
 from sdb.packfile.inputs import Input, recognise
 from sdb.packfile.manifest import attempt_name
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
-from sdb.store import folder
-from sdb.store.reading import pieces
+from sdb.store.base import child
 from sdb.store.url import open_read
 
 TYPE_CHECKING = False
@@ -157,7 +156,7 @@ def attempt(work: Work, task: Task, threads: int = 1) -> Outcome:
     options = work.options
     rejects = _Rejects(keep=options.on_error == "keep")
     sources = [_input(piece, options) for piece in task.pieces]
-    result = packed(sources, folder.child(work.prefix, name), options, threads, rejects)
+    result = packed(sources, child(work.prefix, name), options, threads, rejects)
     return Outcome(
         task.number,
         len(task.pieces),
@@ -228,4 +227,4 @@ def _range(piece: Piece) -> Generator[bytes]:
                 path=path,
                 hint="run it again",
             )
-        yield from pieces(reader, piece.start, piece.stop)
+        yield from reader.pieces(piece.start, piece.stop)

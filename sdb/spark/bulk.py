@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import time
 import uuid
@@ -18,7 +17,7 @@ from sdb.progress import silent
 from sdb.spark import session
 from sdb.spark.attempt import Options, Outcome, Work, attempt, located, packed
 from sdb.spark.plan import TARGET_BYTES, Task, measure, plan
-from sdb.store.url import is_local, local_path
+from sdb.store.url import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sdb.progress import Progress
-    from sdb.store.url import Location
+    from sdb.store.base import Location
 
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 10
@@ -127,9 +126,7 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     bounds.TASKS.check(tasks)
     bounds.TARGET.check(target_bytes)
     options = options or Options()
-    place = os.fspath(prefix)
-    if is_local(place):
-        place = os.path.abspath(local_path(place))  # noqa: PTH100 - a plain string
+    place = absolute(prefix)
     files = measure(inputs)
     _try(options, files[0].path)
     manifest.prepare(place, mode)

@@ -7,7 +7,6 @@ from itertools import chain, zip_longest
 
 from sdb.query.plan.blocks import blocks
 from sdb.spark import placement
-from sdb.spark.files import version_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class FilePart:
     path : str
         Path or URL of the file.
     version : str
-        See :func:`sdb.spark.files.version_of`.
+        See :meth:`sdb.store.base.Store.version`.
     algorithm : str
         Compression of its chunks.
     align_bytes : int
@@ -115,7 +114,7 @@ def _blocks(
     trailer = pack.trailer
     wanted = pack.select(since=options.since, until=options.until, time_field=options.time_field)
     times = (wanted.path, wanted.start_us, wanted.stop_us) if wanted.path else None
-    version = version_of(pack.reader)
+    version = pack.reader.version
     file = FilePart(pack.path, version, trailer.algorithm, trailer.align_bytes, times)
     ranges = blocks(test, trailer.sparse)
     for number in wanted.blocks:

@@ -8,23 +8,22 @@ by one task from its beginning to its end.
 from __future__ import annotations
 
 import heapq
-import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 
 from sdb.errors import UsageError
-from sdb.packfile.counted import expand
 from sdb.packfile.inputs import recognise
 from sdb.packfile.pieces import is_stream
+from sdb.packfile.resolve import resolve
 from sdb.store import url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sdb.store.url import Location, Reader
+    from sdb.store.base import Location, Reader
 
 TARGET_BYTES = 1 << 30
 _LEAST_BYTES = 32 << 20
@@ -124,16 +123,15 @@ def measure(inputs: Iterable[Location]) -> list[File]:
         raise UsageError("no inputs", hint="sdb pack --spark -o FOLDER INPUT...")
     if "-" in given:
         raise UsageError("Spark cannot pack standard input", hint="name files or URLs")
-    paths = [os.fspath(path) for path in expand(given)]
+    paths = [one.location for one in resolve(given, folders=False)]
     with ThreadPoolExecutor(_OPENERS) as pool:
         return list(pool.map(_measure, paths))
 
 
 def _measure(path: str) -> File:
-    if url.is_local(path):
-        path = os.path.abspath(url.local_path(path))  # noqa: PTH100 - a plain string
-        if is_stream(path):
-            raise UsageError(f"{path} can be read only once, and tasks may have to start over")
+    path = url.absolute(path)
+    if url.store_of(path).path_of(path) is not None and is_stream(path):
+        raise UsageError(f"{path} can be read only once, and tasks may have to start over")
     with closing(url.open_read(path)) as reader:
         return File(path, reader.size_bytes, reader.etag)
 

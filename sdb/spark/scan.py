@@ -9,7 +9,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from sdb.errors import ConflictError, CorruptError, UnsupportedError, UsageError
 from sdb.spark.cache import BlockCache
-from sdb.spark.files import version_of
 from sdb.spark.partitions import BlockRef, FilePart
 from sdb.spark.placement import block_etag
 from sdb.store import url
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from sdb.packfile.reader import Packfile
     from sdb.spark.options import ReadOptions
     from sdb.spark.rowranges import RowRange
-    from sdb.store.url import Reader
+    from sdb.store.base import Reader
 
 _log = logging.getLogger("sdb.spark")
 
@@ -92,7 +91,7 @@ def batches(
     types = columns(schema, options)
     cache = BlockCache(options.cache, options.cache_bytes) if options.cache else None
     for part in parts:
-        kept = None if url.is_local(part.path) else cache
+        kept = cache if url.store_of(part.path).is_remote else None
         with closing(_opened(part, ahead=kept is None)) as reader:
             blocks = _Blocks(part, reader, kept)
             for batch in blocks.stream(types, schema.names):
@@ -165,7 +164,7 @@ def _opened(part: FilePart, *, ahead: bool) -> Reader:
     first = part.blocks[0]
     head_bytes = first.stop if ahead and first.start == 0 else 1
     reader = url.open_read(part.path, head_bytes=head_bytes)
-    if version_of(reader) != part.version:
+    if reader.version != part.version:
         reader.close()
         raise ConflictError(
             f"{part.path} was changed since this was loaded",

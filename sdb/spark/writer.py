@@ -16,7 +16,7 @@ from sdb.packfile.batches import encoded
 from sdb.packfile.inputs import Input
 from sdb.packfile.writer import DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
 from sdb.spark.options import paths
-from sdb.store import folder
+from sdb.store.base import child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class ZionWriter(DataSourceArrowWriter):
         name = manifest.attempt_name(task, self._job)
         result = pack(
             [Input(f"task {task}", "rows", source=pieces, once=True)],
-            folder.child(self._prefix, name),
+            child(self._prefix, name),
             algorithm=self._algorithm,
             level=self._level,
             threads=1,

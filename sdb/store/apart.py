@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 
@@ -22,20 +23,22 @@ def same(one: Location | int, other: Location | int) -> bool:
     ----------
     one, other : path, URL or int
         Links of both kinds are followed; an integer is an open descriptor. `other` may be a pattern
-        of S3, which stands for all that it matches. Devices and pipes are never the same.
+        or, with a slash at its end, a folder, which stand for all that is in them. Devices and
+        pipes are never the same.
 
     Returns
     -------
     bool
         Whether writing to the one changes what the other one reads.
     """
-    if not _is_local(one) or not _is_local(other):
-        if _is_local(one) or _is_local(other):
-            return False
-        assert not isinstance(one, int)  # noqa: S101 - descriptors are local
-        assert not isinstance(other, int)  # noqa: S101
-        if url.is_pattern(other):
-            return url.matcher(os.fspath(other))(os.fspath(one))
+    if _is_local(one) is not _is_local(other):
+        return False
+    if not isinstance(other, int) and (pattern := _pattern(other)) is not None:
+        store = url.store_of(pattern)
+        if store.is_remote and not isinstance(one, int):
+            return store.matcher(pattern)(os.fspath(one))
+        return any(same(one, entry.location) for entry in store.find(pattern))
+    if not isinstance(one, int) and not isinstance(other, int) and not _is_local(one):
         return os.fspath(one) == os.fspath(other)
     first, second = _status(one), _status(other)
     if first is not None and second is not None:
@@ -73,7 +76,15 @@ def check_apart(
 
 
 def _is_local(place: Location | int) -> bool:
-    return isinstance(place, int) or url.is_local(place)
+    return isinstance(place, int) or not url.store_of(place).is_remote
+
+
+def _pattern(place: Location) -> str | None:
+    """Give the pattern of what stands for several objects."""
+    text = os.fspath(place)
+    if text.endswith("/"):
+        return glob.escape(text) + "*"
+    return text if url.is_pattern(text) else None
 
 
 def _status(place: Location | int) -> os.stat_result | None:

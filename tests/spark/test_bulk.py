@@ -19,7 +19,8 @@ from pyarrow import parquet
 import sdb
 from sdb import errors
 from sdb.packfile import manifest
-from sdb.packfile.manifest import NAME, listed
+from sdb.packfile.manifest import NAME
+from sdb.packfile.resolve import contents
 from sdb.spark.attempt import Options
 from sdb.spark.bulk import pack_on_spark
 from tests.spark import accidents
@@ -36,6 +37,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 ROOT = Path(__file__).parents[2]
 GITHUB = gzip.decompress((ROOT / "testdata/gh2015_1k.json.gz").read_bytes())
 EVENTS = gzip.decompress((ROOT / "testdata/cloudtrail_sneller.json.gz").read_bytes())
+
+
+def listed(folder: str | Path) -> list[str]:
+    return [one.location for one in contents(folder)]
 
 
 def rows(packfiles: list[str]) -> Counter[str]:

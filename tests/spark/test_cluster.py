@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdb.packfile.manifest import listed
+from sdb.packfile.resolve import contents
 from tests.spark import accidents
 from tests.spark.test_bulk import GITHUB, check_clean, packed_alone, rows
 
@@ -28,6 +28,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[2]
 CLUSTER = "local-cluster[2,1,1024]"
 QUICK_START = ["--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1"]
+
+
+def listed(folder: str | Path) -> list[str]:
+    return [one.location for one in contents(folder)]
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb.cli.spark import program
-from sdb.packfile.manifest import listed
+from sdb.packfile.resolve import contents
 from tests.cli.conftest import COMMAND, ROOT, environment, run  # noqa: F401 - a fixture
 from tests.spark import accidents
 from tests.spark.test_bulk import GITHUB, rows
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 PACK = ["pack", "--spark", "-o", "out"]
+
+
+def listed(folder: str | Path) -> list[str]:
+    return [one.location for one in contents(folder)]
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sdb import errors
 from sdb.store import url as stores
-from sdb.store.reading import pieces
-from sdb.store.s3 import client
-from sdb.store.s3.place import parse
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.store.conftest import Place, S3Place
 
 MIB = 1 << 20
@@ -87,7 +85,7 @@ def test_ranges_are_read_whole(place: Place) -> None:
             assert reader.read(start, stop) == data[start:stop]
         with pytest.raises(errors.CorruptError, match="ends at byte"):
             reader.read(5, len(data) + 1)
-        assert b"".join(pieces(reader, 0, len(data))) == data
+        assert b"".join(reader.pieces(0, len(data))) == data
     reader.close()
 
 
@@ -98,8 +96,8 @@ def test_small_objects_open_at_either_end(place: Place, size: int, head_bytes: i
     with closing(stores.open_read(place.at("x"), head_bytes=head_bytes)) as reader:
         assert reader.size_bytes == size
         assert reader.read(0, size) == noise(size)
-        with closing(stores.reopen(reader)) as again:
-            assert b"".join(pieces(again, 0, size)) == noise(size)
+        with closing(reader.reopen()) as again:
+            assert b"".join(again.pieces(0, size)) == noise(size)
 
 
 def test_what_is_not_there(place: Place) -> None:
@@ -149,10 +147,7 @@ def test_the_object_was_removed(place: Place, kept: int) -> None:
 
 
 def remove(place: Place, name: str) -> None:
-    if stores.is_local(place.root):
-        (Path(place.root) / name).unlink()
-    else:
-        client.connect().delete_object(**parse(place.at(name)).names)
+    stores.store_of(place.root).delete(place.at(name))
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])

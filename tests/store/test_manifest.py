@@ -12,15 +12,17 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.packfile import counted, manifest
-from sdb.packfile.manifest import NAME, File, attempt_name, listed, publish, sweep
+from sdb.packfile import manifest
+from sdb.packfile.manifest import NAME, File, attempt_name, publish, sweep
+from sdb.packfile.resolve import contents, resolve
 from sdb.query.plan.dataset import TableName
 from sdb.query.plan.locations import candidates
-from sdb.store import folder
 from sdb.store.s3.place import parse
 from sdb.store.s3.upload import Upload
+from sdb.store.url import store_of
 
 if TYPE_CHECKING:
+    from sdb.store.base import Location
     from tests.store.conftest import Direct, Place, S3Place
     from tests.store.proxy import Proxy, Request
 
@@ -29,7 +31,7 @@ A, B = "a" * 32, "b" * 32
 
 def wrote(place: Place, job: str, *rows: str) -> list[File]:
     """Write packfiles as tasks of a job do; each row tells its own."""
-    folder.make(place.root)
+    store_of(place.root).make(place.root)
     files = []
     for task, row in enumerate(rows):
         name = attempt_name(task, job)
@@ -43,6 +45,10 @@ def wrote(place: Place, job: str, *rows: str) -> list[File]:
 @pytest.fixture(autouse=True)
 def _scratch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDB_TEST_FOLDER", str(tmp_path_factory.mktemp("rows")))
+
+
+def listed(folder: Location) -> list[str]:
+    return [one.location for one in contents(folder)]
 
 
 def rows(place: Place, pattern: str = "*.zion") -> list[str]:
@@ -130,10 +136,11 @@ def test_a_pattern_takes_all_of_a_job_that_was_published_while_it_was_matched(
     (place_of_second := place.at(files[1].name),)
     seen = [place.at(files[0].name)]
     publish(place.root, files, job=A)
-    assert sorted(counted.visible(seen, lambda _: True)) == sorted([*seen, place_of_second])
-    monkeypatch.setattr(counted.url, "expand", lambda _: seen)
-    if not counted.url.is_local(place.root):
-        assert len(counted.expand([place.at("*.zion")])) == 2
+    kind = type(store_of(place.root))
+    entries = [entry for entry in store_of(place.root).list(place.root) if entry.location in seen]
+    monkeypatch.setattr(kind, "find", lambda *_: entries)
+    found = [one.location for one in resolve([place.at("*.zion")])]
+    assert found == sorted([*seen, place_of_second])
 
 
 def test_many_jobs_at_once_lose_nothing(place: Place) -> None:
@@ -184,7 +191,7 @@ def test_names_of_others_are_refused(place: Place) -> None:
 def test_nothing_is_read_where_no_job_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     source = Path(os.environ["SDB_TEST_FOLDER"]) / "row.json"
     source.write_text('{"row": "mine"}')
-    folder.make(place.root)
+    store_of(place.root).make(place.root)
     sdb.pack([source], place.at("mine.zion"))
     monkeypatch.setattr(manifest, "read", None)
     assert rows(place) == ["mine"]
@@ -205,14 +212,18 @@ def test_what_killed_writers_have_begun_is_given_up(bucket: S3Place, tmp_path: P
 
 
 def test_removing_and_listing(place: Place) -> None:
-    folder.make(place.root)
+    store_of(place.root).make(place.root)
     place.put("b", b"")
     place.put("a", b"")
-    assert folder.names(place.root) == folder.names(place.root + "/") == ["a", "b"]
-    folder.remove(place.at("a"))
-    folder.remove(place.at("a"))
+    store = store_of(place.root)
+    entries = store.list(place.root)
+    assert [entry.name for entry in entries] == ["a", "b"]
+    again = store.list(place.root + "/")
+    assert [entry.name for entry in again] == ["a", "b"]
+    store.delete(place.at("a"))
+    store.delete(place.at("a"))
     assert place.names() == ["b"]
-    assert folder.names(place.at("nothing")) == []
+    assert store.list(place.at("nothing")) == []
 
 
 @pytest.mark.s3

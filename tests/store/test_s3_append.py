@@ -20,7 +20,8 @@ from sdb.errors import NotFoundError, UnsupportedError, UsageError
 from sdb.packfile import trailer
 from sdb.packfile.describe import describe
 from sdb.store import url as stores
-from sdb.store.s3 import client, lock, probe
+from sdb.store.base import TAIL_BYTES
+from sdb.store.s3 import client, lock, objectstore, probe
 from tests.store.conftest import BUCKET, open_uploads
 from tests.store.test_contract import MIB
 
@@ -73,7 +74,7 @@ def test_describing_takes_one_request(
     assert [name for name, _ in requests.sent] == ["GetObject"]
     assert found.etag.startswith('"')
     assert found.url == bucket.at("x.zion")
-    monkeypatch.setattr(stores, "TAIL_BYTES", 10)
+    monkeypatch.setattr(objectstore, "TAIL_BYTES", 10)
     monkeypatch.setattr(trailer, "TAIL_BYTES", 10)
     requests.clear()
     again = describe([bucket.at("x.zion")]).files[0]
@@ -114,7 +115,7 @@ def test_appending_costs_what_is_added(
     written = requests.sent_bytes("UploadPart", "PutObject")
     end = base.output_bytes - base.trailer.offset
     # One block, and the end of the file with the trailer.
-    assert read <= block_bytes + max(end, stores.TAIL_BYTES)
+    assert read <= block_bytes + max(end, TAIL_BYTES)
     assert written <= block_bytes + new.stat().st_size
     assert result.copied_by == "server"
     assert result.copied_bytes + result.written_bytes == result.output_bytes
@@ -336,4 +337,4 @@ def test_a_packfile_that_is_read_while_it_grows(bucket: S3Place) -> None:
     sdb.pack([SAMPLE], bucket.at("x"))
     with closing(stores.open_read(bucket.at("x"))) as reader:
         sdb.append(bucket.at("x"), [SAMPLE])
-        assert stores.reopen(reader).size_bytes == reader.size_bytes
+        assert reader.reopen().size_bytes == reader.size_bytes

@@ -24,7 +24,6 @@ from sdb.errors import (
     UsageError,
 )
 from sdb.store import url as stores
-from sdb.store.reading import pieces
 from sdb.store.s3 import client, lock, probe
 from tests.store import proxy as proxies
 from tests.store.conftest import BUCKET
@@ -283,7 +282,7 @@ def test_reading_goes_on_where_it_broke(bucket: S3Place, proxy: Proxy, fault: st
     proxy.log.clear()
     proxy.choose = on("GetObject", "", fault, fault)
     with closing(stores.open_read(bucket.at("x"), head_bytes=9)) as reader:
-        assert b"".join(pieces(reader, 0, len(data))) == data
+        assert b"".join(reader.pieces(0, len(data))) == data
     proxy.choose = on("GetObject", fault, fault)
     assert bucket.get("x") == data
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb import errors
+from sdb.packfile.resolve import resolve
 from sdb.store import url as stores
 from sdb.store.s3 import client, parts, place
 from sdb.store.s3.parts import MAX_PART_BYTES, MAX_PARTS, MIN_PART_BYTES, copy_ranges, part_bytes
@@ -85,7 +86,7 @@ def test_patterns_list_only_what_they_match(bucket: S3Place) -> None:
     at = bucket.at
 
     def listed(pattern: str) -> list[str]:
-        return [str(url).removeprefix(at("")) for url in stores.expand([at(pattern)])]
+        return [one.location.removeprefix(at("")) for one in resolve([at(pattern)])]
 
     assert listed("*.json") == ["*.json", "a.json", "ü b+c.json"]
     assert listed("*.json.gz") == ["b.json.gz"]
@@ -103,7 +104,8 @@ def test_patterns_list_only_what_they_match(bucket: S3Place) -> None:
         listed("*.csv")
     assert bucket.get("ü b+c.json") == b"{}"
     root = at("").removesuffix("/")
-    assert stores.expand(["*.gz", "a.json"], root) == [at("b.json.gz"), at("a.json")]
+    found = resolve(["*.gz", "a.json"], root=root)
+    assert [one.location for one in found] == [at("b.json.gz"), at("a.json")]
 
 
 @pytest.fixture
@@ -169,7 +171,7 @@ def test_what_the_server_refuses(bucket: S3Place, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(errors.NotFoundError, match="no S3 bucket"):
         stores.open_read("s3://no-such-bucket/x")
     with pytest.raises(errors.NotFoundError, match="no S3 bucket"):
-        stores.expand(["s3://no-such-bucket/*"])
+        resolve(["s3://no-such-bucket/*"])
     with (
         pytest.raises(errors.NotFoundError, match="no S3 bucket"),
         stores.atomic_write("s3://no-such-bucket/x") as file,

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, UsageError
+from sdb.store.base import read_pieces
 from sdb.store.local import growing
 from sdb.store.local.files import LocalReader, open_read
 from sdb.store.url import grow, locked
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
 OLD = bytes(range(256)) * 1000
@@ -78,6 +80,9 @@ class Elsewhere:
 
     def read(self, start: int, stop: int) -> bytes:
         return OLD[start:stop]
+
+    def pieces(self, start: int, stop: int) -> Generator[bytes]:
+        return read_pieces(self, start, stop)
 
     def close(self) -> None:
         pass

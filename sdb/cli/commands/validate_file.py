@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Packfiles, ProgressMode, Verbose, locate
+from sdb.cli.options import AsJson, Packfiles, ProgressMode, Verbose
 from sdb.cli.parameters import Context
 from sdb.cli.progress import Meter
 
@@ -23,16 +23,16 @@ def command(
 
     Every row is checked, and the time index against the rows. Exit code 1 when anything was found.
     """
-    from sdb.packfile.counted import expand
+    from sdb.packfile.resolve import resolve
     from sdb.packfile.validate import validate
 
-    paths = [str(path) for path in expand(packfiles, context.obj)]
+    found = resolve(packfiles, root=context.obj)
     reports = []
-    for path in paths:
+    for one in found:
         if verbose:
-            output.say(output.plain(f"checking {path}"), to=sys.stderr)
+            output.say(output.plain(f"checking {one.name}"), to=sys.stderr)
         with Meter("checking", progress) as meter:
-            report = validate(locate(context, path), progress=meter)
+            report = validate(one.location, progress=meter)
         reports.append(report)
         for finding in report.findings:
             output.say(output.plain(str(finding)), to=sys.stderr)
@@ -40,12 +40,12 @@ def command(
     if as_json:
         files = [
             {
-                "path": path,
+                "path": one.name,
                 "blocks": report.blocks,
                 "rows": report.rows,
                 "findings": [str(finding) for finding in report.findings],
             }
-            for path, report in zip(paths, reports, strict=True)
+            for one, report in zip(found, reports, strict=True)
         ]
         output.say_json({"ok": ok, "files": files})
     return 0 if ok else 1

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import re
 
 from sdb.errors import NotFoundError, UsageError
-from sdb.packfile.counted import expand, visible
-from sdb.store import url
-from sdb.store.local.globbing import matching
+from sdb.packfile.resolve import resolve
+from sdb.store.url import store_of, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.plan.dataset import TableName
 
 _SUFFIX = ".zion"
-_PATTERN = re.compile(r"[*?\[]")
 
 
 def candidates(table: TableName, root: str) -> list[str]:
@@ -47,17 +43,14 @@ def candidates(table: TableName, root: str) -> list[str]:
         case "path":
             return _table(table.parts, root)
         case "glob":
-            return _matching("/".join(table.parts) + _SUFFIX, root)
+            return _files("/".join(table.parts) + _SUFFIX, root)
         case _:
             *folders, expression = table.parts
-            return _fitting(_matching("/".join([*folders, "*" + _SUFFIX]), root), expression)
+            return _fitting(_files("/".join([*folders, "*" + _SUFFIX]), root), expression)
 
 
-def _files(path: str, root: str) -> list[str]:
-    place = _under(path, root)
-    if _PATTERN.search(path) is None or (url.is_local(place) and _exists(place)):
-        return _counted(place)
-    return _matching(path, root)
+def _files(path: str, root: str, *, folders: bool = True) -> list[str]:
+    return [found.location for found in resolve([path], root=root, folders=folders)]
 
 
 def _table(parts: tuple[str, ...], root: str) -> list[str]:
@@ -66,9 +59,10 @@ def _table(parts: tuple[str, ...], root: str) -> list[str]:
     if len(parts) > 1:
         names.append(".".join(parts))
     for name in names:
-        if _exists(_under(name, root)):
-            return _counted(_under(name, root))
-    return _files(names[1] if len(parts) == 1 else names[0], root)
+        place = under(root, name)
+        if store_of(place).has(place) is not False:
+            return _files(name, root, folders=False)
+    return _files(names[1] if len(parts) == 1 else names[0], root, folders=False)
 
 
 def _fitting(paths: list[str], expression: str) -> list[str]:
@@ -84,27 +78,3 @@ def _fitting(paths: list[str], expression: str) -> list[str]:
 
 def _stem(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(_SUFFIX)
-
-
-def _matching(pattern: str, root: str) -> list[str]:
-    place = _under(pattern, glob.escape(root))
-    if not url.is_local(place):
-        return _counted(place)
-    found = visible(matching(url.local_path(place)), url.matcher(place))
-    if not found:
-        raise NotFoundError(f"no file matches {_under(pattern, root)}", path=pattern)
-    return sorted(found)
-
-
-def _counted(place: str) -> list[str]:
-    """Give what a path or URL stands for, without what no job has published."""
-    return [os.fspath(path) for path in expand([place])]
-
-
-def _under(path: str, root: str) -> str:
-    return os.fspath(url.under(root, path))
-
-
-def _exists(place: str) -> bool:
-    """Tell whether this is a file; names of remote objects mean what they say."""
-    return not url.is_local(place) or os.path.isfile(url.local_path(place))  # noqa: PTH113

@@ -7,9 +7,11 @@ import os
 import stat
 
 from sdb.errors import CorruptError, SdbError, UsageError, from_os
+from sdb.store.base import read_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from types import TracebackType
     from typing import BinaryIO
 
@@ -36,8 +38,14 @@ class LocalReader:
         self.etag = ""
         self._fd = fd
 
-    def fileno(self) -> int:
-        """Give the open descriptor."""
+    @property
+    def version(self) -> str:
+        """Name of the version: its size, place on the disk and time of writing."""
+        return version_of(self.status)
+
+    @property
+    def descriptor(self) -> int:
+        """Descriptor of the open file."""
         return self._fd
 
     def read(self, start: int, stop: int) -> bytes:
@@ -71,6 +79,14 @@ class LocalReader:
             start += len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def pieces(self, start: int, stop: int) -> Generator[bytes]:
+        """Read the bytes of a half-open range piece by piece."""
+        return read_pieces(self, start, stop)
+
+    def reopen(self) -> LocalReader:
+        """Open the file that has the path now."""
+        return open_read(self.path)
+
     def close(self) -> None:
         """Close the file; a second time does nothing."""
         if self._fd >= 0:
@@ -80,6 +96,11 @@ class LocalReader:
     def __del__(self) -> None:
         """Close the file that was forgotten."""
         self.close()
+
+
+def version_of(status: os.stat_result) -> str:
+    """Give the version of a file, for which the file system has no name of its own."""
+    return f"{status.st_size}-{status.st_ino}-{status.st_mtime_ns}"
 
 
 def open_read(path: str) -> LocalReader:
@@ -154,13 +175,16 @@ class Translated:
     Parameters
     ----------
     path : str
-        What is written to.
+        What it is done with.
+    action : str
+        What is done.
     """
 
-    __slots__ = ("_path",)
+    __slots__ = ("_action", "_path")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, action: str = "writing") -> None:
         self._path = path
+        self._action = action
 
     def __enter__(self) -> None:
         """Begin."""
@@ -173,4 +197,4 @@ class Translated:
     ) -> None:
         """Raise another error in the place of one of the system."""
         if isinstance(value, OSError | ValueError) and not isinstance(value, SdbError):
-            raise from_os(_os_error(value), "writing", self._path) from value
+            raise from_os(_os_error(value), self._action, self._path) from value

@@ -16,14 +16,13 @@ import stat
 from sdb.errors import ConflictError, CorruptError, UsageError, from_os
 from sdb.store.local.atomic import Unnamed, resolve
 from sdb.store.local.files import LocalReader, Translated, open_read
-from sdb.store.reading import pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from sdb.store.url import Reader
+    from sdb.store.base import Reader
 
 _FICLONE = 0x40049409
 _STEP_BYTES = 64 << 20
@@ -65,6 +64,12 @@ class LocalDraft:
         """Write bytes at the end."""
         self.written_bytes += len(data)
         return self._file.write(data)
+
+    def copy_range(self, source: Reader, start: int, stop: int) -> None:
+        """Write a half-open range of another object at the end, by the kernel where it can."""
+        self._file.flush()
+        _copy(source, self._file.fileno(), start, stop)
+        self.copied_bytes += stop - start
 
 
 @contextlib.contextmanager
@@ -160,19 +165,24 @@ def _take_over(source: Reader, fd: int, count: int) -> str:
     """Put the first bytes of a file to the start of an empty one, and say how."""
     if isinstance(source, LocalReader) and count and _clone(source, fd, count):
         return "reflink"
-    done = _copy_inside(source, fd, count) if isinstance(source, LocalReader) else 0
-    os.lseek(fd, done, os.SEEK_SET)
-    for piece in pieces(source, done, count):
+    _copy(source, fd, 0, count)
+    return "copy"
+
+
+def _copy(source: Reader, fd: int, start: int, stop: int) -> None:
+    """Put a range of an object to where a descriptor is."""
+    if isinstance(source, LocalReader):
+        start = _copy_inside(source, fd, start, stop)
+    for piece in source.pieces(start, stop):
         data = memoryview(piece)
         while data:
             data = data[os.write(fd, data) :]
-    return "copy"
 
 
 def _clone(source: LocalReader, fd: int, count: int) -> bool:
     """Let both files have the same blocks on the disk, where the file system can."""
     try:
-        fcntl.ioctl(fd, _FICLONE, source.fileno())
+        fcntl.ioctl(fd, _FICLONE, source.descriptor)
         os.truncate(fd, count)
     except OSError as error:
         if error.errno not in _NO_CLONES:
@@ -182,23 +192,22 @@ def _clone(source: LocalReader, fd: int, count: int) -> bool:
     return True
 
 
-def _copy_inside(source: LocalReader, fd: int, count: int) -> int:
-    """Let the kernel copy; gives how many bytes it did."""
-    done = 0
-    while done < count:
-        try:
-            copied = os.copy_file_range(
-                source.fileno(), fd, min(count - done, _STEP_BYTES), done, done
-            )
-        except OSError as error:
-            if error.errno not in _NO_COPIES:
-                raise
-            return done
-        if not copied:
-            message = f"reading {source.path}: the file ends at byte {done:,}"
-            raise CorruptError(message, path=source.path, offset=done)
-        done += copied
-    return done
+def _copy_inside(source: LocalReader, fd: int, start: int, stop: int) -> int:
+    """Let the kernel copy to where a descriptor is; gives how far it came."""
+    shift = os.lseek(fd, 0, os.SEEK_CUR) - start
+    try:
+        while start < stop:
+            count = min(stop - start, _STEP_BYTES)
+            copied = os.copy_file_range(source.descriptor, fd, count, start, start + shift)
+            if not copied:
+                message = f"reading {source.path}: the file ends at byte {start:,}"
+                raise CorruptError(message, path=source.path, offset=start)
+            start += copied
+    except OSError as error:
+        if error.errno not in _NO_COPIES:
+            raise
+    os.lseek(fd, start + shift, os.SEEK_SET)
+    return start
 
 
 @contextlib.contextmanager
@@ -240,7 +249,7 @@ def locked(path: str) -> Iterator[None]:
 def _lock(reader: LocalReader) -> bool:
     """Wait for the lock of an open file; false where there are none."""
     try:
-        fcntl.flock(reader.fileno(), fcntl.LOCK_EX)
+        fcntl.flock(reader.descriptor, fcntl.LOCK_EX)
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return False

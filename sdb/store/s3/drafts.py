@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _NOT_FOUND = 404
-_AnyDraft = TypeVar("_AnyDraft", bound="Draft")
+_AnyDraft = TypeVar("_AnyDraft", bound="S3Draft")
 
 
-class Draft:
+class S3Draft:
     """An object in the making.
 
     Parameters
@@ -45,16 +45,16 @@ class Draft:
         self.place = place
         self.settings = settings(self.write_id, before)
         self.upload = Upload(place, self.settings)
-        self._parts = Parts(self.upload)
+        self.parts = Parts(self.upload)
 
     @property
     def written_bytes(self) -> int:
         """How many bytes went through this program."""
-        return self._parts.written_bytes
+        return self.parts.written_bytes
 
     def write(self, data: bytes, /) -> int:
         """Write bytes at the end."""
-        return self._parts.write(data)
+        return self.parts.write(data)
 
     def publish(self, condition: Condition) -> None:
         """Let the object appear: a small one with one request, others by completing the upload."""
@@ -62,13 +62,13 @@ class Draft:
             send = partial(
                 connect(once=True).put_object,
                 **self.place.names,
-                Body=self._parts.rest(),
+                Body=self.parts.rest(),
                 **self.settings,
                 **condition.headers,
             )
             publication = Publication(self.place, self.write_id, condition, send)
         else:
-            self._parts.flush()
+            self.parts.flush()
             send = partial(
                 connect(once=True).complete_multipart_upload,
                 **self.place.names,
@@ -88,7 +88,7 @@ class Draft:
 class _File(io.RawIOBase):
     """Makes a draft a file."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: S3Draft) -> None:
         super().__init__()
         self._draft = draft
 
@@ -131,7 +131,7 @@ def atomic_write(url: str, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     place = parse(url)
     if not overwrite:
         check_absent(place)
-    with drafting(Draft(place, {})) as draft:
+    with drafting(S3Draft(place, {})) as draft:
         yield cast("BinaryIO", _File(draft))
         draft.publish(Condition(absent=not overwrite))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
-from sdb.store.reading import pieces
 from sdb.store.s3.client import connect, endpoint
-from sdb.store.s3.drafts import Draft, check_absent, drafting
+from sdb.store.s3.drafts import S3Draft, check_absent, drafting
 from sdb.store.s3.failures import changed, translated
 from sdb.store.s3.objects import S3Reader
 from sdb.store.s3.parts import MIN_PART_BYTES, copy_ranges
@@ -18,11 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sdb.store.base import Reader
     from sdb.store.s3.place import Place
-    from sdb.store.url import Reader
 
 
-class GrowingDraft(Draft):
+class GrowingDraft(S3Draft):
     """An object in the making whose first bytes are those of another one.
 
     Parameters
@@ -41,17 +40,31 @@ class GrowingDraft(Draft):
         self._kept_bytes = kept_bytes
         self.copied_bytes = 0
         self.kept_by = "upload"
+        self.sources: dict[str, S3Reader] = {}
 
     def begin(self) -> None:
         """Take the first bytes over."""
-        source, count = self._source, self._kept_bytes
-        if isinstance(source, S3Reader) and count >= MIN_PART_BYTES and endpoint().copies_parts:
-            for start, stop in copy_ranges(count):
-                self.upload.copy(source, start, stop)
-            self.copied_bytes = count
+        self.copy_range(self._source, 0, self._kept_bytes)
+        if self.copied_bytes:
             self.kept_by = "server"
-            return
-        for piece in pieces(source, 0, count):
+
+    def copy_range(self, source: Reader, start: int, stop: int) -> None:
+        """Write a range of another object at the end; the store copies what makes whole parts."""
+        if isinstance(source, S3Reader):
+            self.sources[source.path] = source
+            read = self.parts.missing_bytes if endpoint().copies_parts else stop - start
+            if stop - start - read >= MIN_PART_BYTES:
+                self._write_range(source, start, start + read)
+                start += read
+                self.parts.flush()
+                for first, last in copy_ranges(stop - start):
+                    self.upload.copy(source, start + first, start + last)
+                self.copied_bytes += stop - start
+                return
+        self._write_range(source, start, stop)
+
+    def _write_range(self, source: Reader, start: int, stop: int) -> None:
+        for piece in source.pieces(start, stop):
             self.write(piece)
 
 
@@ -112,8 +125,9 @@ def grow(
         yield draft
         if insists:
             check_conditions(place, completion=bool(draft.upload.id))
-        if replaced is None and original is not None:
-            _check_unchanged(original)
+        for copied in draft.sources.values():
+            if copied is not replaced:
+                _check_unchanged(copied)
         draft.publish(condition)
 
 

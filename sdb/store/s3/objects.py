@@ -64,6 +64,16 @@ class S3Reader:
         """The writes that made it, see :mod:`sdb.store.s3.history`."""
         return ids_of(self.settings)
 
+    @property
+    def version(self) -> str:
+        """Name of the version: its ETag."""
+        return self.etag
+
+    @property
+    def descriptor(self) -> None:
+        """There is no open file."""
+        return None
+
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
 
@@ -142,6 +152,10 @@ class S3Reader:
     def _gave_up(self, broken: Exception, start: int) -> SdbError:
         message = f"reading {self.path}: the connection broke {ATTEMPTS} times at byte {start:,}"
         return SdbError(f"{message}: {broken}", path=self.path, offset=start)
+
+    def reopen(self) -> S3Reader:
+        """Give the reader itself: it holds nothing, and insists on its version."""
+        return self
 
     def close(self) -> None:
         """Do nothing: connections are shared."""

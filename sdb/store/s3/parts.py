@@ -91,8 +91,13 @@ class Parts:
         """Give what is not sent yet."""
         return b"".join(self._pieces)
 
+    @property
+    def missing_bytes(self) -> int:
+        """Number of bytes without which what is not sent yet is too little for a part."""
+        return max(0, MIN_PART_BYTES - self._size_bytes) if self._size_bytes else 0
+
     def flush(self) -> None:
-        """Send what is left as the last part."""
+        """Send what is left as a part: the last one, or one that a copied part follows."""
         if self._size_bytes:
             self._upload.put(self.rest())
         self._pieces, self._size_bytes = [], 0

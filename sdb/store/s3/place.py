@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 
-from sdb.errors import NotFoundError, UsageError
+from sdb.errors import UsageError
 from sdb.records import record
-from sdb.store.s3.client import connect
-from sdb.store.s3.failures import translated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 SCHEME = "s3://"
 HIDDEN = ".sdb-"
@@ -45,11 +43,6 @@ class Place:
     def names(self) -> dict[str, str]:
         """The arguments that name the object in a request."""
         return {"Bucket": self.bucket, "Key": self.key}
-
-
-def is_s3(location: str | os.PathLike[str]) -> bool:
-    """Tell whether a location is a URL of S3."""
-    return os.fspath(location).startswith(SCHEME)
 
 
 def split(url: str) -> tuple[str, str]:
@@ -103,43 +96,15 @@ def parse(location: str | os.PathLike[str]) -> Place:
 def is_pattern(location: str | os.PathLike[str]) -> bool:
     """Tell whether a URL of S3 has ``*``, ``?`` or ``[`` in its key."""
     url = os.fspath(location)
-    return is_s3(url) and bool(_MAGIC.search(url))
-
-
-def matching(pattern: str) -> list[str]:
-    """List the objects that a pattern matches.
-
-    ``*`` and ``?`` match anything but ``/``, ``**`` matches that too, ``[abc]`` one of these
-    characters. Only what begins like the pattern is listed.
-
-    Parameters
-    ----------
-    pattern : str
-        A URL, such as ``s3://bucket/2026/**/*.json.gz``.
-
-    Returns
-    -------
-    list of str
-        The URLs, sorted by the bytes of their names.
-
-    Raises
-    ------
-    NotFoundError
-        Nothing matches, or there is no such bucket.
-    AccessError
-        The bucket may not be listed.
-    """
-    bucket, key = split(pattern)
-    fits = matcher(pattern)
-    names = sorted(_names(bucket, key, pattern), key=str.encode)
-    found = [url for name in names if fits(url := f"{SCHEME}{bucket}/{name}")]
-    if not found:
-        raise NotFoundError(f"no object matches {pattern}", path=pattern)
-    return found
+    return url.startswith(SCHEME) and bool(_MAGIC.search(url))
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Give what tells whether a pattern matches a URL; see :func:`matching`."""
+    """Give what tells whether a pattern matches a URL.
+
+    ``*`` and ``?`` match anything but ``/``, ``**`` matches that too, ``[abc]`` one of these
+    characters.
+    """
     bucket, key = split(pattern)
     expression = re.compile(re.escape(f"{SCHEME}{bucket}/") + _expression(key), re.DOTALL)
     return lambda url: expression.fullmatch(url) is not None
@@ -163,16 +128,7 @@ def _expression(pattern: str) -> str:
     return "".join(parts)
 
 
-def _names(bucket: str, pattern: str, url: str) -> Iterator[str]:
-    """List the names that begin with the literal start of a pattern."""
-    magic = _MAGIC.search(pattern)
-    prefix = pattern[: magic.start()] if magic else pattern
-    rest = pattern[len(prefix) :]
-    options = {"Delimiter": "/"} if "/" not in rest and "**" not in rest else {}
-    with translated("listing", url):
-        pages = connect().get_paginator("list_objects_v2")
-        for page in pages.paginate(Bucket=bucket, Prefix=prefix, **options):
-            for entry in page.get("Contents", ()):
-                name: str = entry["Key"]
-                if not name.endswith("/") and not name.rpartition("/")[2].startswith(HIDDEN):
-                    yield name
+def literal_start(key: str) -> str:
+    """Give what each key begins with that a pattern of keys matches."""
+    magic = _MAGIC.search(key)
+    return key[: magic.start()] if magic else key

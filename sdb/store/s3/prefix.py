@@ -2,43 +2,96 @@
 
 from __future__ import annotations
 
-from sdb.errors import ConflictError, ExistsError
+from sdb.errors import ConflictError, ExistsError, NotFoundError
+from sdb.store.base import Entry
 from sdb.store.s3.client import connect
-from sdb.store.s3.drafts import Draft, drafting
+from sdb.store.s3.drafts import S3Draft, drafting
 from sdb.store.s3.failures import code_of, translated
 from sdb.store.s3.orphans import open_uploads
-from sdb.store.s3.place import HIDDEN, parse, split
+from sdb.store.s3.place import HIDDEN, SCHEME, literal_start, matcher, parse, split
 from sdb.store.s3.probe import check_conditions
 from sdb.store.s3.publish import Condition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sdb.store.s3.objects import S3Reader
 
 
-def names(url: str) -> list[str]:
-    """List the names directly below a URL; see :func:`sdb.store.folder.names`."""
+def entries(url: str) -> list[Entry]:
+    """List the objects directly below a URL; see :meth:`sdb.store.base.Store.list`."""
     bucket, start = _start(url)
-    found: list[str] = []
+    return sorted(_listed(bucket, start, url, flat=True), key=lambda entry: entry.name)
+
+
+def matching(pattern: str) -> list[Entry]:
+    """List the objects that a pattern matches.
+
+    Only what begins like the pattern is listed.
+
+    Parameters
+    ----------
+    pattern : str
+        A URL, such as ``s3://bucket/2026/**/*.json.gz``; see :func:`sdb.store.s3.place.matcher`.
+
+    Returns
+    -------
+    list of Entry
+        Sorted by the bytes of their names.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such S3 bucket.
+    AccessError
+        The S3 bucket may not be listed.
+    """
+    bucket, key = split(pattern)
+    start = literal_start(key)
+    rest = key[len(start) :]
+    fits = matcher(pattern)
+    found = _listed(bucket, start, pattern, flat="/" not in rest and "**" not in rest)
+    return sorted(
+        (entry for entry in found if fits(entry.location)),
+        key=lambda entry: entry.location.encode(),
+    )
+
+
+def _listed(bucket: str, start: str, url: str, *, flat: bool) -> Iterator[Entry]:
+    """List the objects whose keys begin so; flat: without those that have a slash after that."""
+    options = {"Delimiter": "/"} if flat else {}
     with translated("listing", url):
         pages = connect().get_paginator("list_objects_v2")
-        for page in pages.paginate(Bucket=bucket, Prefix=start, Delimiter="/"):
-            keys = (str(entry["Key"]) for entry in page.get("Contents", ()))
-            found += [key[len(start) :] for key in keys if not key.endswith("/")]
-    return [name for name in found if not name.startswith(HIDDEN)]
+        for page in pages.paginate(Bucket=bucket, Prefix=start, **options):
+            for found in page.get("Contents", ()):
+                key = str(found["Key"])
+                if key.endswith("/") or key.rpartition("/")[2].startswith(HIDDEN):
+                    continue
+                modified_us = int(found["LastModified"].timestamp() * 1_000_000)
+                location = f"{SCHEME}{bucket}/{key}"
+                yield Entry(location, int(found["Size"]), str(found["ETag"]), modified_us)
 
 
-def remove(url: str) -> None:
-    """Remove an object; one that is not there is removed already."""
+def version(url: str) -> str | None:
+    """Give the ETag of an object; None: there is none."""
+    place = parse(url)
+    try:
+        with translated("looking at", url):
+            return str(connect().head_object(**place.names)["ETag"])
+    except NotFoundError:
+        return None
+
+
+def delete(url: str) -> None:
+    """Delete an object; one that is not there is deleted already."""
     place = parse(url)
     with translated("removing", url):
         connect().delete_object(**place.names)
 
 
 def abandon(url: str, is_ours: Callable[[str], bool]) -> None:
-    """Give up the uploads that nobody will complete; see :func:`sdb.store.folder.abandon`."""
+    """Give up the uploads that nobody will complete; see :meth:`sdb.store.base.Store.abandon`."""
     from botocore.exceptions import ClientError
 
     bucket, start = _start(url)
@@ -53,16 +106,16 @@ def abandon(url: str, is_ours: Callable[[str], bool]) -> None:
                     raise
 
 
-def exchange(source: S3Reader | None, data: bytes, url: str) -> None:
-    """Put an object in the place of another version; see :func:`sdb.store.folder.exchange`."""
+def put_if(url: str, data: bytes, replaced: S3Reader | None) -> None:
+    """Put an object in the place of another version; see :meth:`sdb.store.base.Store.put_if`."""
     place = parse(url)
     check_conditions(place, completion=False)
-    with drafting(Draft(place, source.settings if source else {})) as draft:
+    with drafting(S3Draft(place, replaced.settings if replaced else {})) as draft:
         draft.write(data)
         if draft.upload.id:
             check_conditions(place, completion=True)
         try:
-            draft.publish(Condition(replaced=source, absent=source is None))
+            draft.publish(Condition(replaced=replaced, absent=replaced is None))
         except ExistsError as error:
             raise ConflictError(error.message, path=url, hint="run it again") from error
 

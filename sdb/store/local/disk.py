@@ -1,0 +1,190 @@
+"""The local file system as a store."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
+from sdb.store.base import Entry, child
+from sdb.store.local.files import Translated, open_read, version_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import BinaryIO, NoReturn
+
+    from sdb.store.base import Draft, Location, Reader
+    from sdb.store.local.files import LocalReader
+
+_SCHEME = "file://"
+
+
+def local_path(location: Location) -> str:
+    """Give the path of a local object.
+
+    Parameters
+    ----------
+    location : path or str
+        A path, or a URL that begins with ``file://``.
+
+    Returns
+    -------
+    str
+        The path in the file system.
+
+    Raises
+    ------
+    UsageError
+        The location is ``-`` or empty: standard input and output are streams, not stores.
+    """
+    path = os.fspath(location).removeprefix(_SCHEME)
+    if path in {"", "-"}:
+        raise UsageError("a packfile is read at any position, so it must be a file and not a pipe")
+    return path
+
+
+class LocalStore:
+    """Files by their paths; see :class:`sdb.store.base.Store` for what the methods do.
+
+    Everything is known by its path alone, so that there is no state.
+    """
+
+    __slots__ = ()
+
+    is_remote = False
+
+    def open(self, location: Location, *, head_bytes: int = 0) -> LocalReader:  # noqa: ARG002
+        """Open a file for reading."""
+        return open_read(local_path(location))
+
+    def version(self, location: Location) -> str | None:
+        """Give the version of a file: size, place on the disk and time of writing."""
+        path = local_path(location)
+        try:
+            with Translated(path, "looking at"):
+                return version_of(os.stat(path))  # noqa: PTH116 - a plain string
+        except NotFoundError:
+            return None
+
+    def list(self, folder: Location) -> Sequence[Entry]:
+        """List the files directly below a folder, hidden ones too."""
+        path = local_path(folder)
+        try:
+            with Translated(path, "listing"), os.scandir(path) as found:
+                names = sorted(entry.name for entry in found if entry.is_file())
+        except NotFoundError:
+            return []
+        return _entries(child(folder, name) for name in names)
+
+    def find(self, pattern: str) -> Sequence[Entry]:
+        """List the files that a pattern matches, see :func:`sdb.store.local.globbing.matching`."""
+        from sdb.store.local.globbing import matching
+
+        return _entries(matching(local_path(pattern)))
+
+    def matcher(self, pattern: str) -> Callable[[str], bool]:
+        """Give what tells whether a pattern fits the name of a file that it found the folder of."""
+        from fnmatch import fnmatchcase
+
+        last = pattern.rpartition("/")[2]
+        return lambda path: fnmatchcase(path.rpartition("/")[2], last)
+
+    def has(self, location: Location) -> bool:
+        """Tell whether there is a file."""
+        return os.path.isfile(local_path(location))  # noqa: PTH113 - a plain string
+
+    def is_folder(self, location: Location) -> bool:
+        """Tell whether a path is that of a folder."""
+        path = os.fspath(location)
+        return path.endswith("/") or os.path.isdir(path.removeprefix(_SCHEME))  # noqa: PTH112
+
+    def path_of(self, location: Location) -> str:
+        """Give the path of a file."""
+        return local_path(location)
+
+    def create(
+        self, location: Location, *, overwrite: bool = False
+    ) -> AbstractContextManager[BinaryIO]:
+        """Open a file for writing, see :func:`sdb.store.local.atomic.atomic_write`."""
+        from sdb.store.local import atomic
+
+        return atomic.atomic_write(local_path(location), overwrite=overwrite)
+
+    def grow(
+        self,
+        source: Reader,
+        kept_bytes: int,
+        location: Location,
+        *,
+        overwrite: bool = False,
+        single_writer: bool = False,  # noqa: ARG002 - the lock keeps others out
+    ) -> AbstractContextManager[Draft]:
+        """Begin a file with the bytes of another one, see :func:`sdb.store.local.growing.grow`."""
+        from sdb.store.local import growing
+
+        return growing.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
+
+    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> None:
+        """Put a file in the place of the version that was read."""
+        from sdb.store.local import atomic, growing
+
+        path = local_path(location)
+        if replaced is not None:
+            with growing.grow(replaced, 0, path) as draft:
+                draft.write(data)
+            return
+        try:
+            with atomic.atomic_write(path) as file:
+                file.write(data)
+        except ExistsError as error:
+            hint = "run it again"
+            raise ConflictError(f"{path} appeared meanwhile", path=path, hint=hint) from error
+
+    def delete(self, location: Location) -> None:
+        """Delete a file."""
+        path = local_path(location)
+        try:
+            with Translated(path, "removing"):
+                os.unlink(path)  # noqa: PTH108 - a plain string
+        except NotFoundError:
+            return
+
+    def lock(self, location: Location) -> AbstractContextManager[None]:
+        """Wait for the lock of a file, see :func:`sdb.store.local.growing.locked`."""
+        from sdb.store.local import growing
+
+        return growing.locked(local_path(location))
+
+    def make(self, folder: Location) -> None:
+        """Make a folder and those above it."""
+        path = local_path(folder)
+        with Translated(path):
+            os.makedirs(path, exist_ok=True)  # noqa: PTH103 - a plain string
+
+    def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
+        """Remove the hidden files of writers that were killed."""
+        for entry in self.list(folder):
+            name = entry.name
+            if name.startswith(".") and name.endswith(".tmp") and is_ours(name[1:]):
+                self.delete(entry.location)
+
+    def diagnose(self, location: Location) -> NoReturn:
+        """Refuse: the file system needs no trial."""
+        text = os.fspath(location)
+        raise UsageError(f"{text} is no URL of S3", expected="s3://bucket/prefix")
+
+
+def _entries(locations: Iterable[str]) -> list[Entry]:
+    """Look at files; those that went away meanwhile, and folders, are left out."""
+    found = []
+    for location in locations:
+        try:
+            status = os.stat(location.removeprefix(_SCHEME))  # noqa: PTH116 - a plain string
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            modified_us = status.st_mtime_ns // 1000
+            found.append(Entry(location, status.st_size, version_of(status), modified_us))
+    return found

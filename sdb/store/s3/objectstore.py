@@ -1,0 +1,129 @@
+"""S3 as a store."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+
+from sdb.errors import UsageError
+from sdb.store.base import TAIL_BYTES
+from sdb.store.s3 import place
+from sdb.store.s3.objects import S3Reader, open_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import BinaryIO
+
+    from sdb.store.base import Draft, Entry, Location, Reader
+    from sdb.store.s3.doctor import Diagnosis
+
+
+class S3Store:
+    """Objects by their URLs; see :class:`sdb.store.base.Store` for what the methods do.
+
+    The connections belong to the process, see :mod:`sdb.store.s3.client`, so that there is no
+    state.
+    """
+
+    __slots__ = ()
+
+    is_remote = True
+
+    def open(self, location: Location, *, head_bytes: int = 0) -> S3Reader:
+        """Open an object for reading, and read its beginning or end with the same request."""
+        return open_read(os.fspath(location), head_bytes=head_bytes, tail_bytes=TAIL_BYTES)
+
+    def version(self, location: Location) -> str | None:
+        """Give the ETag of an object."""
+        from sdb.store.s3 import prefix
+
+        return prefix.version(os.fspath(location))
+
+    def list(self, folder: Location) -> Sequence[Entry]:
+        """List the objects directly below a URL."""
+        from sdb.store.s3 import prefix
+
+        return prefix.entries(os.fspath(folder))
+
+    def find(self, pattern: str) -> Sequence[Entry]:
+        """List the objects that a pattern matches; only what begins like it is listed."""
+        from sdb.store.s3 import prefix
+
+        return prefix.matching(pattern)
+
+    def matcher(self, pattern: str) -> Callable[[str], bool]:
+        """Give what tells whether a pattern matches a URL."""
+        return place.matcher(pattern)
+
+    def has(self, location: Location) -> None:  # noqa: ARG002
+        """Tell nothing: each answer would take a request."""
+        return
+
+    def is_folder(self, location: Location) -> bool:
+        """Tell whether a URL ends in a slash."""
+        return os.fspath(location).endswith("/")
+
+    def path_of(self, location: Location) -> None:  # noqa: ARG002
+        """Give nothing: objects are no files."""
+        return
+
+    def create(
+        self, location: Location, *, overwrite: bool = False
+    ) -> AbstractContextManager[BinaryIO]:
+        """Open an object for writing, see :func:`sdb.store.s3.drafts.atomic_write`."""
+        from sdb.store.s3 import drafts
+
+        return drafts.atomic_write(os.fspath(location), overwrite=overwrite)
+
+    def grow(
+        self,
+        source: Reader,
+        kept_bytes: int,
+        location: Location,
+        *,
+        overwrite: bool = False,
+        single_writer: bool = False,
+    ) -> AbstractContextManager[Draft]:
+        """Begin an object with the bytes of another one, see :func:`sdb.store.s3.grow.grow`."""
+        from sdb.store.s3 import grow
+
+        url = os.fspath(location)
+        return grow.grow(source, kept_bytes, url, overwrite=overwrite, single_writer=single_writer)
+
+    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> None:
+        """Put an object in the place of the version that was read."""
+        from sdb.store.s3 import prefix
+
+        url = os.fspath(location)
+        if replaced is not None and not (
+            isinstance(replaced, S3Reader) and replaced.place == place.parse(url)
+        ):
+            raise UsageError(f"{replaced.path} was read, and not what {url} replaces", path=url)
+        prefix.put_if(url, data, replaced)
+
+    def delete(self, location: Location) -> None:
+        """Delete an object."""
+        from sdb.store.s3 import prefix
+
+        prefix.delete(os.fspath(location))
+
+    def lock(self, location: Location) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Lock nothing: whoever publishes does, where the store cannot choose."""
+        return nullcontext()
+
+    def make(self, folder: Location) -> None:
+        """Make nothing: a prefix is there as soon as an object has it."""
+
+    def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
+        """Give up the uploads of writers that were killed."""
+        from sdb.store.s3 import prefix
+
+        prefix.abandon(os.fspath(folder), is_ours)
+
+    def diagnose(self, location: Location) -> Diagnosis:
+        """Try what the endpoint does."""
+        from sdb.store.s3 import doctor
+
+        return doctor.diagnose(os.fspath(location))
