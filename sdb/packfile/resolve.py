@@ -183,7 +183,7 @@ def _resolved(
             yield from _some(inside, place)
         else:
             yield PackfileReference(place, os.fspath(given))  # who opens it says what it is
-    elif is_pattern(place):
+    elif is_pattern(given, root):
         yield from _matching(_pattern(given, root), place, store, manifests)
     elif manifests.counts(place):
         yield PackfileReference(place, place if store.is_remote else os.fspath(given))

@@ -74,9 +74,23 @@ def absolute(location: Location) -> str:
     return os.fspath(location) if path is None else os.path.abspath(path)  # noqa: PTH100 - a string
 
 
-def is_pattern(location: Location) -> bool:
-    """Tell whether a location has characters of patterns and is not the name of a local file."""
-    return not _MAGIC.isdisjoint(os.fspath(location)) and not store_of(location).has(location)
+def is_pattern(location: Location, root: str | None = None) -> bool:
+    """Tell whether a location has characters of patterns and is not the name of a local file.
+
+    Parameters
+    ----------
+    location : path or str
+        A path or URL.
+    root : str, optional
+        What it may be relative to; that is no pattern.
+
+    Returns
+    -------
+    bool
+        Whether it stands for all objects that it matches.
+    """
+    place = under(root, location)
+    return not _MAGIC.isdisjoint(os.fspath(location)) and not store_of(place).has(place)
 
 
 def open_read(location: Location, *, head_bytes: int = 0) -> Reader:
