@@ -348,7 +348,7 @@ def _shown(value: object) -> str:
 
 
 def open_packfile(location: Location, *, verify: bool = True) -> Packfile:
-    """Open a packfile. This is :func:`sdb.open`.
+    """Open the packfile at a location; see :func:`sdb.packfile.resolve.open_one`.
 
     Parameters
     ----------

@@ -139,8 +139,8 @@ def resolve_one(location: Location, *, root: str | None = None) -> PackfileRefer
     return first
 
 
-def open_one(location: Location) -> Packfile:
-    """Open a packfile for reading.
+def open_one(location: Location, *, verify: bool = True) -> Packfile:
+    """Open a packfile for reading. This is :func:`sdb.open`.
 
     Only the trailer is read; blocks are read when they are asked for.
 
@@ -148,6 +148,9 @@ def open_one(location: Location) -> Packfile:
     ----------
     location : path or str
         A path or URL, or a pattern or folder that stands for one packfile.
+    verify : bool
+        Whether blocks with a wrong checksum are errors. Turn it off only to rescue what is left of
+        a damaged file: values may be wrong then.
 
     Returns
     -------
@@ -168,7 +171,7 @@ def open_one(location: Location) -> Packfile:
     """
     from sdb.packfile.reader import open_packfile
 
-    return open_packfile(resolve_one(location).location)
+    return open_packfile(resolve_one(location).location, verify=verify)
 
 
 def _resolved(

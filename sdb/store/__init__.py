@@ -1,1 +1,10 @@
-"""Where bytes lie: ranged reads and atomic writes, whatever the place."""
+"""Where bytes lie: ranged reads and atomic writes, whatever the place.
+
+=========  ============================================================================
+``base``   the protocols: store, reader, draft
+``url``    which store a location is in, and the calls that most code needs
+``apart``  names that stand for one object
+``local``  files
+``s3``     objects of S3 and of what speaks its protocol
+=========  ============================================================================
+"""

@@ -1,6 +1,7 @@
 """Files of the local file system.
 
 ============  ==============================================================
+``disk``      the store
 ``files``     ranged reads, and errors of the operating system as those of `sdb`
 ``atomic``    files that appear when they are complete, or not at all
 ``growing``   files that begin with the bytes of another one, and locks
