@@ -11,6 +11,7 @@ from sdb.query.analyze.params import bind
 from sdb.query.duckdb_sql.statement import translate
 from sdb.query.exec import engine
 from sdb.query.exec.catalog import Catalog
+from sdb.query.plan.choice import choose
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
 
@@ -62,8 +63,26 @@ class Answers:
         """Tell whether scans answer it alone."""
         with closing(Catalog(str(self._root))) as catalog:
             opened = partial(self._opened, catalog)
-            plan = translate(self._statement, datasets=opened, holds=_holds, now_us=0)
-            return plan.native is not None or plan.counts is not None
+            return choose(self._statement, opened) is not None
+
+    def columns(self, *, native: bool) -> list[tuple[str, list[str], str]] | None:
+        """Give names, lanes and types of what comes out; ``None`` when it is not the way asked."""
+        with closing(Catalog(str(self._root))) as catalog:
+            opened = partial(self._opened, catalog)
+            plan: Any = (
+                choose(self._statement, opened, typed=self._typed)
+                if native
+                else translate(
+                    self._statement,
+                    datasets=opened,
+                    holds=lambda *_: True,
+                    now_us=0,
+                    typed=self._typed,
+                )
+            )
+            if plan is None:
+                return None
+            return [(column.name, sorted(column.lanes), column.kind) for column in plan.columns]
 
     def lines(self, *, native: bool, threads: int = 1, **more: Any) -> list[str]:
         """Give the rows."""
@@ -86,7 +105,3 @@ class Answers:
     ) -> dataset.Dataset:
         table = catalog(tables, where)
         return Blind(table) if self._blind else table
-
-
-def _holds(_: dataset.Dataset, __: dataset.Path) -> bool:
-    return True

@@ -7,7 +7,7 @@ module        holds
 ============  ==========================================================
 `syntax`      text to syntax tree, and back
 `analyze`     parameters, names, types and constants
-`plan`        tables, scans, predicates, pruning
+`plan`        tables, scans, predicates, pruning, native or DuckDB
 `duckdb_sql`  SQL text for DuckDB
 `exec`        scans and DuckDB at work
 `result`      rows in the forms that users ask for

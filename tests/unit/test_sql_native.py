@@ -16,9 +16,10 @@ from sdb import _core
 from sdb.errors import CorruptError, UsageError
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
-from sdb.query.duckdb_sql.statement import translate
 from sdb.query.exec import engine, native
 from sdb.query.exec.catalog import Catalog
+from sdb.query.plan.choice import choose
+from sdb.query.plan.operations import HashAggregate, TopK
 from sdb.query.result.lines import lines
 from sdb.query.syntax.parser import parse
 from tests.engines import Answers
@@ -106,15 +107,15 @@ def few(query: str, root: Path, most_bytes: int) -> tuple[list[bytes], list[str]
     """Lines of groups that may take so much memory, and who made them."""
     statement = check(bind(parse(query), {}))
     catalog = Catalog(str(root))
-    plan = translate(statement, datasets=catalog, holds=lambda *_: True, now_us=0, typed=False)
-    assert plan.native is not None
+    chosen = choose(statement, catalog, typed=False)
+    assert isinstance(chosen, HashAggregate | TopK)
     asked = []
 
     def instead() -> Execution:
         asked.append("engine")
         return engine.run(statement, datasets=catalog, typed=False, native=False)
 
-    result = native.run(plan.native, plan.columns, instead, memory_bytes=most_bytes)
+    result = native.run(chosen, instead, memory_bytes=most_bytes)
     found = sorted(b"".join(lines(result.reader, result.columns)).splitlines())
     result.close()
     catalog.close()

@@ -73,6 +73,25 @@ def test_scans_and_engine_agree(packed: Path) -> None:
     assert alone >= BY_SCANS
 
 
+@pytest.mark.parametrize("blind", [False, True])
+def test_columns_of_scans_are_those_of_the_engine(packed: Path, *, blind: bool) -> None:
+    """What a scan begins, the engine may have to end: both must mean the same columns."""
+    alone = 0
+    for vector in vectors_of_queries():
+        for typed in (False, True):
+            answers = Answers(packed, vector["sql"], typed=typed, blind=blind)
+            found = answers.columns(native=True)
+            if found is None:
+                continue
+            alone += 1
+            of_engine = answers.columns(native=False)
+            assert of_engine is not None
+            counted = all(column[1:] == (["x"], "integer") for column in found)
+            assert counted or found == of_engine, vector["sql"]
+            assert [column[0] for column in found] == [column[0] for column in of_engine]
+    assert alone >= 2 * BY_SCANS
+
+
 def rows_of(lines: list[str]) -> list[Any]:
     return [json.loads(_BARE.sub(_quoted, line)) for line in lines]
 

@@ -3,6 +3,7 @@
 ==============  ===========================================================
 module          holds
 ==============  ===========================================================
+`refusals`      errors about a place in a query
 `params`        values in the place of parameters
 `kinds`         kinds of values, signatures of functions
 `static_types`  kinds of expressions; refuses what could never give a value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.analyze.static_types import refuse
+from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, printer, visitor
 from sdb.records import changing_record
 

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PARTS_US = {
+UNITS_US = {
     "MICROSECOND": 1,
     "MILLISECOND": 1_000,
     "SECOND": 1_000_000,
@@ -21,7 +21,7 @@ _PARTS_US = {
     "DAY": 86_400_000_000,
     "WEEK": 604_800_000_000,
 }
-_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _DAYS_OF_WEEK = 7
 
 
@@ -75,11 +75,11 @@ def _bucket(seconds: int, width: int) -> int:
 
 def add(part: str, count: int, us: int) -> int:
     """Give the instant some units later; days beyond the end of a month run into the next."""
-    if part in _PARTS_US:
-        out = us + count * _PARTS_US[part]
+    if part in UNITS_US:
+        out = us + count * UNITS_US[part]
     else:
         moment = instants.from_us(us)
-        months = moment.year * 12 + moment.month - 1 + count * _MONTHS[part]
+        months = moment.year * 12 + moment.month - 1 + count * MONTHS[part]
         first = datetime(*_year_month(months), 1, tzinfo=UTC)
         into = moment - moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         out = instants.to_us(first + into)
@@ -100,41 +100,41 @@ def difference(part: str, start: int, stop: int) -> int:
     """Count the complete units from one instant to another, toward zero."""
     if start > stop:
         return -difference(part, stop, start)
-    if part in _PARTS_US:
-        return (stop - start) // _PARTS_US[part]
+    if part in UNITS_US:
+        return (stop - start) // UNITS_US[part]
     one, other = instants.from_us(start), instants.from_us(stop)
     months = (other.year - one.year) * 12 + other.month - one.month
     while months > 0 and add("MONTH", months, start) > stop:
         months -= 1
-    return months // _MONTHS[part]
+    return months // MONTHS[part]
 
 
 def truncate(part: str, us: int, weekday: int) -> int:
     """Give the start of the unit that an instant falls into; 0 is Sunday."""
     if part == "WEEK":
-        day = us - us % _PARTS_US["DAY"]
-        return day - (_weekday(us) - weekday) % _DAYS_OF_WEEK * _PARTS_US["DAY"]
-    if part in _PARTS_US:
-        return us - us % _PARTS_US[part]
+        day = us - us % UNITS_US["DAY"]
+        return day - (_weekday(us) - weekday) % _DAYS_OF_WEEK * UNITS_US["DAY"]
+    if part in UNITS_US:
+        return us - us % UNITS_US[part]
     moment = instants.from_us(us)
-    month = moment.month - (moment.month - 1) % _MONTHS[part]
+    month = moment.month - (moment.month - 1) % MONTHS[part]
     return instants.to_us(datetime(moment.year, month, 1, tzinfo=UTC))
 
 
 def _weekday(us: int) -> int:
     """Give the day of the week; 1970 began on a Thursday."""
-    return (us // _PARTS_US["DAY"] + 4) % _DAYS_OF_WEEK
+    return (us // UNITS_US["DAY"] + 4) % _DAYS_OF_WEEK
 
 
 def extract(part: str, us: int) -> int | None:
     """Give a field of an instant; those below seconds include them."""
     moment = instants.from_us(us)
-    of_minute = us % _PARTS_US["MINUTE"]
+    of_minute = us % UNITS_US["MINUTE"]
     match part:
         case "MICROSECOND":
             return of_minute
         case "MILLISECOND":
-            return of_minute // _PARTS_US["MILLISECOND"]
+            return of_minute // UNITS_US["MILLISECOND"]
         case "QUARTER":
             return (moment.month + 2) // 3
         case "DOW":

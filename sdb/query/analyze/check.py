@@ -10,7 +10,8 @@ from sdb.errors import QueryError
 from sdb.query.analyze import binder
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.kinds import Kind
-from sdb.query.analyze.static_types import refuse, static_type
+from sdb.query.analyze.refusals import refuse
+from sdb.query.analyze.static_types import static_type
 from sdb.query.syntax import ast, printer, visitor
 
 TYPE_CHECKING = False

@@ -5,7 +5,6 @@ An expression that could never give a value is refused; docs/sql.md has the rule
 
 from __future__ import annotations
 
-from sdb.errors import QueryError
 from sdb.query.analyze import regexes
 from sdb.query.analyze.kinds import (
     AGGREGATES,
@@ -18,6 +17,7 @@ from sdb.query.analyze.kinds import (
     Kind,
     Signature,
 )
+from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, hints, printer
 from sdb.query.syntax.lexer import AGGREGATES as AGGREGATE_NAMES
 
@@ -30,12 +30,6 @@ _COUNTS = ("no", "one", "two", "three", "four")
 _POSITIONS = ("first", "second", "third", "fourth")
 _BITS = frozenset({"|", "^", "&", "<<", ">>", ">>>"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
-
-
-def refuse(message: str, node: ast.Node, hint: str | None = None) -> NoReturn:
-    """Refuse a query because of a node."""
-    start, stop = node.span
-    raise QueryError(message, offset=start, length=max(1, stop - start), hint=hint)
 
 
 def ill_typed(node: ast.Expr, why: str) -> NoReturn:

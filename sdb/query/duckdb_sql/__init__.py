@@ -4,9 +4,9 @@
 module              holds
 ==================  =====================================================
 `lanes`             values of any type as SQL: typed lanes
+`fields`            values at paths of rows
 `quoting`           constants as SQL text
 `levels`            nested SELECTs whose columns are asked for one by one
-`scans`             scans and the lanes that are asked of them
 `scope`             names in SQL
 `context`           state of the translation of a statement
 `operators`         operators
@@ -25,10 +25,7 @@ module              holds
 `lowering`          expressions to values
 `aggregates`        aggregates and windows
 `sources`           FROM
-`headings`          names of columns without an alias
 `select`            one SELECT
 `statement`         a whole statement
-`pushdown`          conditions that a scan decides
-`native_choice`     statements that a scan answers alone
 ==================  =====================================================
 """

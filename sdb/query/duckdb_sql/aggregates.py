@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql.lanes import Constant, Keyed, Nothing, Typed, Value
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.operators import int64, sort_keys, wrap
-from sdb.query.duckdb_sql.scope import rejected
 from sdb.query.plan.dataset import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 
 TYPE_CHECKING = False

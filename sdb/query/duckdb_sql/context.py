@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb.query.duckdb_sql.lanes import passed
 from sdb.query.duckdb_sql.levels import Level, Reference
-from sdb.query.duckdb_sql.scans import ScanNode
-from sdb.records import changing_record, field, record
+from sdb.query.plan.scans import ScanNode
+from sdb.records import changing_record, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,39 +15,6 @@ if TYPE_CHECKING:
     from sdb.query.duckdb_sql.scope import Scope
     from sdb.query.plan.dataset import Dataset, OpenDataset, Path, TableName
     from sdb.query.syntax import ast
-
-
-@record
-class Outline:
-    """A SELECT that makes of one scan, which decides all of WHERE, rows or groups of rows.
-
-    There is no HAVING, no DISTINCT and no window in it.
-
-    Attributes
-    ----------
-    scan : ScanNode
-        What it reads.
-    scope : Scope
-        The names of the rows.
-    groups : tuple of Expr, or None
-        The keys of its groups, none for a single group; ``None`` when rows are not grouped.
-    items : tuple of Expr
-        The columns of the output, when rows are grouped.
-    order : tuple of Sort
-        What it sorts by.
-    limit : int or None
-        Number of rows that are wanted.
-    offset : int
-        Number of rows before these.
-    """
-
-    scan: ScanNode
-    scope: Scope
-    groups: tuple[ast.Expr, ...] | None
-    items: tuple[ast.Expr, ...]
-    order: tuple[ast.Sort, ...]
-    limit: int | None
-    offset: int
 
 
 @changing_record
@@ -66,8 +33,6 @@ class Query:
         Whether it returns at least one row.
     correlated : bool
         Whether it uses names of the queries around it; then it stands where it is used.
-    outline : Outline or None
-        What it does, when that is simple.
     """
 
     level: Level
@@ -75,7 +40,6 @@ class Query:
     single: bool
     certain: bool
     correlated: bool
-    outline: Outline | None = None
 
     def through(self, relation: Relation, *, optional: bool) -> list[tuple[str, Value]]:
         """Columns as they look from outside."""
@@ -120,7 +84,8 @@ class SqlContext:
 
     def scan(self, tables: tuple[TableName, ...], where: ast.Expr | None) -> ScanNode:
         """Read tables, leaving out blocks where a condition is never TRUE."""
-        scan = ScanNode(self.name("s"), tables, self.datasets(tables, where), self.holds)
+        scan = ScanNode(self.name("s"), tables, where, self.datasets, self.holds)
+        scan.open()
         self.scans.append(scan)
         return scan
 

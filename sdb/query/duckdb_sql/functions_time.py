@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
 from sdb.instants import FIRST_US, LAST_US
-from sdb.query.duckdb_sql import quoting
+from sdb.query.analyze.calendar import MONTHS, UNITS_US
+from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql.functions_string import position
 from sdb.query.duckdb_sql.lanes import Constant, Typed, Value
 from sdb.query.duckdb_sql.operators import instant, int64
-from sdb.query.duckdb_sql.scope import rejected
 from sdb.query.plan.dataset import MISSING, NUMBER, TIME
 from sdb.query.syntax import ast
+from sdb.query.syntax.calls import stride_us
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.duckdb_sql.arguments import Arguments, Function
 
 
-UNITS_US = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1000,
-    "SECOND": 1_000_000,
-    "MINUTE": 60_000_000,
-    "HOUR": 3_600_000_000,
-    "DAY": 86_400_000_000,
-    "WEEK": 604_800_000_000,
-}
-MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _MOST_MONTHS = 120_000
 """More than this lead out of the years 1 to 9999 from anywhere in them."""
 _PARTS = {*UNITS_US, *MONTHS, "DOW", "DOY"}
-_STRIDE = re.compile(r"\s*(\d+)\s*([A-Za-z]+)")
 
 
 def _counted(sql: str, *operands: Value) -> Typed:
@@ -126,24 +114,9 @@ def _time_bucket(call: Arguments) -> Value:
     return Typed(NUMBER, f"({epoch} - {epoch} % nullif({seconds}, 0))", integer=True)
 
 
-def stride_us(text: str, node: ast.Node) -> int:
-    """Microseconds of a stride such as ``1 day 12 hours``."""
-    total = 0
-    end = 0
-    for match in _STRIDE.finditer(text):
-        unit = match[2].upper().removesuffix("S")
-        if match.start() != end or unit not in UNITS_US:
-            break
-        total += int(match[1]) * UNITS_US[unit]
-        end = match.end()
-    if text[end:].strip() or not 0 < total <= quoting.INT64_MAX:
-        raise rejected(f"bad DATE_BIN stride {text!r}", node)
-    return total
-
-
 def _date_bin(call: Arguments) -> Value:
     time, origin = (arg.lane("u") for arg in call.values)
-    stride = stride_us(str(call.node.part), call.node)
+    stride = stride_us(str(call.node.part))
     past = f"(epoch_us({time}) - epoch_us({origin}))"
     remainder = f"((({past} % {stride}) + {stride}::HUGEINT) % {stride})::BIGINT"
     return instant(f"make_timestamp(epoch_us({time}) - {remainder})", *call.values)

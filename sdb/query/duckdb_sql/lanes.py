@@ -14,6 +14,7 @@ from __future__ import annotations
 from sdb.errors import QueryError
 from sdb.query.duckdb_sql import quoting
 from sdb.query.plan.dataset import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+from sdb.query.plan.output import HOLDS, LETTERS, Shape
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
@@ -35,20 +36,6 @@ SQL_TYPES = {
     "l": "DOUBLE[]",
     "e": "VARCHAR[]",
 }
-HOLDS = {
-    "t": ANY,
-    "n": NUMBER,
-    "x": NUMBER,
-    "s": STRING,
-    "b": BOOL,
-    "u": TIME,
-    "k": ANY & ~MISSING,
-    "j": ANY & ~MISSING,
-    "z": LIST | STRUCT,
-    "l": LIST,
-    "e": LIST,
-}
-LETTERS = {BOOL: "b", NUMBER: "n", TIME: "u", STRING: "s"}
 _MOST_SQL = 1 << 20
 
 
@@ -96,6 +83,11 @@ class Value:
         if not self.mask & (LIST if isinstance(step, int) else STRUCT):
             return Nothing()
         return Keyed(self.lane("k")).step(step)
+
+    @property
+    def shape(self) -> Shape:
+        """What is known of its types."""
+        return Shape(self.mask)
 
     @property
     def only(self) -> int:
@@ -175,6 +167,11 @@ class Typed(Value):
         if letter == "x" and not self.whole:
             return f"CASE WHEN {_INTEGRAL.format(sql)} THEN {sql}::BIGINT END"
         return f"({sql})::DOUBLE" if letter == "n" and self.whole else sql
+
+    @property
+    def shape(self) -> Shape:
+        """What is known of its types."""
+        return Shape(self.mask, self.absent, whole=self.whole)
 
     def like(self, sql: str, absent: int) -> Typed:
         """Give a value of the same type."""

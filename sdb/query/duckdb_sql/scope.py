@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.errors import QueryError
-from sdb.query.duckdb_sql.scans import FieldValue
+from sdb.query.analyze.refusals import rejected
+from sdb.query.duckdb_sql.fields import FieldValue
 from sdb.query.plan.dataset import ANY, MISSING
 from sdb.query.syntax import ast
 from sdb.records import changing_record, field
@@ -13,14 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sdb.errors import QueryError
     from sdb.query.duckdb_sql.lanes import Value
-    from sdb.query.duckdb_sql.scans import ScanNode
-
-
-def rejected(message: str, node: ast.Node | None = None) -> QueryError:
-    """Make the error of a query that cannot be planned, with the place in its text."""
-    start, stop = (None, 0) if node is None or node.span == (0, 0) else node.span
-    return QueryError(message, offset=start, length=max(stop - (start or 0), 1))
+    from sdb.query.plan.scans import ScanNode
 
 
 class Binding(Protocol):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql import quoting
+from sdb.query.duckdb_sql.fields import FieldValue
 from sdb.query.duckdb_sql.lanes import Keyed, Typed, Value, passed
 from sdb.query.duckdb_sql.levels import FromItem, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
-from sdb.query.duckdb_sql.scans import FieldValue, ScanNode
-from sdb.query.duckdb_sql.scope import Binding, Names, Outputs, ScanRows, Scope, rejected
+from sdb.query.duckdb_sql.scope import Binding, Names, Outputs, ScanRows, Scope
 from sdb.query.duckdb_sql.unions import united
 from sdb.query.plan.dataset import ANY, MISSING, STRING, TableName
 from sdb.query.plan.inward import narrowed
 from sdb.query.plan.rewrite import about, conjunction, conjuncts, walk
+from sdb.query.plan.scans import ScanNode
+from sdb.query.plan.tables import last_name, root_name, table_name
 from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
@@ -58,7 +61,7 @@ class From:
         if isinstance(source.table, ast.UnpivotTable):
             part, binding = self._unpivot(source.table)
         elif isinstance(source.table, ast.PathTable) and self._is_list(source.table):
-            part, binding = self._unnest(source.table, source.alias)
+            part, binding = self._unnest(source.table, source)
         else:
             part, binding = self._table(source, optional=optional)
         self.scope.sources.append(binding)
@@ -73,10 +76,8 @@ class From:
 
     def _is_list(self, table: ast.PathTable) -> bool:
         """Whether a path starts at something that is in scope, and so is to be unnested."""
-        root: ast.Expr = table.expr
-        while isinstance(root, (ast.Dot, ast.Index)):
-            root = root.base
-        if not isinstance(root, ast.Name):
+        root = root_name(table.expr)
+        if root is None:
             return False
         if root == table.expr and root.name in self.context.queries:
             return False
@@ -91,9 +92,9 @@ class From:
         return False
 
     def _unnest(
-        self, table: ast.PathTable, alias: str | None
+        self, table: ast.PathTable, source: ast.Source
     ) -> tuple[str | FromItem | None, Binding]:
-        name = alias or _last(table.expr)
+        name = source.alias or last_name(table.expr)
         value = translate(table.expr, self.scope, self.context)
         if isinstance(value, FieldValue) and value.scan in self.scans and not self.outer:
             level = value.scan.unfold(value.level, value.path, "list")
@@ -144,7 +145,7 @@ class From:
         columns = opened.through(reference, optional=optional)
         alias = source.alias
         if alias is None and isinstance(source.table, ast.PathTable):
-            alias = _last(source.table.expr)
+            alias = last_name(source.table.expr)
         return part, Outputs(alias, columns)
 
     def _opened(self, table: ast.Table, alias: str | None) -> ScanNode | Query:
@@ -157,13 +158,13 @@ class From:
             if query is not None:
                 return query
         if isinstance(table, ast.ConcatTable):
-            names = [_table_name(part) for part in table.tables]
+            names = [table_name(part) for part in table.tables]
             if not all(names) or self._names_query(table):
                 parts = [self._opened(part, alias) for part in table.tables]
                 return united(parts, self.context)
             tables = tuple(name for name in names if name is not None)
         else:
-            name = _table_name(table)
+            name = table_name(table)
             if name is None:
                 raise rejected("this is no table", table)
             tables = (name,)
@@ -217,33 +218,3 @@ def _members(columns: list[tuple[str, Value]]) -> str:
         f"{{'n': {quoting.string(name)}, 'k': {value.lane('k')}}}" for name, value in columns
     ]
     return f"[{', '.join(members)}]"
-
-
-def _last(node: ast.Expr) -> str:
-    return node.name if isinstance(node, (ast.Name, ast.Dot)) else ""
-
-
-def _table_name(table: ast.Table) -> TableName | None:
-    if isinstance(table, ast.PathTable):
-        return TableName("path", _parts(table.expr), table.span)
-    if not isinstance(table, ast.CallTable):
-        return None
-    if table.name == "READ_FILE":
-        if len(table.args) != 1:
-            raise rejected("read_file() should have 1 argument", table)
-        (arg,) = table.args
-        if isinstance(arg, ast.Literal) and isinstance(arg.value, str):
-            return TableName("file", (arg.value,), table.span)
-        raise rejected("read_file() should have a string argument", table)
-    kind = {"TABLE_GLOB": "glob", "TABLE_PATTERN": "pattern"}.get(table.name)
-    if kind is None or len(table.args) != 1:
-        raise rejected(f"unrecognized table function {table.name}", table)
-    return TableName(kind, _parts(table.args[0]), table.span)
-
-
-def _parts(node: ast.Expr) -> tuple[str, ...]:
-    if isinstance(node, ast.Dot):
-        return (*_parts(node.base), node.name)
-    if isinstance(node, ast.Name):
-        return (node.name,)
-    raise rejected("a table is named by a path", node)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql.context import Query, SqlContext
-from sdb.query.duckdb_sql.lanes import HOLDS, LETTERS, Typed, Value
 from sdb.query.duckdb_sql.levels import Level
-from sdb.query.duckdb_sql.native_choice import native
-from sdb.query.duckdb_sql.scope import rejected
 from sdb.query.duckdb_sql.select import select
 from sdb.query.duckdb_sql.unions import united
-from sdb.query.plan.dataset import MISSING, NULL, NUMBER
-from sdb.query.plan.output import Column
+from sdb.query.plan.output import Column, Shape
 from sdb.query.plan.rewrite import everything
 from sdb.query.syntax import ast
 from sdb.records import record, replace
@@ -22,20 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.duckdb_sql.native_choice import Native
-    from sdb.query.duckdb_sql.scans import ScanNode
     from sdb.query.duckdb_sql.scope import Scope
     from sdb.query.plan.dataset import Dataset, OpenDataset, Path
+    from sdb.query.plan.scans import ScanNode
 
-_KINDS = {
-    1: "null",
-    2: "boolean",
-    4: "number",
-    8: "timestamp",
-    16: "string",
-    32: "list",
-    64: "structure",
-}
 _UNION = "\0union"
 """A name that no query can write."""
 _NATIVE = re.compile(r"\bsdb_\w+")
@@ -55,18 +42,12 @@ class Translation:
         Functions to register.
     columns : tuple of Column
         What the columns of the result mean.
-    counts : int or None
-        When the answer is nothing but the number of rows of the one scan: how many columns of it.
-    native : Rows, Groups or None
-        What to ask of the one scan when it can answer the statement.
     """
 
     sql: str
     scans: tuple[ScanNode, ...]
     natives: frozenset[str]
     columns: tuple[Column, ...]
-    counts: int | None
-    native: Native | None
 
 
 def translate(
@@ -118,8 +99,6 @@ def translate(
         tuple(context.scans),
         frozenset(_NATIVE.findall(sql)),
         columns,
-        _counts(statement, query, context),
-        None if statement.unions else native(query, columns, context),
     )
 
 
@@ -151,62 +130,9 @@ def _output(query: Query, context: SqlContext, *, typed: bool) -> tuple[tuple[Co
     output = []
     for name, value in columns:
         lanes = {}
-        for letter in _letters(value, row=not name, typed=typed):
+        shape = value.shape if name else Shape(value.mask, row=True)
+        for letter in shape.letters(typed=typed):
             column = level.column(value.lane(letter))
             lanes[letter] = numbers.setdefault(column, int(column[1:]))
-        output.append(Column(name, lanes, _kind(value, row=not name)))
+        output.append(Column(name, lanes, shape.kind))
     return tuple(output), level
-
-
-def _letters(value: Value, *, row: bool, typed: bool) -> str:
-    """Lanes that together tell a value."""
-    if row:
-        return "j"
-    if isinstance(value, Typed):
-        letter = "x" if value.whole else LETTERS[value.kind]
-        return f"t{letter}" if value.absent == NULL else letter
-    native = LETTERS.get(value.only)
-    if native is not None:
-        return "nx" if value.only == NUMBER else native
-    if not value.mask & ~MISSING:
-        return "t"
-    if not typed or value.mask & ~MISSING in {32, 64}:
-        return "j"
-    return (
-        "t"
-        + "".join(letter for letter in "nxsbu" if HOLDS[letter] & value.mask)
-        + ("j" if value.mask & (32 | 64) else "")
-    )
-
-
-def _kind(value: Value, *, row: bool) -> str:
-    if row:
-        return "row"
-    types = value.mask & ~MISSING
-    if isinstance(value, Typed):
-        types = value.kind
-        if value.whole:
-            return "integer"
-    return _KINDS.get(types, "any")
-
-
-def _counts(statement: ast.Statement, query: Query, context: SqlContext) -> int | None:
-    """Give the number of columns when they are nothing but COUNT(*) over one scan."""
-    node = statement.select
-    count = ast.Aggregate("COUNT", (), star=True)
-    plain = (
-        len(context.scans) == 1
-        and len(context.levels) == 1
-        and not statement.unions
-        and len(node.sources) == 1
-        and all(item.expr == count for item in node.items)
-        and not (node.star or node.distinct or node.group_by is not None or node.order_by)
-        and node.having is None
-        and node.limit is None
-    )
-    if not plain or context.scans[0].explode:
-        return None
-    inner = query.level.source[0]
-    if not isinstance(inner, Level) or inner.conditions:
-        return None
-    return len(query.columns)

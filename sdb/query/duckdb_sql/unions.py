@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from sdb.query.duckdb_sql.context import Query
+from sdb.query.duckdb_sql.fields import FieldValue
 from sdb.query.duckdb_sql.lanes import Nothing, Value
 from sdb.query.duckdb_sql.levels import Level
 from sdb.query.duckdb_sql.made import MadeStruct
-from sdb.query.duckdb_sql.scans import FieldValue, ScanNode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sdb.query.duckdb_sql.context import SqlContext
+    from sdb.query.plan.scans import ScanNode
 
 
 class Union:

@@ -9,6 +9,5 @@ module       holds
 `native`     runs what a scan answers alone
 `topk`       runs ORDER BY with LIMIT on a scan
 `udfs`       functions that DuckDB lacks
-`steps`      the plan that EXPLAIN shows
 ===========  ===========================================
 """

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 
 from sdb import _core
 from sdb.errors import QueryError, SdbError
-from sdb.query.duckdb_sql.statement import translate
 from sdb.query.exec import udfs
 from sdb.query.exec.native import run as answered
-from sdb.query.exec.steps import steps
+from sdb.query.plan.choice import choose
+from sdb.query.plan.explain import steps
+from sdb.query.plan.operations import Count
 from sdb.query.plan.output import Column, Execution
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-    from sdb.query.duckdb_sql.scans import ScanNode
     from sdb.query.duckdb_sql.statement import Translation
     from sdb.query.plan.dataset import Dataset, OpenDataset, Path
+    from sdb.query.plan.operations import Operation
+    from sdb.query.plan.scans import ScanNode
     from sdb.query.syntax import ast
 
 
@@ -62,25 +66,39 @@ def run(
         If the query cannot be planned or run.
     """
     now = time.time_ns() // 1000 if now_us is None else now_us
+
+    def translated() -> Translation:
+        from sdb.query.duckdb_sql.statement import translate
+
+        # What a scan has opened is not opened again.
+        opened = datasets if chosen is None else lambda *_: chosen.scan.dataset
+        with _inside(statement):
+            return translate(statement, datasets=opened, holds=_holds, now_us=now, typed=typed)
+
+    with _inside(statement):
+        chosen = choose(statement, datasets, typed=typed) if native else None
+    if statement.explain is not None:
+        return _explained(statement, translated(), chosen)
+    if chosen is None:
+        return _executed(translated(), threads, memory_bytes)
+    if isinstance(chosen, Count):
+        return _counted(chosen)
+
+    def engine() -> Execution:
+        return _executed(translated(), threads, memory_bytes, chosen.columns)
+
+    return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes)
+
+
+@contextmanager
+def _inside(statement: ast.Statement) -> Iterator[None]:
+    """Let errors say where in the query they are."""
     try:
-        plan = translate(statement, datasets=datasets, holds=_holds, now_us=now, typed=typed)
+        yield
     except RecursionError as error:
         raise QueryError("the query is nested too deeply", query=statement.text) from error
     except QueryError as error:
         raise error.inside(statement.text) from None
-    if statement.explain is not None:
-        return _explained(statement, plan)
-
-    def engine() -> Execution:
-        return _executed(plan, threads, memory_bytes)
-
-    if native and plan.counts is not None:
-        return _counted(plan)
-    if native and plan.native is not None:
-        return answered(
-            plan.native, plan.columns, engine, threads=threads, memory_bytes=memory_bytes
-        )
-    return engine()
 
 
 def _holds(dataset: Dataset, path: Path) -> bool:
@@ -106,27 +124,30 @@ def _lane_scan(scan: ScanNode, threads: int) -> _core.LaneScan:
     )
 
 
-def _counted(plan: Translation) -> Execution:
-    (scan,) = plan.scans
+def _counted(count: Count) -> Execution:
+    scan = count.scan
     scans: tuple[Any, ...] = ()
-    count = scan.dataset.row_count() if scan.predicate is None else None
-    if count is None:
+    rows = scan.dataset.row_count() if scan.predicate is None else None
+    if rows is None:
         scans = (_lane_scan(scan, 0),)
-        count = scans[0].count()
-    columns = tuple(
-        Column(column.name, {"x": number}, "integer") for number, column in enumerate(plan.columns)
-    )
-    return Execution(columns, None, ((count,) * len(columns),), scans)
+        rows = scans[0].count()
+    return Execution(count.columns, None, ((rows,) * len(count.columns),), scans)
 
 
-def _explained(statement: ast.Statement, plan: Translation) -> Execution:
-    text = "\n".join(steps(plan))
+def _explained(statement: ast.Statement, plan: Translation, chosen: Operation | None) -> Execution:
+    text = "\n".join(steps(plan.scans, chosen, plan.sql))
     name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
     columns = (Column("query", {"s": 0}, "string"), Column(name, {"s": 1}, "string"))
     return Execution(columns, None, ((statement.text, text),), is_plan=True)
 
 
-def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Execution:
+def _executed(
+    plan: Translation,
+    threads: int,
+    memory_bytes: int | None,
+    columns: tuple[Column, ...] | None = None,
+) -> Execution:
+    """Run SQL; the lanes of the result stand where `columns` have them."""
     from tempfile import TemporaryDirectory
 
     import duckdb
@@ -157,14 +178,26 @@ def _executed(plan: Translation, threads: int, memory_bytes: int | None) -> Exec
             connection.register(scan.name, lanes)
         udfs.register(connection, plan.natives)
         relation = connection.sql(plan.sql)
+        if columns is not None:
+            relation = relation.project(_placed(plan.columns, columns))
     except duckdb.Error as error:
         connection.close()
         spill.cleanup()
         raise failure(error) from error
-    result = Execution(plan.columns, relation, None, tuple(scans), connection.interrupt)
+    result = Execution(columns or plan.columns, relation, None, tuple(scans), connection.interrupt)
     result.on_close(spill.cleanup)
     result.on_close(connection.close)
     return result
+
+
+def _placed(have: tuple[Column, ...], wanted: tuple[Column, ...]) -> str:
+    """Put the lanes of columns in another order."""
+    places = {
+        place: old.lanes[letter]
+        for old, new in zip(have, wanted, strict=True)
+        for letter, place in new.lanes.items()
+    }
+    return ", ".join(f"c{places[place]} AS p{place}" for place in sorted(places))
 
 
 def failure(error: Exception) -> SdbError:

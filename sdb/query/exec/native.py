@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from sdb import _core
-from sdb.query.duckdb_sql.native_choice import Take, TopK
 from sdb.query.exec.topk import Ordered, bounds, is_worth_it, note
+from sdb.query.plan.operations import Take, TopK
 from sdb.query.plan.output import Execution
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
-    from sdb.query.duckdb_sql.native_choice import HashAggregate, Native
-    from sdb.query.plan.output import Column
+    from sdb.query.plan.operations import HashAggregate
 
 _MOST_BYTES = 256 << 20
 """Groups and rows that take more memory are left to the engine, if no other bound is given."""
@@ -52,7 +51,7 @@ class Grouped:
         made = self._scan.aggregate(
             groups.keys,
             groups.calls,
-            groups.columns,
+            groups.outputs,
             sort=groups.sort,
             limit=groups.limit,
             offset=groups.offset,
@@ -63,8 +62,7 @@ class Grouped:
 
 
 def run(
-    native: Native,
-    columns: Sequence[Column],
+    operation: Take | HashAggregate | TopK,
     engine: Callable[[], Execution],
     *,
     threads: int = 0,
@@ -74,10 +72,8 @@ def run(
 
     Parameters
     ----------
-    native : Take, HashAggregate or TopK
+    operation : Take, HashAggregate or TopK
         What to ask of the scan.
-    columns : sequence of Column
-        What the columns of the result mean.
     engine : callable
         Runs the statement with memory that can be on disk, when that of groups is not enough.
     threads : int
@@ -86,26 +82,25 @@ def run(
         Bound for the memory that groups, or the first rows, take.
     """
     most_bytes = _MOST_BYTES if memory_bytes is None else min(memory_bytes, _MOST_BYTES)
-    if isinstance(native, TopK):
-        return _ordered(native, columns, engine, threads, most_bytes)
+    if isinstance(operation, TopK):
+        return _ordered(operation, engine, threads, most_bytes)
     scan = _core.LaneScan(
-        list(native.scan.dataset.sources),
-        [(level, list(path), letter) for level, path, letter in native.lanes],
-        explode=[(level, list(path), kind) for level, path, kind in native.scan.explode],
-        predicate=native.scan.predicate,
+        list(operation.scan.dataset.sources),
+        [(level, list(path), letter) for level, path, letter in operation.lanes],
+        explode=[(level, list(path), kind) for level, path, kind in operation.scan.explode],
+        predicate=operation.scan.predicate,
         threads=threads,
-        limit=native.limit if isinstance(native, Take) else None,
+        limit=operation.limit if isinstance(operation, Take) else None,
     )
-    result = Execution(tuple(columns), scan, None, (scan,), scan.interrupt)
+    result = Execution(operation.columns, scan, None, (scan,), scan.interrupt)
 
-    if not isinstance(native, Take):
-        result.reader = Grouped(scan, native, most_bytes, _instead(result, engine))
+    if not isinstance(operation, Take):
+        result.reader = Grouped(scan, operation, most_bytes, _instead(result, engine))
     return result
 
 
 def _ordered(
     first: TopK,
-    columns: Sequence[Column],
     engine: Callable[[], Execution],
     threads: int,
     most_bytes: int,
@@ -113,7 +108,7 @@ def _ordered(
     known = bounds(first)
     if not is_worth_it(first, known):
         return engine()
-    result = Execution(tuple(columns), None, note=note(first, known))
+    result = Execution(first.columns, None, note=note(first, known))
     reader = Ordered(first, known, threads, most_bytes, _instead(result, engine))
     result.reader, result.scans, result.interrupt = reader, reader.scans, reader.interrupt
     return result

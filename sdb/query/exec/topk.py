@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeAlias
 
-    from sdb.query.duckdb_sql.native_choice import TopK
-    from sdb.query.duckdb_sql.scans import Predicate
     from sdb.query.plan.dataset import Path
+    from sdb.query.plan.operations import TopK
+    from sdb.query.plan.scans import Predicate
 
 
 Bounds: TypeAlias = list[list[int | None]]

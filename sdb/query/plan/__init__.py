@@ -1,15 +1,22 @@
 """Logical plan of a query: tables, predicates, pruning.
 
-===========  ============================================================
-module       holds
-===========  ============================================================
-`dataset`    names of tables, the protocol of what is read, types as bits
-`output`     columns of the output and their lanes
-`locations`  names of tables to paths and URLs
-`prune`      conditions as far as an index can answer them
-`blocks`     blocks that may hold a row for which a condition is TRUE
-`tablescan`  packfiles and blocks that a table comes to
-`rewrite`    aliases and conditions in a tree, replaced and split
-`inward`     conditions on a sub-query, moved into it
-===========  ============================================================
+=============  =================================================================
+module         holds
+=============  =================================================================
+`dataset`      names of tables, the protocol of what is read, types as bits
+`tables`       names of tables in FROM
+`scans`        scans, and places in their rows
+`output`       columns of the output and their lanes
+`locations`    names of tables to paths and URLs
+`prune`        conditions as far as an index can answer them
+`blocks`       blocks that may hold a row for which a condition is TRUE
+`tablescan`    packfiles and blocks that a table comes to
+`rewrite`      aliases and conditions in a tree, replaced and split
+`select_list`  what a SELECT asks for, in full
+`inward`       conditions on a sub-query, moved into it
+`pushdown`     conditions that a scan decides
+`operations`   what a scan does without an engine: count, take, aggregate, top-k
+`choice`       native or DuckDB, for a statement
+`explain`      the plan that EXPLAIN shows
+=============  =================================================================
 """

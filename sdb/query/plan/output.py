@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+from sdb.query.plan.dataset import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.records import changing_record, field, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
+
+
+LETTERS = {BOOL: "b", NUMBER: "n", TIME: "u", STRING: "s"}
+"""The lane of each type that has one of its own."""
+HOLDS = {
+    "t": ANY,
+    "n": NUMBER,
+    "x": NUMBER,
+    "s": STRING,
+    "b": BOOL,
+    "u": TIME,
+    "k": ANY & ~MISSING,
+    "j": ANY & ~MISSING,
+    "z": LIST | STRUCT,
+    "l": LIST,
+    "e": LIST,
+}
+"""Types of the values that each lane tells."""
+_NESTED = LIST | STRUCT
+_KINDS = {
+    NULL: "null",
+    BOOL: "boolean",
+    NUMBER: "number",
+    TIME: "timestamp",
+    STRING: "string",
+    LIST: "list",
+    STRUCT: "structure",
+}
 
 
 @record
@@ -30,6 +59,58 @@ class Column:
     name: str
     lanes: Mapping[str, int]
     kind: str
+
+
+@record
+class Shape:
+    """Types of the values of an output, as far as they are known before it is computed.
+
+    Attributes
+    ----------
+    mask : int
+        The types it may have, MISSING among them.
+    absent : int or None
+        When it is of one type (`mask` without that), the meaning of NULL in its lane: MISSING,
+        NULL, or 0 when there is none; ``None`` when types are told by other lanes.
+    whole : bool
+        Whether it is a number whose lane has integers.
+    row : bool
+        Whether it is a whole row.
+    """
+
+    mask: int
+    absent: int | None = None
+    whole: bool = False
+    row: bool = False
+
+    def letters(self, *, typed: bool) -> str:
+        """Give the lanes that together tell a value; `typed` wants no JSON text where it can."""
+        if self.row:
+            return "j"
+        types = self.mask & ~MISSING
+        if self.absent is not None:
+            letter = "x" if self.whole else LETTERS[types & ~self.absent]
+            return f"t{letter}" if self.absent == NULL else letter
+        if types in LETTERS:
+            return "nx" if types == NUMBER else LETTERS[types]
+        if not types:
+            return "t"
+        if not typed or types in {LIST, STRUCT}:
+            return "j"
+        return (
+            "t"
+            + "".join(letter for letter in "nxsbu" if HOLDS[letter] & types)
+            + ("j" if types & _NESTED else "")
+        )
+
+    @property
+    def kind(self) -> str:
+        """Give the static type, as :attr:`Column.kind` has it."""
+        if self.row:
+            return "row"
+        if self.whole:
+            return "integer"
+        return _KINDS.get(self.mask & ~MISSING & ~(self.absent or 0), "any")
 
 
 @changing_record

@@ -9,7 +9,7 @@ from sdb.records import field_names, record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from typing import Any
 
 
@@ -40,6 +40,11 @@ def aggregates(node: ast.Node) -> Iterator[ast.Aggregate]:
     for found in walk(node):
         if isinstance(found, ast.Aggregate) and found.over is None:
             yield found
+
+
+def has_windows(node: ast.Node) -> bool:
+    """Tell whether there is a window function in an expression."""
+    return any(isinstance(found, ast.Aggregate) and found.over is not None for found in walk(node))
 
 
 def replaced(node: Any, change: Callable[[ast.Node], ast.Node | None]) -> Any:  # noqa: ANN401
@@ -92,7 +97,7 @@ class Aliases:
     """
 
     exprs: dict[str, ast.Expr]
-    qualifiers: set[str]
+    qualifiers: Container[str]
     needless: str | None
     keys: list[tuple[ast.Expr, ast.Expr]]
 

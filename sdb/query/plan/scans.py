@@ -1,18 +1,22 @@
-"""What a statement reads: scans, with the lanes that were asked of them."""
+"""Scans: what is read of which tables, and what of it is wanted."""
 
 from __future__ import annotations
 
-from sdb.query.duckdb_sql.lanes import LETTERS, Typed, Value
-from sdb.query.plan.dataset import ANY, MISSING, NUMBER, STRUCT
+from sdb.query.plan.dataset import ANY, MISSING, STRUCT
+from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeAlias
 
-    from sdb.query.plan.dataset import Dataset, Path, TableName
+    from sdb.query.plan.dataset import Dataset, OpenDataset, Path, TableName
+    from sdb.query.syntax import ast
 
 Predicate: TypeAlias = "tuple[Any, ...]"
+"""A condition that the scan decides row by row, in the form of `_core.LaneScan`."""
+Lane: TypeAlias = "tuple[int, Path, str]"
+"""Level, path and letter."""
 
 
 class ScanNode:
@@ -38,18 +42,31 @@ class ScanNode:
         self,
         name: str,
         tables: tuple[TableName, ...],
-        dataset: Dataset,
-        holds: Callable[[Dataset, Path], bool],
+        where: ast.Expr | None,
+        datasets: OpenDataset,
+        holds: Callable[[Dataset, Path], bool] = lambda *_: True,
     ) -> None:
         self.name = name
         self.tables = tables
-        self.dataset = dataset
+        self._where = where
+        self._datasets = datasets
+        self._dataset: Dataset | None = None
         self._holds = holds
         self._held: dict[Path, bool] = {}
-        self.explode: list[tuple[int, Path, str]] = []
-        self.lanes: dict[tuple[int, Path, str], int] = {}
+        self.explode: list[Lane] = []
+        self.lanes: dict[Lane, int] = {}
         self.predicate: Predicate | None = None
         self.limit: int | None = None
+
+    @property
+    def dataset(self) -> Dataset:
+        """The rows, opened when they are first asked for."""
+        return self._dataset or self.open()
+
+    def open(self) -> Dataset:
+        """Open the tables."""
+        self._dataset = self._datasets(self.tables, self._where)
+        return self._dataset
 
     def lane(self, level: int, path: Path, letter: str) -> str:
         """Give SQL of a lane, which is read from now on."""
@@ -68,45 +85,23 @@ class ScanNode:
         return self._held[path]
 
     def types(self, level: int, path: Path) -> int:
-        """Mask of the types a path may have."""
+        """Give the mask of the types that a path may have."""
         if level:
             return ANY & ~MISSING if not path else ANY
         if not path:
             return STRUCT
         mask = self.dataset.types(path)
-        return ANY if mask is None else mask
+        return ANY if mask is None else mask or MISSING
 
 
-class FieldValue(Value):
-    """A value at a path of the rows of a scan."""
+@record
+class FieldRef:
+    """A value at a path of the rows of a scan, or of an element that they are unfolded into."""
 
-    def __init__(self, scan: ScanNode, level: int, path: Path) -> None:
-        self.scan = scan
-        self.level = level
-        self.path = path
-        self.mask = scan.types(level, path) or MISSING
+    scan: ScanNode
+    level: int
+    path: Path
 
-    def _lane(self, letter: str) -> str:
-        native = LETTERS.get(self.only)
-        if native and letter not in {native, "x", "k", "j"}:
-            return Typed(self.only, self._read(native), absent=self.mask & MISSING).lane(letter)
-        return self._read(letter)
-
-    def _read(self, letter: str) -> str:
-        return self.scan.lane(self.level, self.path, letter)
-
-    def step(self, step: str | int) -> FieldValue:
-        """Give value of a member or element."""
-        return FieldValue(self.scan, self.level, (*self.path, step))
-
-    def missing(self) -> str:
-        """Give SQL that is true when it is MISSING."""
-        native = LETTERS.get(self.only)
-        if native and self.mask & MISSING:
-            return f"({self._read(native)} IS NULL)"
-        return super().missing()
-
-    def key(self) -> str:
-        """Give SQL that is equal for equal values and NULL for MISSING."""
-        native = LETTERS.get(self.only)
-        return self._read(native if native and self.only != NUMBER else "k")
+    def step(self, step: str | int) -> FieldRef:
+        """Give a member or element."""
+        return FieldRef(self.scan, self.level, (*self.path, step))

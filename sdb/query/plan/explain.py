@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from sdb.query.duckdb_sql.native_choice import TopK
+from sdb.query.plan.operations import Count, TopK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.query.duckdb_sql.scans import Predicate
-    from sdb.query.duckdb_sql.statement import Translation
+    from collections.abc import Iterable
+
     from sdb.query.plan.dataset import Path, TableName
+    from sdb.query.plan.operations import Operation
+    from sdb.query.plan.scans import Predicate, ScanNode
 
 _TYPES = {1: "NULL", 2: "BOOLEAN", 4: "NUMBER", 8: "TIMESTAMP", 16: "STRING", 32: "LIST"}
 _TYPES |= {64: "STRUCTURE", 0x80: "MISSING"}
 
 
-def steps(plan: Translation) -> list[str]:
+def steps(scans: Iterable[ScanNode], operation: Operation | None, sql: str) -> list[str]:
     """Write a plan.
 
     Parameters
     ----------
-    plan : Translation
-        The translated statement.
+    scans : iterable of ScanNode
+        What is read.
+    operation : Operation or None
+        What a scan does on its own.
+    sql : str
+        What DuckDB would run on the scans.
 
     Returns
     -------
@@ -28,7 +34,7 @@ def steps(plan: Translation) -> list[str]:
         What each scan reads and decides, then the SQL that runs on the scans.
     """
     lines = []
-    for scan in plan.scans:
+    for scan in scans:
         lines.append(f"{scan.name}: " + " ++ ".join(map(_table, scan.tables)))
         fields = sorted({_path(path) for level, path, _ in scan.lanes if not level})
         lines.append(f"  READ {', '.join(fields) or 'no field'}")
@@ -37,11 +43,9 @@ def steps(plan: Translation) -> list[str]:
             lines.append(f"  WHERE {_condition(scan.predicate)}")
         if scan.limit is not None:
             lines.append(f"  LIMIT {scan.limit}")
-    if isinstance(plan.native, TopK):
-        lines += _first(plan.native)
-    if plan.counts is not None:
-        return [*lines, "COUNT"]
-    return [*lines, plan.sql]
+    if isinstance(operation, TopK):
+        lines += _first(operation)
+    return [*lines, "COUNT" if isinstance(operation, Count) else sql]
 
 
 def _first(first: TopK) -> list[str]:

@@ -1,21 +1,39 @@
-"""Conditions that the scan can decide on its own, row by row, before any lane is built."""
+"""Conditions that a scan decides on its own, row by row, before any lane is built."""
 
 from __future__ import annotations
 
-from sdb.query.duckdb_sql.lanes import Constant, Null
-from sdb.query.duckdb_sql.lowering import translate
-from sdb.query.duckdb_sql.scans import FieldValue, Predicate, ScanNode
 from sdb.query.plan.dataset import ANY, BOOL, MISSING, NULL
 from sdb.query.plan.rewrite import conjuncts, operands
 from sdb.query.syntax import ast
+from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, ClassVar
+    from collections.abc import Callable, Sequence
+    from typing import Any, ClassVar, TypeAlias
 
-    from sdb.query.duckdb_sql.context import SqlContext
-    from sdb.query.duckdb_sql.scope import Scope
+    from sdb.query.plan.dataset import Path
+    from sdb.query.plan.scans import Predicate, ScanNode
+
+
+class Place(Protocol):
+    """A value at a path of the rows of a scan."""
+
+    @property
+    def scan(self) -> ScanNode:
+        """The scan."""
+
+    @property
+    def level(self) -> int:
+        """How deep its rows are unfolded; 0 for the rows themselves."""
+
+    @property
+    def path(self) -> Path:
+        """The way from there."""
+
+
+Resolve: TypeAlias = "Callable[[ast.Expr], Place | None]"
+"""Finds the place that a path leads to; ``None`` when it leads to something else."""
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 _TESTS = {"NULL": (NULL, ANY & ~(NULL | MISSING)), "MISSING": (MISSING, ANY & ~MISSING)}
@@ -25,15 +43,13 @@ class Unsuited(Exception):  # noqa: N818
     """A condition, or a part of it, is not for the scan."""
 
 
-def pushed(
-    where: ast.Expr | None, scans: list[ScanNode], scope: Scope, context: SqlContext
-) -> list[ast.Expr]:
+def pushed(where: ast.Expr | None, scans: Sequence[ScanNode], resolve: Resolve) -> list[ast.Expr]:
     """Give the scans what they can decide; the conditions that remain."""
     found: dict[str, list[Predicate]] = {}
     rest = []
     for part in conjuncts(where):
         try:
-            scan, predicate = Pusher(scans, scope, context).push(part)
+            scan, predicate = Pusher(scans, resolve).push(part)
         except Unsuited:
             rest.append(part)
         else:
@@ -48,10 +64,9 @@ def pushed(
 class Pusher:
     """Turns one condition into a predicate of one scan."""
 
-    def __init__(self, scans: list[ScanNode], scope: Scope, context: SqlContext) -> None:
+    def __init__(self, scans: Sequence[ScanNode], resolve: Resolve) -> None:
         self.scans = scans
-        self.scope = scope
-        self.context = context
+        self.resolve = resolve
         self.scan: ScanNode | None = None
 
     def push(self, node: ast.Expr) -> tuple[ScanNode, Predicate]:
@@ -108,23 +123,25 @@ class Pusher:
     def _path(self, node: ast.Expr) -> list[str | int]:
         if not isinstance(node, (ast.Name, ast.Dot, ast.Index)):
             raise Unsuited
-        value = translate(node, self.scope, self.context)
-        if not isinstance(value, FieldValue) or value.level or not value.path:
+        value = self.resolve(node)
+        if value is None or value.level or not value.path:
             raise Unsuited
         if value.scan not in self.scans or (self.scan is not None and self.scan is not value.scan):
             raise Unsuited
         self.scan = value.scan
         return list(value.path)
 
-    def _constant(self, node: ast.Expr) -> Predicate:
-        if not isinstance(node, (ast.Literal, ast.Unary, ast.Binary)):
-            raise Unsuited
-        value = translate(node, self.scope, self.context)
-        if isinstance(value, Null):
+    @staticmethod
+    def _constant(node: ast.Expr) -> Predicate:
+        match node:
+            case ast.Literal(value):
+                constant = value
+            case ast.Unary("-", ast.Literal(int() | float() as value)) if type(value) is not bool:
+                constant = -value
+            case _:
+                raise Unsuited
+        if constant is None:
             return ("z",)
-        if not isinstance(value, Constant):
-            raise Unsuited
-        constant = value.value
         if isinstance(constant, ast.Instant):
             return ("u", constant.us)
         letters = {bool: "b", int: "x", float: "n", str: "s"}

@@ -1,0 +1,57 @@
+"""Tables of FROM: how a query names them."""
+
+from __future__ import annotations
+
+from sdb.query.analyze.refusals import rejected
+from sdb.query.plan.dataset import TableName
+from sdb.query.syntax import ast
+
+
+def table_name(table: ast.Table) -> TableName | None:
+    """Give the name of a table that is read as it is; ``None`` for other sources.
+
+    Parameters
+    ----------
+    table : Table
+        What stands in FROM.
+
+    Raises
+    ------
+    QueryError
+        A table function that does not exist, or one with other arguments than it takes.
+    """
+    if isinstance(table, ast.PathTable):
+        return TableName("path", _parts(table.expr), table.span)
+    if not isinstance(table, ast.CallTable):
+        return None
+    if table.name == "READ_FILE":
+        if len(table.args) != 1:
+            raise rejected("read_file() should have 1 argument", table)
+        (arg,) = table.args
+        if isinstance(arg, ast.Literal) and isinstance(arg.value, str):
+            return TableName("file", (arg.value,), table.span)
+        raise rejected("read_file() should have a string argument", table)
+    kind = {"TABLE_GLOB": "glob", "TABLE_PATTERN": "pattern"}.get(table.name)
+    if kind is None or len(table.args) != 1:
+        raise rejected(f"unrecognized table function {table.name}", table)
+    return TableName(kind, _parts(table.args[0]), table.span)
+
+
+def _parts(node: ast.Expr) -> tuple[str, ...]:
+    if isinstance(node, ast.Dot):
+        return (*_parts(node.base), node.name)
+    if isinstance(node, ast.Name):
+        return (node.name,)
+    raise rejected("a table is named by a path", node)
+
+
+def root_name(node: ast.Expr) -> ast.Name | None:
+    """Give the name that a path starts with."""
+    while isinstance(node, (ast.Dot, ast.Index)):
+        node = node.base
+    return node if isinstance(node, ast.Name) else None
+
+
+def last_name(node: ast.Expr) -> str:
+    """Give the name that a path ends with; empty for an element of a list."""
+    return node.name if isinstance(node, (ast.Name, ast.Dot)) else ""
