@@ -59,6 +59,8 @@ CASES = {
         {"id": 1, "c": 1},
         {"id": 2, "c": 0},
     ],
+    "SELECT a.id, e FROM @a AS a JOIN a.l AS e ON e > 1 AND a.id < 9": [{"id": 1, "e": 2}],
+    "SELECT COUNT(*) AS n FROM @a AS a JOIN a.l AS e ON e IS NOT NULL": [{"n": 3}],
     "SELECT b.id, a.g FROM @b AS b LEFT JOIN @a AS a ON a.id = b.id ORDER BY b.id": [
         {"id": 1, "g": "x"},
         {"id": 3, "g": "y"},

@@ -96,7 +96,8 @@ class From:
     ) -> tuple[str | FromItem | None, Binding]:
         name = source.alias or last_name(table.expr)
         value = translate(table.expr, self.scope, self.context)
-        if isinstance(value, FieldValue) and value.scan in self.scans and not self.outer:
+        plain = source.on is None and not self.outer
+        if isinstance(value, FieldValue) and value.scan in self.scans and plain:
             level = value.scan.unfold(value.level, value.path, "list")
             return None, Names({name: FieldValue(value.scan, level, ())})
         alias = self.context.name("u")
