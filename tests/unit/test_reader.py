@@ -184,6 +184,11 @@ def test_constants_must_be_those_of_the_rows(tmp_path: Path) -> None:
     path.write_bytes(data[: trailer.offset] + other.encode())
     report = sdb.validate(path)
     assert "differs from the constant" in str(report.findings[0])
+    other.sparse.constants["region"] = "eu"
+    other.sparse.constants["zone"] = 1
+    path.write_bytes(data[: trailer.offset] + other.encode())
+    report = sdb.validate(path)
+    assert "field zone, a constant, is missing" in str(report.findings[0])
 
 
 def test_time_fields_are_guessed_only_when_obvious() -> None:

@@ -140,7 +140,7 @@ impl<'a> State<'a> {
                 self.report.rows += 1;
             }
             if value.kind == kind::STRUCT {
-                RowCheck { state: self, data, table, row }.row(at, value);
+                RowCheck::new(self, data, table, row).row(at, value);
                 self.paths.commit();
             } else if !value.is_pad() {
                 let name = canonical::NAMES[usize::from(value.kind)];

@@ -11,6 +11,15 @@ pub struct RowCheck<'s, 'c, 'd> {
     pub data: &'d [u8],
     pub table: &'d SymbolTable,
     pub row: u64,
+    /// Which of the constants the row has.
+    constants: Vec<bool>,
+}
+
+impl<'s, 'c, 'd> RowCheck<'s, 'c, 'd> {
+    pub fn new(state: &'s mut State<'c>, data: &'d [u8], table: &'d SymbolTable, row: u64) -> Self {
+        let constants = vec![false; state.checks.constants.len()];
+        Self { state, data, table, row, constants }
+    }
 }
 
 /// A struct or list that is open.
@@ -52,6 +61,17 @@ impl RowCheck<'_, '_, '_> {
                     }
                     frame = Frame { end: value.end, is_struct, node, last: 0 };
                 }
+            }
+        }
+        self.missing();
+    }
+
+    /// Reports constants that the row lacks.
+    fn missing(&mut self) {
+        let checks = self.state.checks;
+        for ((name, _), seen) in checks.constants.iter().zip(std::mem::take(&mut self.constants)) {
+            if !seen {
+                self.find(format!("field {}, a constant, is missing", String::from_utf8_lossy(name)));
             }
         }
     }
@@ -119,7 +139,11 @@ impl RowCheck<'_, '_, '_> {
             return;
         }
         let name = self.table.name(label).unwrap_or_default();
-        let Some((_, expected)) = checks.constants.iter().find(|(known, _)| **known == *name) else { return };
+        let Some(place) = checks.constants.iter().position(|(known, _)| **known == *name) else { return };
+        let Some((_, expected)) = checks.constants.get(place) else { return };
+        if let Some(seen) = self.constants.get_mut(place) {
+            *seen = true;
+        }
         let Ok(value) = ion::header(&self.data[..end], at) else { return };
         let body = &self.data[value.body..value.end];
         let same = match expected {
