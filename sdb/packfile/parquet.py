@@ -54,8 +54,9 @@ def rows(reader: Reader, name: str) -> Generator[bytes]:
             yield from encoded(batches, keep_nulls=True)
     except InputError as error:
         raise error.within(name, path=name) from error
-    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        if isinstance(error, SdbError):
+    except (pa.ArrowException, OSError, OverflowError, TypeError, ValueError) as error:
+        # Arrow reports damage as errors of the system that have no number.
+        if isinstance(error, SdbError) or (isinstance(error, OSError) and error.errno):
             raise
         message = str(error).split("\n", 1)[0]
         raise InputError(f"{name}: cannot read Parquet: {message}", path=name) from error

@@ -264,6 +264,9 @@ def test_bad_parquet_is_refused(tmp_path: Path) -> None:
     cut = put(tmp_path, "cut.parquet", whole.read_bytes()[:-8])
     with pytest.raises(errors.InputError, match="cannot read Parquet"):
         list(recognise(cut).pieces())
+    damaged = put(tmp_path, "damaged.parquet", b"PAR1" + b"\xff" * 20 + whole.read_bytes()[24:])
+    with pytest.raises(errors.InputError, match="cannot read Parquet"):
+        list(recognise(damaged).pieces())
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     parquet.write_table(twice, whole)
     with pytest.raises(errors.InputError, match='2 fields are called "a"'):
