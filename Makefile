@@ -8,7 +8,7 @@ RUST_SOURCES := $(shell find rust/zion rust/py -name '*.rs' -o -name Cargo.toml)
 FUZZ_SECONDS ?= 600
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test test-all lint format bench fuzz clean
+.PHONY: build demo test test-all attack lint format bench fuzz clean
 
 build: $(VENV)/.built
 
@@ -36,6 +36,11 @@ test: $(VENV)/.built $(VENV)/.dev
 test-all: $(VENV)/.built $(VENV)/.dev
 	$(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored
 	$(BIN)/pytest -q -n 2 --dist loadgroup
+
+# Damaged and crafted files, kills, outages, mutated queries and inputs: some ten minutes. Other ones
+# with SDB_ATTACK_SEED=2, and many more with SDB_ATTACK_ROUNDS=20.
+attack: $(VENV)/.built $(VENV)/.dev
+	$(BIN)/pytest -q -n 2 --dist worksteal tests/attack tests/kill
 
 lint: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/ruff check

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tests.attack import harness
+from tests.attack.harness import Findings, Sdb
 from tests.cli.conftest import COMMAND, environment
 
 if TYPE_CHECKING:
@@ -62,3 +64,21 @@ def limited(tmp_path: Path) -> Limited:
         return Ended(code, launched.stdout, stderr.read_text(), peak)
 
     return call
+
+
+def pytest_report_header() -> str:
+    return f"attack: SDB_ATTACK_SEED={harness.SEED} SDB_ATTACK_ROUNDS={harness.ROUNDS}"
+
+
+@pytest.fixture
+def sdb(tmp_path: Path) -> Sdb:
+    """Run commands in an empty folder, one after the other."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return Sdb(folder)
+
+
+@pytest.fixture
+def findings(request: pytest.FixtureRequest, tmp_path: Path) -> Findings:
+    """Gather what is wrong; the test checks in the end that there is nothing."""
+    return Findings(request.node.nodeid, tmp_path)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import gzip
 import random
 import shutil
-import subprocess
 import sys
-import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import sdb
+from tests.kill.moments import ROOT, kill, timed
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("moments", [5, pytest.param(50, marks=pytest.mark.slow)])
@@ -26,22 +26,21 @@ def test_packfile_is_old_or_longer(tmp_path: Path, moments: int) -> None:
     command = [sys.executable, "-m", "sdb.cli.main", "append", str(target), str(source)]
 
     shutil.copy(base, target)
-    start = time.monotonic()
-    subprocess.run(command, check=True, cwd=ROOT)
-    seconds = time.monotonic() - start
+    seconds = timed(command)
     target.rename(grown)
     whole = [base.read_bytes(), grown.read_bytes()]
 
-    dice = random.Random(20240501)
-    unfinished = 0
-    for _ in range(moments):
-        target.write_bytes(whole[0])
-        process = subprocess.Popen(command, cwd=ROOT)
-        time.sleep(dice.uniform(0.1, 1.1) * seconds)
-        process.kill()
-        unfinished += process.wait() != 0
+    def is_whole() -> None:
         assert target.read_bytes() in whole
-    assert unfinished, "every run was over before it was killed: the test shows nothing"
+
+    kill(
+        command,
+        moments,
+        seconds,
+        random.Random(20240501),
+        before=lambda: target.write_bytes(whole[0]),
+        after=is_whole,
+    )
     target.write_bytes(whole[0])
-    subprocess.run(command, check=True, cwd=ROOT)
+    timed(command)
     assert target.read_bytes() == whole[1], "a run after the killed ones is not disturbed by them"
