@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sdb.packfile.predicate import Predicate
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.timeindex import TimeIndex
     from sdb.store.base import Location, Reader
@@ -169,11 +170,17 @@ class Packfile:
         until: str | datetime | None = None,
         time_field: str | Sequence[str] | None = None,
         blocks: str | Sequence[int] | None = None,
+        predicate: Predicate | None = None,
     ) -> Selection:
         """Choose blocks; see :func:`sdb.packfile.selection.select`."""
         try:
             return select(
-                self._trailer, since=since, until=until, time_field=time_field, blocks=blocks
+                self._trailer,
+                since=since,
+                until=until,
+                time_field=time_field,
+                blocks=blocks,
+                predicate=predicate,
             )
         except errors.SdbError as error:
             raise error.within(self._path, path=self._path) from None

@@ -1,7 +1,8 @@
-"""Which blocks of a packfile a reader has to look at."""
+"""Select the blocks of a packfile that a reader has to look at."""
 
 from __future__ import annotations
 
+from itertools import chain
 from operator import index
 
 from sdb import instants
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
+    from sdb.packfile.predicate import Predicate
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.trailer import Trailer
 
@@ -53,6 +55,7 @@ def select(
     until: str | datetime | None = None,
     time_field: str | Sequence[str] | None = None,
     blocks: str | Iterable[int] | None = None,
+    predicate: Predicate | None = None,
 ) -> Selection:
     """Choose the blocks that can hold the rows that are asked for.
 
@@ -67,6 +70,8 @@ def select(
         rows, or a single one at all.
     blocks : str or iterable of int, optional
         Block numbers, as in ``"0,3-5,9-"``.
+    predicate : Predicate, optional
+        What else is TRUE for rows that are asked for.
 
     Returns
     -------
@@ -85,13 +90,28 @@ def select(
     if since is None and until is None:
         if time_field is not None:
             raise UsageError("a time field is of use only with since or until")
-        return Selection(tuple(chosen))
+        return Selection(_pruned(chosen, predicate, trailer))
     path = time_path(trailer, time_field)
     start_us = None if since is None else instants.parse(since)
     stop_us = None if until is None else instants.parse(until)
-    start, stop = trailer.sparse.blocks_between(path, start_us, stop_us)
-    kept = tuple(number for number in chosen if start <= number < stop)
-    return Selection(kept, path, start_us, stop_us)
+    from sdb.packfile.predicate import Both, between
+
+    times = between(path, start_us, stop_us)
+    both = times if predicate is None else Both((times, predicate))
+    return Selection(_pruned(chosen, both, trailer), path, start_us, stop_us)
+
+
+def _pruned(
+    chosen: Iterable[int], predicate: Predicate | None, trailer: Trailer
+) -> tuple[int, ...]:
+    """Leave out the blocks that hold no row for which a predicate is TRUE."""
+    if predicate is None:
+        return tuple(chosen)
+    from sdb.packfile import prune
+
+    ranges = [range(start, stop) for start, stop in prune.blocks(predicate, trailer.sparse)]
+    kept = set(chain.from_iterable(ranges))
+    return tuple(number for number in chosen if number in kept)
 
 
 def block_numbers(blocks: str | Iterable[int], count: int) -> list[int]:

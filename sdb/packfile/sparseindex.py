@@ -188,30 +188,6 @@ class SparseIndex:
     summary: Summary | None = None
     distrusted: dict[Path, TimeIndex] = field(default_factory=dict)
 
-    def blocks_between(
-        self, path: Path, start_us: int | None = None, stop_us: int | None = None
-    ) -> tuple[int, int]:
-        """Give the blocks that can hold a time ``start_us <= t < stop_us`` at a path.
-
-        Parameters
-        ----------
-        path : tuple of str
-            Components of the path.
-        start_us, stop_us : int or None
-            Microseconds since 1970; None leaves that side open.
-
-        Returns
-        -------
-        tuple of int
-            A half-open range of blocks: all of them when the path is not indexed.
-        """
-        index = self.indices.get(path)
-        if index is None or index.is_empty:
-            return 0, self.blocks
-        start = 0 if start_us is None else index.start(start_us)
-        stop = self.blocks if stop_us is None else min(index.end(stop_us - 1), self.blocks)
-        return min(start, stop), stop
-
     def is_without_times(self, path: Path) -> bool:
         """Tell whether it is certain that no row has a timestamp at a path."""
         if not self.blocks:

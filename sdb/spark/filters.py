@@ -24,15 +24,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sdb.query.plan.prune import Anywhere, Both, Compare, Either
-from sdb.query.syntax import ast
+from sdb.packfile.predicate import Anywhere, Both, Compare, Either, Instant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from sdb.query.plan.prune import Test
+    from sdb.packfile.predicate import Constant, Predicate
 
 # Every integer below has a double of its own, so that comparing one is comparing the other.
 _EXACT = 1 << 53
@@ -49,7 +48,7 @@ _OPERATORS: dict[type[api.Filter], str] = {
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
 
-def test_of(filters: Iterable[api.Filter], schema: StructType) -> Test:
+def test_of(filters: Iterable[api.Filter], schema: StructType) -> Predicate:
     """Reduce filters to what an index can answer.
 
     Parameters
@@ -61,13 +60,13 @@ def test_of(filters: Iterable[api.Filter], schema: StructType) -> Test:
 
     Returns
     -------
-    Test
+    Predicate
         Something that is TRUE for a row whenever the filters are.
     """
     return Both(tuple(_test(item, schema) for item in filters))
 
 
-def _test(item: api.Filter, schema: StructType) -> Test:
+def _test(item: api.Filter, schema: StructType) -> Predicate:
     if isinstance(item, api.In):
         path = item.attribute
         return Either(tuple(_compare(path, "=", value, schema) for value in item.value))
@@ -75,7 +74,7 @@ def _test(item: api.Filter, schema: StructType) -> Test:
     return _compare(item.attribute, op, item.value, schema) if op else Anywhere()  # type: ignore[attr-defined]
 
 
-def _compare(path: tuple[str, ...], op: str, value: object, schema: StructType) -> Test:
+def _compare(path: tuple[str, ...], op: str, value: object, schema: StructType) -> Predicate:
     kind = _column(path, schema)
     constant = None if kind is None else _constant(value, kind)
     return Anywhere() if constant is None else Compare(tuple(path), op, constant)
@@ -90,7 +89,7 @@ def _column(path: tuple[str, ...], schema: StructType) -> DataType | None:
     return kind
 
 
-def _constant(value: Any, kind: DataType) -> ast.Constant:  # noqa: ANN401, PLR0911 - a table
+def _constant(value: Any, kind: DataType) -> Constant:  # noqa: ANN401, PLR0911 - a table
     """Give the constant to compare with; None when the index has nothing to say of it."""
     match value:
         case bool():
@@ -104,8 +103,8 @@ def _constant(value: Any, kind: DataType) -> ast.Constant:  # noqa: ANN401, PLR0
         case str():
             return value if isinstance(kind, StringType) and kind == StringType() else None
         case datetime(tzinfo=None) if isinstance(kind, TimestampNTZType):
-            return ast.Instant((value.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND)
+            return Instant((value.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND)
         case datetime() if isinstance(kind, TimestampType) and value.tzinfo is not None:
-            return ast.Instant((value - _EPOCH) // _MICROSECOND)
+            return Instant((value - _EPOCH) // _MICROSECOND)
         case _:
             return None

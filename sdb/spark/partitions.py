@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
-from sdb.query.plan.blocks import blocks
 from sdb.spark import placement
 
 TYPE_CHECKING = False
@@ -13,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Self, TypeAlias
 
+    from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
     from sdb.packfile.trailer import Trailer
-    from sdb.query.plan.prune import Test
     from sdb.spark.options import ReadOptions
 
 
@@ -83,14 +82,14 @@ class FilePart:
 Blocks: TypeAlias = "list[tuple[FilePart, BlockRef]]"
 
 
-def chosen(packs: Iterable[Packfile], test: Test, options: ReadOptions) -> Blocks:
+def chosen(packs: Iterable[Packfile], test: Predicate, options: ReadOptions) -> Blocks:
     """Give the blocks that can hold a row which is wanted.
 
     Parameters
     ----------
     packs : iterable of Packfile
         The files, open or closed.
-    test : Test
+    test : Predicate
         What :func:`sdb.spark.filters.test_of` gave.
     options : ReadOptions
         The times that are wanted.
@@ -109,17 +108,17 @@ def chosen(packs: Iterable[Packfile], test: Test, options: ReadOptions) -> Block
 
 
 def _blocks(
-    pack: Packfile, test: Test, options: ReadOptions
+    pack: Packfile, test: Predicate, options: ReadOptions
 ) -> Iterator[tuple[FilePart, BlockRef]]:
     trailer = pack.trailer
-    wanted = pack.select(since=options.since, until=options.until, time_field=options.time_field)
+    wanted = pack.select(
+        since=options.since, until=options.until, time_field=options.time_field, predicate=test
+    )
     times = (wanted.path, wanted.start_us, wanted.stop_us) if wanted.path else None
     version = pack.reader.version
     file = FilePart(pack.path, version, trailer.algorithm, trailer.align_bytes, times)
-    ranges = blocks(test, trailer.sparse)
     for number in wanted.blocks:
-        if any(start <= number < stop for start, stop in ranges):
-            yield file, BlockRef.of(trailer, number)
+        yield file, BlockRef.of(trailer, number)
 
 
 def grouped(found: Blocks, partition_bytes: int, workers: int = 0) -> list[tuple[FilePart, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from sdb.query.plan.prune import Anywhere
+from sdb.packfile.predicate import Anywhere
 from sdb.spark import scan
 from sdb.spark.files import listed, looked_at
 from sdb.spark.filters import test_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
-    from sdb.query.plan.prune import Test
+    from sdb.packfile.predicate import Predicate
     from sdb.spark.options import ReadOptions
 
 _log = logging.getLogger("sdb.spark")
@@ -58,7 +58,7 @@ class ZionReader(DataSourceReader):
     def __init__(self, schema: StructType, options: ReadOptions) -> None:
         self._schema = schema
         self._options = options
-        self._test: Test = Anywhere()
+        self._test: Predicate = Anywhere()
         # A column that cannot be is an error on the driver, not in each task.
         scan.columns(schema, options)
 

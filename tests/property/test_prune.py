@@ -10,9 +10,9 @@ import pytest
 
 import sdb
 from sdb import instants
+from sdb.packfile.prune import blocks
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
-from sdb.query.plan.blocks import blocks
-from sdb.query.plan.prune import reduce
+from sdb.query.plan.reduction import reduce
 from sdb.query.syntax import ast
 
 if TYPE_CHECKING:

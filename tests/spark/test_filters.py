@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from sdb.query.plan.prune import Anywhere, Both, Compare, Either
+from sdb.packfile.predicate import Anywhere, Both, Compare, Either
 from sdb.query.syntax import ast
 from sdb.spark.filters import test_of as reduced
 

@@ -13,7 +13,7 @@ from sdb.errors import ConflictError
 pytest.importorskip("pyspark")
 from pyspark.sql.types import LongType, StructField, StructType
 
-from sdb.query.plan.prune import Anywhere
+from sdb.packfile.predicate import Anywhere
 from sdb.spark import scan
 from sdb.spark.files import listed, looked_at
 from sdb.spark.options import ReadOptions

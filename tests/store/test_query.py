@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
+from sdb.query.exec.catalog import Catalog
+from sdb.query.plan.dataset import TableName
 
 if TYPE_CHECKING:
     from tests.store.conftest import Place, Requests, S3Place
@@ -35,6 +37,8 @@ def test_patterns_and_roots(place: Place, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir(exist_ok=True)
     fill(place, tmp_path)
     query = "SELECT COUNT(*) AS n, MAX(day) AS d FROM read_file('{}') WHERE day <> 2"
+    table = Catalog(place.root)((TableName("file", ("logs/day1.zion",), (0, 0)),), None)
+    assert table.is_remote is place.root.startswith("s3://")
     for name in ("logs/*.zion", "**/day?.zion", f"{glob.escape(place.root)}/logs/day[1-9].zion"):
         with sdb.sql(query.format(name), root=place.root) as result:
             assert list(result) == [{"n": 720 * (DAYS - 1), "d": DAYS}], name

@@ -49,6 +49,7 @@ def test_files_without_rows_of_interest_are_not_read(logs: Path) -> None:
     assert [part.pack.path for part in table.read] == [str(logs / "day1.zion")]
     assert [len(part.blocks) for part in table.parts] == [1, 0, 0]
     assert (table.row_count(), len(table.sources)) == (5, 1)
+    assert not table.is_remote
     catalog.close()
 
 

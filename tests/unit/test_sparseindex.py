@@ -6,6 +6,8 @@ import pytest
 
 from sdb import ion
 from sdb.errors import CorruptError
+from sdb.packfile.predicate import between
+from sdb.packfile.prune import blocks
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.timeindex import UNBOUNDED, TimeIndex
 
@@ -115,7 +117,7 @@ def test_order_is_checked(
         verdict == "damaged",
     )
     if verdict != "sound":
-        assert checked.blocks_between(TS, 100, 200) == (0, 4)
+        assert blocks(between(TS, 100, 200), checked) == ((0, 4),)
 
 
 def test_counts_must_agree() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb import ion
+from sdb.packfile.prune import blocks
 from sdb.packfile.trailer import Trailer
-from sdb.query.plan.blocks import blocks
-from sdb.query.plan.prune import reduce
+from sdb.query.plan.reduction import reduce
 from sdb.query.syntax import ast
 from tests.conftest import json_lines
 

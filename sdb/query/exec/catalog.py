@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from itertools import chain
 
+from sdb.packfile.predicate import Anywhere
 from sdb.packfile.reader import open_packfile
 from sdb.query.exec.constants import folded
 from sdb.query.plan.locations import candidates
-from sdb.query.plan.prune import Anywhere, reduce
+from sdb.query.plan.reduction import reduce
 from sdb.query.plan.tablescan import TableScan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
     from sdb.query.plan.dataset import TableName
-    from sdb.query.plan.prune import Test
     from sdb.query.syntax import ast
 
 _OPENERS = 16
@@ -74,7 +75,7 @@ class Catalog:
         self.tables.append(table)
         return table
 
-    def _reduced(self, condition: ast.Expr | None) -> Test:
+    def _reduced(self, condition: ast.Expr | None) -> Predicate:
         if condition is None or not self._prune:
             return Anywhere()
         return reduce(folded(condition, self, self._now_us))

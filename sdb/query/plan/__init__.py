@@ -8,8 +8,7 @@ module         holds
 `scans`        scans, and places in their rows
 `output`       columns of the output and their lanes
 `locations`    names of tables to paths and URLs
-`prune`        conditions as far as an index can answer them
-`blocks`       blocks that may hold a row for which a condition is TRUE
+`reduction`    conditions as far as metadata can answer them
 `tablescan`    packfiles and blocks that a table comes to
 `rewrite`      aliases and conditions in a tree, replaced and split
 `select_list`  what a SELECT asks for, in full

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 
 from sdb.errors import CorruptError, from_os
+from sdb.packfile.prune import Intervals, blocks, reasons, union
 from sdb.query.plan import dataset
-from sdb.query.plan.blocks import Intervals, blocks, reasons, union
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.prune import Reason
     from sdb.packfile.reader import Packfile
-    from sdb.query.plan.blocks import Reason
     from sdb.query.plan.dataset import Path
-    from sdb.query.plan.prune import Test
 
 _OPENERS = 16
 # TYPE_BIT by Ion type; bytes read as text.
@@ -131,7 +131,7 @@ class TableScan:
     ----------
     name : str
         How the query names it.
-    test : Test
+    test : Predicate
         What the condition of the query comes to.
     parts : tuple of PackfileScan
         The packfiles, in the order of their names, those without a block to read too.
@@ -142,7 +142,7 @@ class TableScan:
     __slots__ = ("_prune", "done", "name", "parts", "test")
 
     def __init__(
-        self, name: str, test: Test, packs: Iterable[Packfile], *, prune: bool = True
+        self, name: str, test: Predicate, packs: Iterable[Packfile], *, prune: bool = True
     ) -> None:
         self.name = name
         self.test = test
@@ -163,7 +163,7 @@ class TableScan:
     @property
     def is_remote(self) -> bool:
         """Whether blocks come whole, over a network, however little of them is needed."""
-        return any(not hasattr(part.pack.reader, "fileno") for part in self.read)
+        return any(part.pack.reader.descriptor is None for part in self.read)
 
     def types(self, path: Path) -> int | None:
         """Give the types that occur at a path, ``None`` when they are not known."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sdb import sizes
-from sdb.query.plan.prune import Anywhere
+from sdb.packfile.predicate import Anywhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sdb.query.plan.blocks import Intervals, Reason
+    from sdb.packfile.prune import Intervals, Reason
     from sdb.query.plan.tablescan import PackfileScan, TableScan
     from sdb.query.result.result import Reading, Result
 
@@ -87,7 +87,7 @@ def condition(reason: Reason, text: str) -> str:
     part = reason.condition
     if not isinstance(part, Anywhere):
         return str(part)
-    start, stop = (0, 0) if part.expr is None else part.expr.span
+    start, stop = part.span or (0, 0)
     words = " ".join(text.encode()[start:stop].decode(errors="replace").split())
     return words or "the rest of the condition"
 

@@ -7,6 +7,7 @@ it stands in the text, which equality leaves aside, so that two spellings of one
 
 from __future__ import annotations
 
+from sdb.packfile import predicate
 from sdb.records import field, record
 
 TYPE_CHECKING = False
@@ -30,20 +31,8 @@ class Node:
     span: Span = field(default=(0, 0), compare=False, repr=False, kw_only=True)
 
 
-@record
-class Instant:
-    """A timestamp constant.
-
-    Attributes
-    ----------
-    us : int
-        Microseconds since 1970-01-01T00:00:00Z.
-    """
-
-    us: int
-
-
-Constant: TypeAlias = bool | int | float | str | Instant | None
+Instant = predicate.Instant
+Constant: TypeAlias = predicate.Constant
 
 
 @record

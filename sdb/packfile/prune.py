@@ -1,4 +1,4 @@
-"""Which blocks of a packfile can hold a row for which a condition is TRUE.
+"""Prune a packfile to the blocks that can hold a row for which a condition is TRUE.
 
 Asked are the constants of the file, the types that occur at a path, and the time indexes. See
 docs/sql.md, "What is read".
@@ -11,9 +11,8 @@ import operator
 from itertools import chain
 
 from sdb import ion
+from sdb.packfile.predicate import Anywhere, Both, Compare, Either, Instant, Nowhere
 from sdb.packfile.timeindex import UNBOUNDED
-from sdb.query.plan.prune import Anywhere, Both, Compare, Either, Nowhere
-from sdb.query.syntax import ast
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, TypeAlias
 
+    from sdb.packfile.predicate import Constant, Predicate
     from sdb.packfile.sparseindex import SparseIndex
     from sdb.packfile.timeindex import TimeIndex
-    from sdb.query.plan.prune import Test
 
 Intervals: TypeAlias = tuple[tuple[int, int], ...]
 """Half-open ranges of block numbers: ascending, neither empty nor touching one another."""
@@ -48,7 +47,7 @@ class Reason:
 
     Attributes
     ----------
-    condition : Test
+    condition : Predicate
         The comparison, or the part of the condition of which nothing is known.
     source : str
         Where the answer is from: ``time index``, ``constant``, ``types``, ``nothing``.
@@ -61,13 +60,13 @@ class Reason:
     intervals: Intervals
 
 
-def blocks(test: Test, sparse: SparseIndex) -> Intervals:
+def blocks(test: Predicate, sparse: SparseIndex) -> Intervals:
     """Give the blocks of a file that have to be read.
 
     Parameters
     ----------
-    test : Test
-        What :func:`sdb.query.plan.prune.reduce` gave.
+    test : Predicate
+        What the condition was reduced to.
     sparse : SparseIndex
         What is known of the file.
 
@@ -92,13 +91,13 @@ def blocks(test: Test, sparse: SparseIndex) -> Intervals:
             return left
 
 
-def reasons(test: Test, sparse: SparseIndex) -> list[Reason]:
+def reasons(test: Predicate, sparse: SparseIndex) -> list[Reason]:
     """Tell how the answer of :func:`blocks` comes about.
 
     Parameters
     ----------
-    test : Test
-        What :func:`sdb.query.plan.prune.reduce` gave.
+    test : Predicate
+        What the condition was reduced to.
     sparse : SparseIndex
         What is known of the file.
 
@@ -112,7 +111,7 @@ def reasons(test: Test, sparse: SparseIndex) -> list[Reason]:
             return list(chain.from_iterable(reasons(part, sparse) for part in test.parts))
         case Compare():
             return [Reason(test, *_compared(test, sparse))]
-        case Anywhere(expr) if expr is not None:
+        case Anywhere(span) if span is not None:
             return [Reason(test, "nothing", blocks(test, sparse))]
         case _:
             return []
@@ -127,7 +126,7 @@ def _compared(test: Compare, sparse: SparseIndex) -> tuple[str, Intervals]:
     if not _type_occurs(test, sparse):
         return "types", ()
     index = sparse.indices.get(test.path)
-    if not isinstance(test.value, ast.Instant) or index is None or index.is_empty:
+    if not isinstance(test.value, Instant) or index is None or index.is_empty:
         return "nothing", everything
     start, stop = _within(index, test.op, test.value.us)
     return "time index", union([(start, min(stop, sparse.blocks))])
@@ -172,7 +171,7 @@ def _type_occurs(test: Compare, sparse: SparseIndex) -> bool:
     return bool(mask & wanted)
 
 
-def _holds(stored: object, op: str, value: ast.Constant) -> bool:
+def _holds(stored: object, op: str, value: Constant) -> bool:
     """Compare a constant of a file the way the dialect does; TRUE when that is not known here."""
     left, right = _comparable(stored), _comparable(value)
     if left is None or right is None:
@@ -193,7 +192,7 @@ def _comparable(value: object) -> tuple[str, Any] | None:
             return "number", value
         case str():
             return "string", value.encode("utf-8", "surrogatepass")
-        case ast.Instant(us):
+        case Instant(us):
             return "time", us
         case _:
             moment = ion.instant_to_us(value)

@@ -1,11 +1,10 @@
-"""What of a condition an index can answer.
+"""Reduce conditions of SQL to predicates, which blocks are chosen by.
 
-A condition is first reduced to comparisons of paths with constants, joined by AND and OR; whatever
-cannot be expressed so may be TRUE anywhere. NOT goes down to the comparisons, each of which turns
+NOT goes down to the comparisons, each of which turns
 into its opposite: a comparison with MISSING is neither true nor false, and so is its opposite. The
 blocks of a condition can not be complemented instead, since a block may hold rows of both kinds.
 
-What is left is asked of the sparse index of each file, see :mod:`sdb.query.plan.blocks`.
+What is left is asked of the sparse index of each file, see :mod:`sdb.packfile.prune`.
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from __future__ import annotations
 import math
 
 from sdb import instants
+from sdb.packfile.predicate import Anywhere, Both, Compare, Either, Nowhere
 from sdb.query.syntax import ast
-from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
+    from sdb.packfile.predicate import Predicate
     from sdb.packfile.sparseindex import Path
 
 MOST_COMPARISONS = 20_000
@@ -30,72 +28,7 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-@record
-class Anywhere:
-    """What may be TRUE in any row.
-
-    Attributes
-    ----------
-    expr : Expr or None
-        The part of the condition that nothing is known about, to tell users.
-    """
-
-    expr: ast.Expr | None = None
-
-
-@record
-class Nowhere:
-    """What is never TRUE."""
-
-
-@record
-class Compare:
-    """A comparison of a path with a constant.
-
-    Attributes
-    ----------
-    path : tuple of str
-        Field names from the row on.
-    op : str
-        One of ``= <> < <= > >=``.
-    value : Constant
-        The right side.
-    """
-
-    path: Path
-    op: str
-    value: ast.Constant
-
-    def __str__(self) -> str:
-        """Show the comparison as a query would."""
-        value = self.value
-        if isinstance(value, ast.Instant):
-            shown = f"`{instants.text(value.us)}`"
-        elif isinstance(value, str):
-            shown = f"'{value}'"
-        else:
-            shown = str(value).upper() if value is None or isinstance(value, bool) else str(value)
-        return f"{'.'.join(self.path)} {self.op} {shown}"
-
-
-@record
-class Both:
-    """AND."""
-
-    parts: tuple[Test, ...]
-
-
-@record
-class Either:
-    """OR."""
-
-    parts: tuple[Test, ...]
-
-
-Test: TypeAlias = Anywhere | Nowhere | Compare | Both | Either
-
-
-def reduce(condition: ast.Expr | None) -> Test:
+def reduce(condition: ast.Expr | None) -> Predicate:
     """Reduce a condition to what an index can answer.
 
     Parameters
@@ -105,7 +38,7 @@ def reduce(condition: ast.Expr | None) -> Test:
 
     Returns
     -------
-    Test
+    Predicate
         Something that is TRUE for a row whenever the condition is.
     """
     if condition is None:
@@ -114,7 +47,7 @@ def reduce(condition: ast.Expr | None) -> Test:
     return Anywhere() if _size(test) > MOST_COMPARISONS else test
 
 
-def _reduce(expr: ast.Expr, *, negated: bool) -> Test:  # noqa: PLR0911 - a table
+def _reduce(expr: ast.Expr, *, negated: bool) -> Predicate:  # noqa: PLR0911 - a table
     match expr:
         case ast.Binary("AND" | "OR" as op):
             parts = tuple(_reduce(part, negated=negated) for part in _chain(expr, op))
@@ -141,7 +74,7 @@ def _reduce(expr: ast.Expr, *, negated: bool) -> Test:  # noqa: PLR0911 - a tabl
         case ast.Missing():
             return Nowhere()
         case _:
-            return Anywhere(expr)
+            return Anywhere(expr.span)
 
 
 def _chain(expr: ast.Expr, op: str) -> list[ast.Expr]:
@@ -154,18 +87,18 @@ def _chain(expr: ast.Expr, op: str) -> list[ast.Expr]:
     return [left, *reversed(parts)]
 
 
-def _size(test: Test) -> int:
+def _size(test: Predicate) -> int:
     if isinstance(test, Both | Either):
         return sum(map(_size, test.parts))
     return 1
 
 
-def _comparison(expr: ast.Expr, op: str, left: ast.Expr, right: ast.Expr) -> Test:
+def _comparison(expr: ast.Expr, op: str, left: ast.Expr, right: ast.Expr) -> Predicate:
     constant = _constant(right)
     if constant is None:
         op, left, constant = _MIRRORED[op], right, _constant(left)
     if constant is None:
-        return Anywhere(expr)
+        return Anywhere(expr.span)
     if (path := _path(left)) is not None:
         return Compare(path, op, constant.value)
     match left, constant.value:
@@ -174,20 +107,20 @@ def _comparison(expr: ast.Expr, op: str, left: ast.Expr, right: ast.Expr) -> Tes
             unit_us = _SECOND_US if name == "TO_UNIX_EPOCH" else 1
             if path is not None and not isinstance(constant.value, bool):
                 return _epoch(path, op, constant.value, unit_us, expr)
-    return Anywhere(expr)
+    return Anywhere(expr.span)
 
 
-def _epoch(path: Path, op: str, number: float, unit_us: int, expr: ast.Expr) -> Test:
+def _epoch(path: Path, op: str, number: float, unit_us: int, expr: ast.Expr) -> Predicate:
     """Compare the number of whole units since 1970, rounded down, by comparing the time itself."""
     if not math.isfinite(number):
-        return Anywhere(expr)
+        return Anywhere(expr.span)
     first, last = math.ceil(number), math.floor(number)
     at = {"<": first, ">=": first, "<=": last + 1, ">": last + 1}
     inner = {"<": "<", ">=": ">=", "<=": "<", ">": ">="}
     if op in at:
         return Compare(path, inner[op], ast.Instant(at[op] * unit_us))
     if op == "<>":
-        return Anywhere(expr)
+        return Anywhere(expr.span)
     if first != last:
         return Nowhere()
     start, stop = ast.Instant(first * unit_us), ast.Instant((first + 1) * unit_us)
