@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from inspect import signature
@@ -53,11 +54,22 @@ class _Group(TyperGroup):
         super().__init__(**settings)
         self.commands = _Commands()
 
+    def make_context(self, *args: Any, **settings: Any) -> Any:
+        with _quiet_pipes():
+            return super().make_context(*args, **settings)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _quiet_pipes():
             return super().invoke(ctx)
-        except BrokenPipeError:
-            raise typer.Exit(BROKEN_PIPE) from None
+
+
+@contextmanager
+def _quiet_pipes() -> Iterator[None]:
+    """Leave with the exit code of a broken pipe, for which typer would choose another one."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise typer.Exit(BROKEN_PIPE) from None
 
 
 def _build(name: str) -> Any:

@@ -40,9 +40,8 @@ def main() -> NoReturn:
         code = BROKEN_PIPE
     except OSError as error:
         code = _failed(error)
-    if code == BROKEN_PIPE:
-        # What is still buffered has no reader; the interpreter must not try again at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if code:
+        _forget_unwritten()
     if code == 0 and not _AT_EXIT & sys.modules.keys():
         # All is written: to take the interpreter apart would be a tenth of a short command.
         os._exit(0)
@@ -78,14 +77,31 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:  # noqa: BLE001 - the last place that can turn it into a message
-        return _failed(error)
+        code = _failed(error)
+        _forget_unwritten()
+        return code
 
 
 def _open_what_is_closed() -> None:
-    """Write to nowhere what a caller that closed standard output or error does not want."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - for good
+    """Keep standard streams that the caller has closed from becoming files that we open.
+
+    Errors go to nowhere then. Standard input cannot be read, and standard output not be written:
+    whoever needs it ends with an error, rather than with an answer that nobody got.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        fd = os.open(os.devnull, (os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)[number])
+        if number:
+            setattr(sys, name, open(fd, "w", closefd=False))  # noqa: SIM115 - for good
+
+
+def _forget_unwritten() -> None:
+    """Keep the interpreter from trying again, at its end, to write what could not be written."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version() -> int:
@@ -111,6 +127,8 @@ def _failed(error: Exception) -> int:
     if isinstance(error, OSError) and not isinstance(error, SdbError):
         what = ("using", os.fsdecode(error.filename)) if error.filename else _STANDARD_OUTPUT
         error = from_os(error, *what)
+    if isinstance(error, MemoryError):
+        error = SdbError("out of memory", hint="fewer threads (-j) and smaller blocks need less")
     if isinstance(error, SdbError):
         if isinstance(error, QueryError) and (picture := error.underlined()):
             say(plain(picture), to=sys.stderr)

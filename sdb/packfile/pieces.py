@@ -20,12 +20,26 @@ _PIECE_BYTES = 1 << 20
 
 
 def is_stream(path: str) -> bool:
-    """Tell whether a path is a pipe or device, which can be read only once."""
+    """Tell whether a path can be read only once: a pipe, a device, or a file that tells no size.
+
+    Files such as those of ``/proc`` say that they are empty, whatever comes when they are read.
+    """
     try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - a plain string
+        status = os.stat(path)  # noqa: PTH116 - a plain string
     except (OSError, ValueError):
         return False
+    mode = status.st_mode
+    if stat.S_ISREG(mode):
+        return status.st_size == 0 and _has_bytes(path)
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def _has_bytes(path: str) -> bool:
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a plain string
+            return bool(file.read(1))
+    except OSError:
+        return False  # whoever opens it next will say why
 
 
 def standard_input() -> BinaryIO:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 
+from sdb.errors import from_os
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -40,10 +41,16 @@ class Spool:
             at += len(piece)
             yield piece
         for piece in self._rest:
-            self._kept.seek(self._size_bytes)
-            self._kept.write(piece)
+            self._keep(piece)
             self._size_bytes += len(piece)
             yield piece
+
+    def _keep(self, piece: bytes) -> None:
+        try:
+            self._kept.seek(self._size_bytes)
+            self._kept.write(piece)
+        except OSError as error:
+            raise from_os(error, "keeping a part of the input in", tempfile.gettempdir()) from error
 
     def close(self) -> None:
         """Close the input and remove what was kept."""

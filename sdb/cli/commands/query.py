@@ -103,7 +103,9 @@ def _text(sql: str | None, file: str | None) -> str:
         return sql or ""
     from pathlib import Path
 
-    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    from sdb.packfile.pieces import standard_input
+
+    data = standard_input().read() if file == "-" else Path(file).read_bytes()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

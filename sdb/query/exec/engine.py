@@ -13,6 +13,7 @@ from sdb.query.plan.choice import choose
 from sdb.query.plan.explain import steps
 from sdb.query.plan.operations import Count
 from sdb.query.plan.output import Column, Execution
+from sdb.query.result.exhausted import exhausted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,12 +149,12 @@ def _executed(
     columns: tuple[Column, ...] | None = None,
 ) -> Execution:
     """Run SQL; the lanes of the result stand where `columns` have them."""
-    from tempfile import TemporaryDirectory
-
     import duckdb
 
+    from sdb.store.local.scratch import Scratch
+
     # A folder of its own, which goes with the connection: DuckDB would take one in the current one.
-    spill = TemporaryDirectory(prefix="sdb-query-", ignore_cleanup_errors=True)
+    spill = Scratch()
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
@@ -161,7 +162,7 @@ def _executed(
         "python_enable_replacements": "false",
         "error_on_division_by_zero": "false",
         "order_by_non_integer_literal": "true",
-        "temp_directory": spill.name,
+        "temp_directory": spill.path,
     }
     if threads:
         settings["threads"] = str(threads)
@@ -182,10 +183,10 @@ def _executed(
             relation = relation.project(_placed(plan.columns, columns))
     except duckdb.Error as error:
         connection.close()
-        spill.cleanup()
+        spill.close()
         raise failure(error) from error
     result = Execution(columns or plan.columns, relation, None, tuple(scans), connection.interrupt)
-    result.on_close(spill.cleanup)
+    result.on_close(spill.close)
     result.on_close(connection.close)
     return result
 
@@ -203,9 +204,4 @@ def _placed(have: tuple[Column, ...], wanted: tuple[Column, ...]) -> str:
 def failure(error: Exception) -> SdbError:
     """Give what an error of the engine means to the user."""
     text = str(error).splitlines()[0]
-    if type(error).__name__ == "OutOfMemoryException":
-        return SdbError(
-            f"the query needs more memory than it may use: {text.partition(': ')[2] or text}",
-            hint="raise the bound, use fewer threads, or group, sort and join fewer rows",
-        )
-    return QueryError(f"cannot run the query: {text}")
+    return exhausted(error) or QueryError(f"cannot run the query: {text}")

@@ -1,14 +1,15 @@
 """Rows of a query in the forms that users ask for.
 
-==========  =================================================
-module      holds
-==========  =================================================
-`result`    the rows, and what was read for them
-`lines`     rows as lines of JSON
-`outputs`   rows as CSV, TSV, Markdown and Ion
-`frames`    rows as Arrow data
-`replay`    rows kept for a second look, and as Python values
-`notebook`  rows as a table of HTML
-`reading`   blocks that are read, and why
-==========  =================================================
+===========  =================================================
+module       holds
+===========  =================================================
+`result`     the rows, and what was read for them
+`lines`      rows as lines of JSON
+`outputs`    rows as CSV, TSV, Markdown and Ion
+`frames`     rows as Arrow data
+`replay`     rows kept for a second look, and as Python values
+`notebook`   rows as a table of HTML
+`reading`    blocks that are read, and why
+`exhausted`  what it means that memory ran out
+===========  =================================================
 """

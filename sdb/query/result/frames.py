@@ -105,10 +105,10 @@ class Frame:
 
         as_json = Input("the result", "json", source=lambda: lines(self._replay, columns))
         as_ion = Input("the result", "ion", source=lambda: structs(self._replay, columns))
-        import tempfile
+        from sdb.store.local.scratch import Scratch
 
-        with tempfile.TemporaryDirectory(prefix="sdb-query-") as folder:
-            path = Path(folder) / "rows.zion"
+        with Scratch() as folder:
+            path = Path(folder.path) / "rows.zion"
             try:
                 pack([as_ion if self._has_dated_text(columns) else as_json], path, level=1)
             except InputError:  # JSON has no NaN and no infinities

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 
 from sdb.errors import SdbError, UsageError
+from sdb.query.result.exhausted import exhausted
 from sdb.query.result.lines import effective, lines
 from sdb.query.result.outputs import FORMATS, known_structs, structs, write_cells
 from sdb.records import record
@@ -293,12 +294,7 @@ class Result:
         text = str(error).strip()
         if "INTERRUPT" in text.upper():
             return KeyboardInterrupt()
-        if "Out of Memory" in text or isinstance(error, MemoryError):
-            return SdbError(
-                f"the query needs more memory than it may have: {text.splitlines()[0]}",
-                hint="allow more with --memory, or ask for fewer groups, columns or rows at a time",
-            )
-        return error
+        return exhausted(error) or error
 
     def interrupt(self) -> None:
         """Make the query stop soon, from another thread."""

@@ -6,5 +6,6 @@
 ``atomic``    files that appear when they are complete, or not at all
 ``growing``   files that begin with the bytes of another one, and locks
 ``globbing``  patterns of files
+``scratch``   temporary folders that do not outlive the program
 ============  ==============================================================
 """

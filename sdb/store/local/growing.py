@@ -13,7 +13,7 @@ import fcntl
 import os
 import stat
 
-from sdb.errors import ConflictError, CorruptError, UsageError, from_os
+from sdb.errors import AccessError, ConflictError, CorruptError, UsageError, from_os
 from sdb.store.local.atomic import Unnamed, resolve
 from sdb.store.local.files import LocalReader, Translated, open_read
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sdb.store.base import Reader
 
 _FICLONE = 0x40049409
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _STEP_BYTES = 64 << 20
 _NO_CLONES = {
     errno.EOPNOTSUPP,
@@ -90,7 +91,7 @@ def grow(
         Where the file shall be. When it is the place that `source` was opened at, the file there is
         replaced, provided that it is still the same.
     overwrite : bool
-        Whether a file at another place may be replaced.
+        Whether a file at another place may be replaced, or one here that is read-only.
 
     Yields
     ------
@@ -101,6 +102,8 @@ def grow(
     ------
     ConflictError
         Someone replaced or changed the file since `source` was opened; theirs stays.
+    AccessError
+        The file is read-only, and `overwrite` is off.
     ExistsError, NotFoundError, AccessError, UsageError
         See :func:`sdb.store.local.atomic.atomic_write`.
     CorruptError
@@ -110,6 +113,8 @@ def grow(
         replaced = source if isinstance(source, LocalReader) and _is_at(source, path) else None
         if replaced:
             target = os.path.realpath(path)
+            if not overwrite:
+                _check_writable(path, replaced.status.st_mode)
             _check_unchanged(replaced, path, target)
             mode: int | None = replaced.status.st_mode
         else:
@@ -137,6 +142,14 @@ def grow(
 
 def _is_at(source: LocalReader, path: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(source.path)
+
+
+def _check_writable(path: str, mode: int) -> None:
+    """Insist on a file that may be written to: taking its name needs the folder alone."""
+    may = os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    if not may or not mode & _WRITABLE:
+        hint = f"chmod u+w {path}, or --force to replace it all the same"
+        raise AccessError(f"writing {path}: the file is read-only", path=path, hint=hint)
 
 
 def _check_unchanged(source: LocalReader, path: str, target: str) -> None:

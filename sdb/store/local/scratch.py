@@ -1,0 +1,99 @@
+"""Temporary folders that do not outlive the program, however it ends.
+
+Whoever has such a folder holds a lock on it, which the system takes away with the process. So the
+next one that makes a folder knows which ones were left behind, and removes them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+import time
+from contextlib import suppress
+
+from sdb.errors import from_os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+_PREFIX = "sdb-scratch-"
+_YOUNG_SECONDS = 60  # from making a folder to locking it takes less
+
+
+class Scratch:
+    """A temporary folder in ``$TMPDIR``; removes those that killed programs have left behind.
+
+    Attributes
+    ----------
+    path : str
+        The folder. It is gone after :meth:`close`, or after a ``with`` block.
+
+    Raises
+    ------
+    SdbError
+        No folder can be made.
+    """
+
+    __slots__ = ("_fd", "path")
+
+    def __init__(self) -> None:
+        try:
+            above = tempfile.gettempdir()
+            remove_abandoned(above)
+            self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=above)
+            self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise from_os(error, "making a folder in", os.environ.get("TMPDIR", "/tmp")) from error  # noqa: S108
+        with suppress(OSError):  # where there are no locks, nobody removes it either
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def close(self) -> None:
+        """Remove the folder; a second time does nothing."""
+        if self._fd >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Self:
+        """Give the folder."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Remove it."""
+        self.close()
+
+    def __del__(self) -> None:
+        """Remove the folder that was forgotten."""
+        if hasattr(self, "_fd"):
+            self.close()
+
+
+def remove_abandoned(above: str) -> None:
+    """Remove the folders whose makers are gone; others, and those of other users, stay."""
+    with suppress(OSError), os.scandir(above) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX):
+                with suppress(OSError):
+                    _remove_if_abandoned(entry.path)
+
+
+def _remove_if_abandoned(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        status = os.fstat(fd)
+        is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+        if is_ours and time.time() - status.st_ctime > _YOUNG_SECONDS:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its maker lives
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(fd)
