@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import wraps
-from importlib import import_module
 from inspect import signature
 from typing import Annotated, Any, NoReturn
 
@@ -16,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from sdb.bounds import TRUST
-from sdb.cli.commands import COMMANDS
+from sdb.cli.commands import COMMANDS, load
 from sdb.cli.main import BROKEN_PIPE
 from sdb.cli.output import complain
 from sdb.cli.parameters import Argument, Context, Option
@@ -73,7 +72,7 @@ def _quiet_pipes() -> Iterator[None]:
 
 
 def _build(name: str) -> Any:
-    module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    module = load(name)
     epilog = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES)
     one = typer.Typer(rich_markup_mode=None, add_completion=False)
     one.command(

@@ -4,55 +4,29 @@ from __future__ import annotations
 
 from itertools import chain, takewhile
 
-LONG_FLAGS = frozenset(
-    {
-        "algorithm",
-        "append",
-        "block-size",
-        "blocks",
-        "conf",
-        "constant",
-        "explain",
-        "fields",
-        "file",
-        "fmt",
-        "force",
-        "format",
-        "help",
-        "hints",
-        "html",
-        "install-completion",
-        "json",
-        "limit",
-        "master",
-        "memory",
-        "no-prune",
-        "no-verify",
-        "on-error",
-        "output",
-        "param",
-        "print-submit",
-        "progress",
-        "quiet",
-        "root",
-        "rows",
-        "show-completion",
-        "since",
-        "spark",
-        "target-size",
-        "tasks",
-        "threads",
-        "time-field",
-        "timeline",
-        "unsafe-single-writer",
-        "until",
-        "verbose",
-        "version",
-    }
-)
-"""Every flag that has two dashes here and may have one, as it had there."""
+from sdb.cli.commands import COMMANDS, load
+from sdb.cli.parameters import Option, described
 
+_OF_ALL = frozenset({"help", "install-completion", "root", "show-completion", "trust", "version"})
 _SHORT = len("-o")
+
+
+def long_flags() -> frozenset[str]:
+    """Give every flag that has two dashes here and may have one, as it had there.
+
+    Returns
+    -------
+    frozenset of str
+        The names without dashes: those that go before a command, and those that the descriptions
+        of the commands have.
+    """
+    found = set(_OF_ALL)
+    for name in COMMANDS:
+        for parameter, annotation in described(load(name).command):
+            for option in getattr(annotation, "__metadata__", ()):
+                flags = option.flags(parameter) if isinstance(option, Option) else ()
+                found.update(flag[2:] for flag in flags if flag.startswith("--"))
+    return frozenset(found)
 
 
 def rewrite(arguments: list[str]) -> list[str]:
@@ -77,9 +51,15 @@ def rewrite(arguments: list[str]) -> list[str]:
     return [*chain.from_iterable(map(_rewrite, head)), *arguments[len(head) :]]
 
 
+def _is_word(flag: str) -> bool:
+    """Tell whether this looks like a long flag with one dash: all commands are asked for it."""
+    name = flag[1:]
+    return flag[:1] == "-" and len(name) > 1 and name.replace("-", "").isalpha() and name[0] != "-"
+
+
 def _rewrite(argument: str) -> list[str]:
     flag, equals, value = argument.partition("=")
-    if flag.startswith("-") and flag[1:] in LONG_FLAGS:
+    if _is_word(flag) and flag[1:] in long_flags():
         return [f"-{argument}"]
     if equals and len(flag) == _SHORT and flag.startswith("-") and "a" <= flag[1] <= "z":
         return [flag, value]

@@ -6,6 +6,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from sdb.bounds import Bounds
@@ -73,3 +74,27 @@ class Option:
         object.__setattr__(self, "help", help)
         object.__setattr__(self, "metavar", metavar)
         object.__setattr__(self, "bounds", bounds)
+
+    def flags(self, parameter: str) -> tuple[str, ...]:
+        """Give its names, which without any are that of the parameter."""
+        return self.names or (f"--{parameter.replace('_', '-')}",)
+
+
+def described(command: Callable[..., object]) -> Iterator[tuple[str, Any]]:
+    """Go over the parameters of a command.
+
+    Parameters
+    ----------
+    command : callable
+        The function, whose annotations are descriptions.
+
+    Yields
+    ------
+    str
+        The name of a parameter.
+    Any
+        What it is: :class:`Context`, or ``Annotated`` with an argument or option.
+    """
+    for name, text in command.__annotations__.items():
+        if name != "return":
+            yield name, eval(text, command.__globals__)  # noqa: S307 - text of our own

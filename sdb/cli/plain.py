@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from sdb.cli.commands import COMMANDS
-from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.commands import COMMANDS, load
+from sdb.cli.parameters import Argument, Context, Option, described
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -40,9 +40,7 @@ def understand(arguments: list[str]) -> Callable[[], int | None] | None:
     """
     if len(arguments) < 2 or arguments[0] not in COMMANDS or "_SDB_COMPLETE" in os.environ:  # noqa: PLR2004 - a command without anything asks for help
         return None
-    name = arguments[0].replace("-", "_")
-    # What importlib does, whose own import takes as long as that of a command.
-    command = __import__(f"sdb.cli.commands.{name}", fromlist=["command"]).command
+    command = load(arguments[0]).command
     values = read(command, arguments[1:])
     return None if values is None else lambda: command(**values)
 
@@ -71,10 +69,8 @@ class _Reader:
         self._missing: set[str] = set()
         self._options: dict[str, tuple[_Parameter, Option]] = {}
         self._arguments: list[_Parameter] = []
-        for name, annotation in command.__annotations__.items():
-            if name != "return":
-                known = eval(annotation, command.__globals__)  # noqa: S307 - text of our own
-                self._declare(_Parameter(name, known))
+        for name, annotation in described(command):
+            self._declare(_Parameter(name, annotation))
 
     def _declare(self, parameter: _Parameter) -> None:
         name = parameter.name
@@ -83,7 +79,7 @@ class _Reader:
             return
         match getattr(parameter.annotation, "__metadata__", ()):
             case (Option() as option,):
-                for flag in option.names or (f"--{name.replace('_', '-')}",):
+                for flag in option.flags(name):
                     self._options[flag] = (parameter, option)
             case (Argument(),):
                 self._arguments.append(parameter)

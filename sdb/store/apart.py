@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
 
@@ -83,6 +82,8 @@ def _pattern(place: Location) -> str | None:
     """Give the pattern of what stands for several objects."""
     text = os.fspath(place)
     if text.endswith("/"):
+        import glob
+
         return glob.escape(text) + "*"
     return text if url.is_pattern(text) else None
 

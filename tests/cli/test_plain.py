@@ -14,7 +14,10 @@ from sdb.cli import app, compat, plain
 from sdb.cli.commands import COMMANDS
 
 FLAGS = sorted(
-    {f"--{flag}" for flag in compat.LONG_FLAGS - {"help", "install-completion", "show-completion"}}
+    {
+        f"--{flag}"
+        for flag in compat.long_flags() - {"help", "install-completion", "show-completion"}
+    }
     | {f"-{letter}" for letter in "cfjnoqv"}
 )
 VALUES = ["a", "a.zion", "-", "7", "0", "007", "-1", "+1", "1_0", "", "x=y", "-x", "--", "=", "ä"]

@@ -113,9 +113,9 @@ def grow(
         replaced = source if isinstance(source, LocalReader) and _is_at(source, path) else None
         if replaced:
             target = os.path.realpath(path)
+            _check_unchanged(replaced, path, target)
             if not overwrite:
                 _check_writable(path, replaced.status.st_mode)
-            _check_unchanged(replaced, path, target)
             mode: int | None = replaced.status.st_mode
         else:
             target, mode = resolve(path, overwrite=overwrite)
