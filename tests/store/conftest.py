@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from botocore.retries.standard import ExponentialBackoff
 
 from sdb.store import url as stores
+from sdb.store.memory import MemoryStore
 from sdb.store.s3 import client as s3
 from tests.store import proxy as proxies
 from tests.store import server
@@ -113,12 +114,27 @@ def bucket(endpoint: str, request: pytest.FixtureRequest) -> S3Place:
     return S3Place(f"s3://{BUCKET}/{os.urandom(4).hex()}-{name[:30]}")
 
 
-@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.s3)])
+class MemoryPlace(Place):
+    def names(self) -> list[str]:
+        store = stores.store_of(self.root)
+        assert isinstance(store, MemoryStore)
+        return sorted(location.removeprefix(self.at("")) for location in store.contents)
+
+
+@pytest.fixture
+def memory() -> Iterator[MemoryPlace]:
+    """Give a store in memory, which has a scheme of its own."""
+    stores.register("memory", MemoryStore())
+    yield MemoryPlace("memory://simulated")
+    stores.register("memory", None)
+
+
+@pytest.fixture(params=["local", "memory", pytest.param("s3", marks=pytest.mark.s3)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Give a folder in each store."""
     if request.param == "local":
         return Place(str(tmp_path))
-    place: Place = request.getfixturevalue("bucket")
+    place: Place = request.getfixturevalue("bucket" if request.param == "s3" else request.param)
     return place
 
 

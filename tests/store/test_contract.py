@@ -1,10 +1,11 @@
-"""What every store must do; the same for files and for S3."""
+"""What every store must do; the same for files, for S3 and for simulations."""
 # What fails is often the end of a block.
 # ruff: noqa: PT012, SIM117
 
 from __future__ import annotations
 
 import random
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from sdb.store import url as stores
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sdb.store.base import Reader
     from tests.store.conftest import Place, S3Place
 
 MIB = 1 << 20
@@ -203,3 +205,121 @@ def test_nobody_waits_for_long(place: Place) -> None:
     place.put("x", b"")
     with stores.locked(place.at("x")):
         pass
+
+
+def put_if(place: Place, data: bytes, replaced: Reader | None) -> None:
+    """Take turns as every writer does who replaces what was read."""
+    store = stores.store_of(place.root)
+    if replaced is None:
+        store.put_if(place.at("x"), data, None)
+        return
+    with store.lock(place.at("x")):
+        store.put_if(place.at("x"), data, replaced)
+
+
+def test_a_first_writer_wins(place: Place) -> None:
+    put_if(place, b"first", None)
+    with pytest.raises(errors.ConflictError):
+        put_if(place, b"second", None)
+    assert (place.get("x"), place.names()) == (b"first", ["x"])
+
+
+def test_what_was_read_is_replaced_once(place: Place) -> None:
+    place.put("x", b"old")
+    with closing(stores.open_read(place.at("x"))) as one:
+        with closing(stores.open_read(place.at("x"))) as other:
+            put_if(place, b"new!", one)
+            with pytest.raises(errors.ConflictError):
+                put_if(place, b"newer", other)
+    assert (place.get("x"), place.names(), place.uploads()) == (b"new!", ["x"], [])
+
+
+def test_what_was_removed_is_not_replaced(place: Place) -> None:
+    place.put("x", b"old")
+    store = stores.store_of(place.root)
+    with closing(stores.open_read(place.at("x"))) as reader:
+        store.delete(place.at("x"))
+        with pytest.raises((errors.ConflictError, errors.NotFoundError)):
+            store.put_if(place.at("x"), b"new", reader)
+    assert place.names() == []
+
+
+def test_versions_tell_contents_apart(place: Place) -> None:
+    store = stores.store_of(place.root)
+    assert store.version(place.at("x")) is None
+    place.put("x", b"old")
+    with closing(store.open(place.at("x"))) as reader:
+        first = reader.version
+    assert store.version(place.at("x")) == first
+    assert store.list(place.root)[0].version == first
+    place.put("x", b"newer")
+    assert store.version(place.at("x")) not in {first, None}
+
+
+def test_listings_tell_what_is_there(place: Place) -> None:
+    store = stores.store_of(place.root)
+    assert store.list(place.at("none")) == store.find(place.at("none*")) == []
+    store.make(place.at("deep/er"))
+    began_us = time.time_ns() // 1000
+    for name in ("b.gz", "a.gz", "deep/c.gz", "deep/er/d.gz", "a[b]"):
+        place.put(name, name.encode())
+    found = store.list(place.root + "/")
+    assert [entry.name for entry in found] == ["a.gz", "a[b]", "b.gz"]
+    assert [entry.size_bytes for entry in found] == [4, 4, 4]
+    assert all(abs(entry.modified_us - began_us) < 60_000_000 for entry in found)
+    assert store.list(place.root) == found
+    assert [entry.location for entry in found] == [place.at(e.name) for e in found]
+    for pattern, names in {
+        "*.gz": ["a.gz", "b.gz"],
+        "**/*.gz": ["a.gz", "b.gz", "deep/c.gz", "deep/er/d.gz"],
+        "?.g[xyz]": ["a.gz", "b.gz"],
+        "[!a].gz": ["b.gz"],
+        "deep/*/d.gz": ["deep/er/d.gz"],
+        "a[[]b]": ["a[b]"],
+    }.items():
+        assert [e.location for e in store.find(place.at(pattern))] == list(map(place.at, names))
+
+
+def test_deleting_twice(place: Place) -> None:
+    place.put("x", b"x")
+    store = stores.store_of(place.root)
+    store.delete(place.at("x"))
+    store.delete(place.at("x"))
+    assert place.names() == []
+
+
+@pytest.mark.parametrize("kept", [0, 3, 6 * MIB])
+@pytest.mark.parametrize("between", [0, 10, 6 * MIB])
+def test_ranges_of_other_objects_are_taken_over(place: Place, kept: int, between: int) -> None:
+    old, other, new = noise(7 * MIB), noise(12 * MIB, 2), noise(between, 3)
+    place.put("x", old)
+    place.put("y", other)
+    with (
+        closing(stores.open_read(place.at("x"))) as source,
+        closing(stores.open_read(place.at("y"))) as second,
+        stores.grow(source, kept, place.at("z")) as draft,
+    ):
+        draft.write(new)
+        draft.copy_range(second, MIB, 11 * MIB)
+        draft.write(new)
+        draft.copy_range(source, 5, 10)
+        draft.copy_range(second, 7, 7)
+    data = old[:kept] + new + other[MIB : 11 * MIB] + new + old[5:10]
+    assert place.get("z") == data
+    assert draft.copied_bytes + draft.written_bytes == len(data)
+    assert place.uploads() == []
+
+
+def test_a_source_that_changes_is_not_taken_over(memory: Place, bucket: S3Place) -> None:
+    for place in (memory, bucket):
+        place.put("x", noise(7 * MIB))
+        place.put("y", noise(7 * MIB))
+        with (
+            closing(stores.open_read(place.at("x"))) as source,
+            closing(stores.open_read(place.at("y"))) as second,
+            pytest.raises(errors.ConflictError),
+            stores.grow(source, 10, place.at("z")) as draft,
+        ):
+            place.put("y", b"theirs")
+            draft.copy_range(second, 0, 6 * MIB)
+        assert place.names() == ["x", "y"]

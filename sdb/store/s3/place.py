@@ -7,6 +7,7 @@ import re
 
 from sdb.errors import UsageError
 from sdb.records import record
+from sdb.store import keypatterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 SCHEME = "s3://"
 HIDDEN = ".sdb-"
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]")
-_MAGIC = re.compile(r"[*?\[]")
-_PATTERN = re.compile(r"\*\*/|\*+|\?|\[(!?)([^\]]+)\]|.", re.DOTALL)
 _MOST_KEY_BYTES = 1024
 
 
@@ -96,39 +95,10 @@ def parse(location: str | os.PathLike[str]) -> Place:
 def is_pattern(location: str | os.PathLike[str]) -> bool:
     """Tell whether a URL of S3 has ``*``, ``?`` or ``[`` in its key."""
     url = os.fspath(location)
-    return url.startswith(SCHEME) and bool(_MAGIC.search(url))
+    return url.startswith(SCHEME) and keypatterns.has_magic(url)
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Give what tells whether a pattern matches a URL.
-
-    ``*`` and ``?`` match anything but ``/``, ``**`` matches that too, ``[abc]`` one of these
-    characters.
-    """
+    """Give what tells whether a pattern matches a URL; see :mod:`sdb.store.keypatterns`."""
     bucket, key = split(pattern)
-    expression = re.compile(re.escape(f"{SCHEME}{bucket}/") + _expression(key), re.DOTALL)
-    return lambda url: expression.fullmatch(url) is not None
-
-
-def _expression(pattern: str) -> str:
-    parts = []
-    for token in _PATTERN.finditer(pattern):
-        text = token[0]
-        if text == "**/":
-            parts.append("(?:.*/)?")
-        elif text.startswith("*"):
-            parts.append("[^/]*" if text == "*" else ".*")
-        elif text == "?":
-            parts.append("[^/]")
-        elif token[2]:
-            characters = re.escape(token[2]).replace(r"\-", "-")
-            parts.append(f"[{'^' if token[1] else ''}{characters}]")
-        else:
-            parts.append(re.escape(text))
-    return "".join(parts)
-
-
-def literal_start(key: str) -> str:
-    """Give what each key begins with that a pattern of keys matches."""
-    magic = _MAGIC.search(key)
-    return key[: magic.start()] if magic else key
+    return keypatterns.matcher(f"{SCHEME}{bucket}/", key)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from sdb.errors import ConflictError, ExistsError, NotFoundError
 from sdb.store.base import Entry
+from sdb.store.keypatterns import literal_start
 from sdb.store.s3.client import connect
 from sdb.store.s3.drafts import S3Draft, drafting
 from sdb.store.s3.failures import code_of, translated
 from sdb.store.s3.orphans import open_uploads
-from sdb.store.s3.place import HIDDEN, SCHEME, literal_start, matcher, parse, split
+from sdb.store.s3.place import HIDDEN, SCHEME, matcher, parse, split
 from sdb.store.s3.probe import check_conditions
 from sdb.store.s3.publish import Condition
 

@@ -1,0 +1,425 @@
+"""A store in memory whose every call can be scheduled, fail or lose its answer.
+
+It serves simulations: the code that is tried is the real one, and only the store is played. What
+it does is what S3 does: objects appear in one step, ETags tell their contents, conditions choose
+one of several writers, and whoever reads a version that was replaced is told so. What it leaves
+out is what :mod:`sdb.store.s3` hides: a lost answer is an `UncertainError` at once.
+"""
+
+from __future__ import annotations
+
+import enum
+import io
+import os
+import threading
+import time
+from contextlib import contextmanager
+from hashlib import md5
+from typing import cast
+
+from sdb.errors import (
+    ConflictError,
+    CorruptError,
+    ExistsError,
+    NotFoundError,
+    SdbError,
+    UncertainError,
+    UsageError,
+)
+from sdb.records import record
+from sdb.store import keypatterns
+from sdb.store.base import TAIL_BYTES, Entry, child, read_pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import BinaryIO, NoReturn
+
+    from sdb.store.base import Draft, Location, Reader
+
+_WRITES = frozenset({"put", "delete"})
+
+
+class Fault(enum.Enum):
+    """What goes wrong with a call."""
+
+    REFUSED = enum.auto()
+    """The store says that it failed; nothing was done."""
+    LOST_REQUEST = enum.auto()
+    """No answer; nothing was done."""
+    LOST_ANSWER = enum.auto()
+    """No answer; it was done, unless its condition did not hold."""
+    CRASH_BEFORE = enum.auto()
+    """The program dies; nothing was done."""
+    CRASH_AFTER = enum.auto()
+    """The program dies; it was done, unless its condition did not hold."""
+
+
+class CrashError(BaseException):
+    """The end of a program that a script has killed; nothing but a simulation catches it."""
+
+
+@record
+class StoreCall:
+    """A request to the store.
+
+    Attributes
+    ----------
+    number : int
+        Which one it is in the life of the store, counted from 0.
+    verb : str
+        ``open``, ``read``, ``version``, ``list``, ``put``, ``copy``, ``delete`` or ``lock``.
+    location : str
+        What it is about.
+    """
+
+    number: int
+    verb: str
+    location: str
+
+
+@record
+class _Object:
+    data: bytes
+    etag: str
+    modified_us: int
+
+
+class MemoryStore:
+    """Objects in memory; see :class:`sdb.store.base.Store` for what the methods do.
+
+    Parameters
+    ----------
+    script : callable, optional
+        Is told each call before anything is done, and may wait there: a yield point. What it gives
+        goes wrong with the call; None: nothing.
+    clock : callable, optional
+        Gives the time of the store, in microseconds since 1970.
+    """
+
+    is_remote = True
+
+    def __init__(
+        self,
+        script: Callable[[StoreCall], Fault | None] | None = None,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        self.script = script
+        self._clock = clock or (lambda: time.time_ns() // 1000)
+        self._objects: dict[str, _Object] = {}
+        self._guard = threading.Lock()
+        self._calls = 0
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The objects as they are, by location; looking at them is no call."""
+        return {place: found.data for place, found in self._objects.items()}
+
+    def open(self, location: Location, *, head_bytes: int = 0) -> MemoryReader:
+        """Open an object for reading; a small one is read by the same call."""
+        url = _object(location)
+        with self._call("open", url, "opening"):
+            found = self._found(url, "opening")
+            known = (0, min(head_bytes, len(found.data)))
+            if not head_bytes:
+                known = (max(0, len(found.data) - TAIL_BYTES), len(found.data))
+            return MemoryReader(self, url, len(found.data), found.etag, known, found.data)
+
+    def read(self, reader: MemoryReader, start: int, stop: int) -> bytes:
+        """Read a range of the version that a reader has opened."""
+        with self._call("read", reader.path, "reading"):
+            return self._same(reader, "reading").data[start:stop]
+
+    def version(self, location: Location) -> str | None:
+        """Give the ETag of an object."""
+        url = _object(location)
+        with self._call("version", url, "looking at"):
+            found = self._objects.get(url)
+            return None if found is None else found.etag
+
+    def list(self, folder: Location) -> Sequence[Entry]:
+        """List the objects directly below a folder."""
+        above = child(folder, "")
+        with self._call("list", above, "listing"):
+            return self._entries(lambda url: url.startswith(above) and "/" not in url[len(above) :])
+
+    def find(self, pattern: str) -> Sequence[Entry]:
+        """List the objects that a pattern matches."""
+        with self._call("list", pattern, "listing"):
+            return self._entries(self.matcher(pattern))
+
+    def matcher(self, pattern: str) -> Callable[[str], bool]:
+        """Give what tells whether a pattern matches a URL."""
+        return keypatterns.matcher("", pattern)
+
+    def has(self, location: Location) -> None:  # noqa: ARG002
+        """Tell nothing: each answer would take a call."""
+        return
+
+    def is_folder(self, location: Location) -> bool:
+        """Tell whether a URL ends in a slash."""
+        return os.fspath(location).endswith("/")
+
+    def path_of(self, location: Location) -> None:  # noqa: ARG002
+        """Give nothing: objects are no files."""
+        return
+
+    def create(
+        self, location: Location, *, overwrite: bool = False
+    ) -> AbstractContextManager[BinaryIO]:
+        """Open an object for writing; one call looks whether it is there, one writes it."""
+        return self._create(_object(location), overwrite=overwrite)
+
+    @contextmanager
+    def _create(self, url: str, *, overwrite: bool) -> Iterator[BinaryIO]:
+        if not overwrite:
+            self._check_absent(url)
+        draft = _MemoryDraft(self)
+        yield cast("BinaryIO", _DraftFile(draft))
+        self._put(url, draft.data, None if overwrite else "")
+
+    def grow(
+        self,
+        source: Reader,
+        kept_bytes: int,
+        location: Location,
+        *,
+        overwrite: bool = False,
+        single_writer: bool = False,
+    ) -> AbstractContextManager[Draft]:
+        """Begin an object with the bytes of another one; a call copies, and one writes."""
+        url = _object(location)
+        replaced = source if isinstance(source, MemoryReader) and source.path == url else None
+        condition = None if overwrite else ""
+        if replaced is not None:
+            condition = None if single_writer else replaced.etag
+        return self._grow(url, source, kept_bytes, condition)
+
+    @contextmanager
+    def _grow(
+        self, url: str, source: Reader, kept_bytes: int, condition: str | None
+    ) -> Iterator[Draft]:
+        if condition == "":
+            self._check_absent(url)
+        draft = _MemoryDraft(self)
+        draft.copy_range(source, 0, kept_bytes)
+        yield draft
+        self._put(url, draft.data, condition)
+
+    def copied(self, source: MemoryReader, start: int, stop: int) -> bytes:
+        """Copy a range of an object into a draft."""
+        with self._call("copy", source.path, "copying"):
+            return self._same(source, "copying").data[start:stop]
+
+    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> None:
+        """Put an object in the place of the version that was read; one call."""
+        url = _object(location)
+        if replaced is not None and replaced.path != url:
+            raise UsageError(f"{replaced.path} was read, and not what {url} replaces", path=url)
+        try:
+            self._put(url, data, "" if replaced is None else replaced.etag)
+        except ExistsError as error:
+            raise ConflictError(error.message, path=url, hint="run it again") from error
+
+    def delete(self, location: Location) -> None:
+        """Delete an object."""
+        url = _object(location)
+        with self._call("delete", url, "removing"):
+            self._objects.pop(url, None)
+
+    @contextmanager
+    def _lock(self, url: str) -> Iterator[None]:
+        with self._call("lock", url, "locking"):
+            pass
+        yield
+
+    def lock(self, location: Location) -> AbstractContextManager[None]:
+        """Lock nothing: who comes second starts over."""
+        return self._lock(_object(location))
+
+    def make(self, folder: Location) -> None:
+        """Make nothing: a folder is there as soon as an object is in it."""
+
+    def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
+        """Give nothing up: what is not complete dies with its writer."""
+
+    def diagnose(self, location: Location) -> NoReturn:
+        """Refuse: there is no endpoint to try."""
+        raise UsageError(f"{os.fspath(location)} is no URL of S3", expected="s3://bucket/prefix")
+
+    @contextmanager
+    def _call(self, verb: str, location: str, action: str) -> Iterator[None]:
+        """Do what a call does, in one step, unless something goes wrong before or after it."""
+        with self._guard:
+            call = StoreCall(self._calls, verb, location)
+            self._calls += 1
+        fault = self.script(call) if self.script else None
+        if fault is Fault.CRASH_BEFORE:
+            raise CrashError(call)
+        if fault is Fault.REFUSED:
+            raise SdbError(f"{action} {location}: the store answers 503", path=location)
+        if fault is Fault.LOST_REQUEST:
+            raise _unanswered(call, action)
+        failure = None
+        try:
+            with self._guard:
+                yield
+        except SdbError as error:
+            failure = error
+        if fault is Fault.CRASH_AFTER:
+            raise CrashError(call)
+        if fault is Fault.LOST_ANSWER:
+            raise _unanswered(call, action)
+        if failure is not None:
+            raise failure
+
+    def _put(self, url: str, data: bytes, condition: str | None) -> None:
+        """Write an object if the one there has an ETag; empty: if there is none; None: always."""
+        with self._call("put", url, "writing"):
+            now = self._objects.get(url)
+            if condition == "" and now is not None:
+                raise _exists(url)
+            if condition and (now is None or now.etag != condition):
+                raise _changed(url, "writing")
+            etag = f'"{md5(data, usedforsecurity=False).hexdigest()}"'
+            self._objects[url] = _Object(data, etag, self._clock())
+
+    def _check_absent(self, url: str) -> None:
+        with self._call("version", url, "writing"):
+            if url in self._objects:
+                raise _exists(url)
+
+    def _found(self, url: str, action: str) -> _Object:
+        found = self._objects.get(url)
+        if found is None:
+            raise NotFoundError(f"{action} {url}: no such object", path=url)
+        return found
+
+    def _same(self, reader: MemoryReader, action: str) -> _Object:
+        found = self._found(reader.path, action)
+        if found.etag != reader.etag:
+            raise _changed(reader.path, action)
+        return found
+
+    def _entries(self, fits: Callable[[str], bool]) -> Sequence[Entry]:
+        return [
+            Entry(url, len(found.data), found.etag, found.modified_us)
+            for url, found in sorted(self._objects.items())
+            if fits(url)
+        ]
+
+
+class MemoryReader:
+    """One version of an object, open for reading; what was read when it was opened stays known."""
+
+    __slots__ = ("_known", "_known_start", "_store", "etag", "path", "size_bytes")
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        path: str,
+        size_bytes: int,
+        etag: str,
+        known: tuple[int, int],
+        data: bytes,
+    ) -> None:
+        self.path, self.size_bytes, self.etag = path, size_bytes, etag
+        self._store = store
+        self._known_start, stop = known
+        self._known = data[self._known_start : stop]
+
+    @property
+    def version(self) -> str:
+        """Name of the version: its ETag."""
+        return self.etag
+
+    @property
+    def descriptor(self) -> None:
+        """There is no open file."""
+        return
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Read the bytes of a half-open range."""
+        if stop > self.size_bytes:
+            message = f"reading {self.path}: the object ends at byte {self.size_bytes:,}"
+            raise CorruptError(message, path=self.path, offset=self.size_bytes)
+        if self._known_start <= start <= stop <= self._known_start + len(self._known):
+            return self._known[start - self._known_start : stop - self._known_start]
+        return self._store.read(self, start, stop)
+
+    def pieces(self, start: int, stop: int) -> Generator[bytes]:
+        """Read the bytes of a half-open range piece by piece."""
+        return read_pieces(self, start, stop)
+
+    def reopen(self) -> MemoryReader:
+        """Give the reader itself: it insists on its version."""
+        return self
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+
+class _MemoryDraft:
+    """An object in the making; nobody sees it before it is written."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._pieces: list[bytes] = []
+        self.copied_bytes = self.written_bytes = 0
+        self.kept_by = "upload"
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self._pieces)
+
+    def write(self, data: bytes, /) -> int:
+        self._pieces.append(bytes(data))
+        self.written_bytes += len(data)
+        return len(data)
+
+    def copy_range(self, source: Reader, start: int, stop: int) -> None:
+        if isinstance(source, MemoryReader):
+            self._pieces.append(self._store.copied(source, start, stop))
+            self.copied_bytes += stop - start
+            self.kept_by = "server"
+            return
+        for piece in source.pieces(start, stop):
+            self.write(piece)
+
+
+class _DraftFile(io.RawIOBase):
+    """Makes a draft a file."""
+
+    def __init__(self, draft: _MemoryDraft) -> None:
+        super().__init__()
+        self._draft = draft
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object, /) -> int:
+        return self._draft.write(bytes(cast("bytes", data)))
+
+
+def _object(location: Location) -> str:
+    url = os.fspath(location)
+    if url.endswith("/"):
+        raise UsageError(f"{url}: names no object", path=url)
+    return url
+
+
+def _unanswered(call: StoreCall, action: str) -> SdbError:
+    message = f"{action} {call.location}: no answer"
+    if call.verb in _WRITES:
+        hint = "look at what is there before you run it again"
+        return UncertainError(message, path=call.location, hint=hint)
+    return SdbError(message, path=call.location)
+
+
+def _exists(url: str) -> ExistsError:
+    return ExistsError(f"{url} exists already", path=url, hint="--force replaces it")
+
+
+def _changed(url: str, action: str) -> ConflictError:
+    return ConflictError(f"{action} {url}: someone else changed it", path=url, hint="run it again")
