@@ -65,13 +65,6 @@ def _automatic(expr: ast.Expr) -> str:
     return ""
 
 
-def aggregates(expr: ast.Expr) -> Iterator[ast.Aggregate]:
-    """Give the aggregates and window functions in an expression, sub-queries left aside."""
-    for node in visitor.nodes(expr, into_selects=False):
-        if isinstance(node, ast.Aggregate):
-            yield node
-
-
 @changing_record
 class NameScope:
     """The names that expressions of a select may use.
@@ -184,7 +177,8 @@ def _scope(select: ast.Select, outer: NameScope | None, withs: frozenset[str]) -
         if alias is None:
             fields = True
             continue
-        head = _head(table.expr) if isinstance(table, ast.PathTable) else None
+        root = visitor.root_name(table.expr) if isinstance(table, ast.PathTable) else None
+        head = None if root is None else root.name
         if isinstance(table, ast.QueryTable) or head in withs:
             loose.add(alias)
             fields = True
@@ -210,13 +204,6 @@ def _queries(table: ast.Table) -> Iterator[ast.Select]:
             yield node.select
 
 
-def _head(path: ast.Expr) -> str | None:
-    """Give the first name of a path."""
-    while isinstance(path, ast.Dot | ast.Index):
-        path = path.base
-    return path.name if isinstance(path, ast.Name) else None
-
-
 def _fields(expr: ast.Expr | None, scope: NameScope, withs: frozenset[str]) -> None:
     """Look at all names in an expression."""
     waiting: list[ast.Node] = [] if expr is None else [expr]
@@ -225,8 +212,9 @@ def _fields(expr: ast.Expr | None, scope: NameScope, withs: frozenset[str]) -> N
         if isinstance(node, ast.Select):
             _select(node, scope, withs)
             continue
-        name = _head(node) if isinstance(node, ast.Name | ast.Dot | ast.Index) else None
-        if name is None:
+        root = visitor.root_name(node)
+        name = "" if root is None else root.name
+        if root is None:
             waiting += reversed(list(visitor.children(node)))
         elif not scope.knows(name):
             if scope.empty:
@@ -248,7 +236,7 @@ def _is_grouped(select: ast.Select) -> bool:
     ]
     if select.group_by is not None or select.having is not None:
         return True
-    return any(found.over is None for expr in exprs for found in aggregates(expr))
+    return any(found.over is None for expr in exprs for found in visitor.aggregates(expr))
 
 
 class _Keys:

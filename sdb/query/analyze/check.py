@@ -165,7 +165,7 @@ def _aggregates(select: ast.Select) -> None:
     )
     for place, exprs in places:
         for expr in exprs:
-            if expr is not None and (found := next(binder.aggregates(expr), None)):
+            if expr is not None and (found := next(visitor.aggregates(expr), None)):
                 refuse(
                     f"planning query: aggregate functions are not allowed in {place}",
                     found,
@@ -196,7 +196,7 @@ def _aggregate(node: ast.Aggregate) -> None:
     elif not node.args and not node.star:
         refuse(f"{title} aggregate needs an argument", node)
     for part in (*node.args, node.where):
-        inner = None if part is None else next(binder.aggregates(part), None)
+        inner = None if part is None else next(visitor.aggregates(part), None)
         # A window function over a grouped query sees the groups.
         if inner is not None and (node.over is None or inner.over is not None):
             refuse(f"planning query: cannot handle nested aggregate {printer.text(inner)}", inner)

@@ -12,8 +12,8 @@ from sdb.query.duckdb_sql.made import MadeList, MadeStruct
 from sdb.query.duckdb_sql.patterns import matches
 from sdb.query.duckdb_sql.subqueries import contains, exists, scalar
 from sdb.query.plan.dataset import BOOL, MISSING, STRING
-from sdb.query.plan.rewrite import operands
 from sdb.query.syntax import ast
+from sdb.query.syntax.precedence import operands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from sdb.query.duckdb_sql.scope import Outputs, Scope
 from sdb.query.duckdb_sql.sources import From
 from sdb.query.plan.dataset import MISSING
 from sdb.query.plan.pushdown import pushed
-from sdb.query.plan.rewrite import has_windows, walk
+from sdb.query.plan.rewrite import has_windows
 from sdb.query.plan.select_list import SelectList
-from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.query.duckdb_sql.context import SqlContext
+    from sdb.query.syntax import ast
 
 
 _TRUTHS = {"true", "false"}
@@ -74,9 +74,6 @@ class _Select:
 
     def _filter(self) -> bool:
         """Apply WHERE; whether the scans do all of it."""
-        for found in walk(self.node.where) if self.node.where is not None else ():
-            if isinstance(found, ast.Aggregate):
-                raise rejected("aggregate functions are not allowed in WHERE", found)
         scans = [] if self.source.outer else self.source.scans
         rest = pushed(self.node.where, scans, self._place)
         self.level.conditions += [condition(part, self.rows, self.context) for part in rest]

@@ -12,10 +12,11 @@ from sdb.query.duckdb_sql.scope import Binding, Names, Outputs, ScanRows, Scope
 from sdb.query.duckdb_sql.unions import united
 from sdb.query.plan.dataset import ANY, MISSING, STRING, TableName
 from sdb.query.plan.inward import narrowed
-from sdb.query.plan.rewrite import about, conjunction, conjuncts, walk
+from sdb.query.plan.rewrite import about, conjunction, conjuncts
 from sdb.query.plan.scans import ScanNode
-from sdb.query.plan.tables import last_name, root_name, table_name
+from sdb.query.plan.tables import last_name, table_name
 from sdb.query.syntax import ast
+from sdb.query.syntax.visitor import nodes, root_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +190,8 @@ class From:
     def _is_own(self, part: ast.Expr, scan: ScanNode) -> bool:
         """Tell whether a condition is about rows of a scan, and nothing around the query."""
         around = self.scope.parent
-        names = [node for node in walk(part) if isinstance(node, ast.Name)]
+        found = nodes(part, into_selects=False)
+        names = [node for node in found if isinstance(node, ast.Name)]
         return all(
             around is None or not around.binds(name) or scan.holds((name.name,)) for name in names
         )

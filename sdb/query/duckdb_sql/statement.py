@@ -11,8 +11,8 @@ from sdb.query.duckdb_sql.levels import Level
 from sdb.query.duckdb_sql.select import select
 from sdb.query.duckdb_sql.unions import united
 from sdb.query.plan.output import Column, Shape
-from sdb.query.plan.rewrite import everything
 from sdb.query.syntax import ast
+from sdb.query.syntax.visitor import nodes
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ def translate(
         raise rejected("INTO is not supported", statement.into)
     uses = Counter(
         node.expr.name
-        for node in everything(statement)
+        for node in nodes(statement)
         if isinstance(node, ast.PathTable) and isinstance(node.expr, ast.Name)
     )
     for name, node in statement.with_:

@@ -15,9 +15,10 @@ from sdb.query.plan.pushdown import Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import FieldRef, ScanNode
 from sdb.query.plan.select_list import SelectList
-from sdb.query.plan.tables import last_name, root_name, table_name
+from sdb.query.plan.tables import last_name, table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
+from sdb.query.syntax.visitor import root_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

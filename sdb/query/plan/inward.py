@@ -5,8 +5,8 @@ There they can leave out blocks and rows; the condition outside stays as it is.
 
 from __future__ import annotations
 
-from sdb.query.plan.rewrite import conjunction, conjuncts, replaced, walk
-from sdb.query.syntax import ast
+from sdb.query.plan.rewrite import conjunction, conjuncts
+from sdb.query.syntax import ast, visitor
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def _passed_on(inner: ast.Select) -> Mapping[str, ast.Expr] | str | None:
         or inner.distinct_on
         or inner.group_by is not None
         or inner.having is not None
-        or any(isinstance(node, ast.Aggregate) for expr in exprs for node in walk(expr))
+        or any(True for expr in exprs for _ in visitor.aggregates(expr))
     )
     if changed:
         return None
@@ -59,9 +59,9 @@ def _passed_on(inner: ast.Select) -> Mapping[str, ast.Expr] | str | None:
     aliases = {item.alias for item in inner.items}
     names: dict[str, ast.Expr] = {}
     for item in inner.items:
-        root = _root(item.expr)
+        root = visitor.root_name(item.expr)
         name = item.alias or (item.expr.name if isinstance(item.expr, (ast.Name, ast.Dot)) else "")
-        if root is None or name in names or (root in aliases and item.expr != ast.Name(name)):
+        if root is None or name in names or (root.name in aliases and item.expr != ast.Name(name)):
             names.pop(name, None)
         else:
             names[name] = item.expr
@@ -92,11 +92,5 @@ def _moved(
             return inside(node.name)
         return inside(node.name) if isinstance(node, ast.Name) else None
 
-    moved: ast.Expr = replaced(part, change)
+    moved = visitor.rewrite(part, stop=change)
     return None if failed else moved
-
-
-def _root(node: ast.Expr) -> str | None:
-    while isinstance(node, (ast.Dot, ast.Index)):
-        node = node.base
-    return node.name if isinstance(node, ast.Name) else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sdb.query.plan.dataset import ANY, BOOL, MISSING, NULL
-from sdb.query.plan.rewrite import conjuncts, operands
+from sdb.query.plan.rewrite import conjuncts
 from sdb.query.syntax import ast
+from sdb.query.syntax.precedence import operands
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.binder import output_names
-from sdb.query.plan.rewrite import Aliases, aggregates, has_windows
+from sdb.query.plan.rewrite import Aliases, has_aggregates, has_windows
 from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
@@ -78,7 +78,7 @@ class SelectList:
         self.grouped = (
             (self.having is not None and not has_windows(self.having))
             or node.group_by is not None
-            or any(True for expr in exprs for _ in aggregates(expr))
+            or any(map(has_aggregates, exprs))
         )
         self.windows = any(map(has_windows, exprs))
 

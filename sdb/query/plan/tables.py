@@ -45,13 +45,6 @@ def _parts(node: ast.Expr) -> tuple[str, ...]:
     raise rejected("a table is named by a path", node)
 
 
-def root_name(node: ast.Expr) -> ast.Name | None:
-    """Give the name that a path starts with."""
-    while isinstance(node, (ast.Dot, ast.Index)):
-        node = node.base
-    return node if isinstance(node, ast.Name) else None
-
-
 def last_name(node: ast.Expr) -> str:
     """Give the name that a path ends with; empty for an element of a list."""
     return node.name if isinstance(node, (ast.Name, ast.Dot)) else ""

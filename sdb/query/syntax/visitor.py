@@ -101,39 +101,67 @@ def too_deep(root: ast.Node, limit: int) -> ast.Node | None:
     return level[0] if level else None
 
 
-def rewrite(root: T, change: Callable[[ast.Node], ast.Node]) -> T:
+def aggregates(root: ast.Node) -> Iterator[ast.Aggregate]:
+    """Give the aggregates and window functions in an expression, sub-queries left aside."""
+    for node in nodes(root, into_selects=False):
+        if isinstance(node, ast.Aggregate):
+            yield node
+
+
+def root_name(path: ast.Node) -> ast.Name | None:
+    """Give the name that a path starts with; ``None`` when it starts otherwise, or is no path."""
+    while isinstance(path, ast.Dot | ast.Index):
+        path = path.base
+    return path if isinstance(path, ast.Name) else None
+
+
+def rewrite(
+    root: T,
+    change: Callable[[ast.Node], ast.Node] | None = None,
+    *,
+    stop: Callable[[ast.Node], ast.Node | None] | None = None,
+) -> T:
     """Make a tree anew, from the leaves to the root.
 
     Parameters
     ----------
     root : ast.Node
         The tree.
-    change : callable
+    change : callable, optional
         Gives what stands for a node whose own parts are new already; the node itself where nothing
         changes.
+    stop : callable, optional
+        Asked before the parts of a node are looked into: gives what stands for the node as a whole,
+        or ``None`` to go on.
 
     Returns
     -------
     ast.Node
         The new tree, which shares with the old one what did not change.
     """
-    if type(root) in _LEAVES:
-        return change(root)  # type: ignore[return-value]
-    changes: dict[str, object] = {}
-    for name in _names(type(root)):
-        old = getattr(root, name)
-        new = _rewritten(old, change)
-        if new is not old:
-            changes[name] = new
-    whole = replace(root, **changes) if changes else root
-    return change(whole)  # type: ignore[return-value]
+    if stop is not None and (new := stop(root)) is not None:
+        return new  # type: ignore[return-value]
+    whole = root
+    if type(root) not in _LEAVES:
+        changes: dict[str, object] = {}
+        for name in _names(type(root)):
+            old = getattr(root, name)
+            new_part = _rewritten(old, change, stop)
+            if new_part is not old:
+                changes[name] = new_part
+        whole = replace(root, **changes) if changes else root
+    return whole if change is None else change(whole)  # type: ignore[return-value]
 
 
-def _rewritten(value: object, change: Callable[[ast.Node], ast.Node]) -> object:
+def _rewritten(
+    value: object,
+    change: Callable[[ast.Node], ast.Node] | None,
+    stop: Callable[[ast.Node], ast.Node | None] | None,
+) -> object:
     if isinstance(value, ast.Node):
-        return rewrite(value, change)
+        return rewrite(value, change, stop=stop)
     if isinstance(value, tuple):
-        parts = tuple([_rewritten(part, change) for part in value])
+        parts = tuple([_rewritten(part, change, stop) for part in value])
         same = all(new is old for new, old in zip(parts, value, strict=True))
         return value if same else parts
     return value
