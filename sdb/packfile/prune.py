@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Intervals: TypeAlias = tuple[tuple[int, int], ...]
 """Half-open ranges of block numbers: ascending, neither empty nor touching one another."""
 
-_INT64 = range(-(2**63), 2**63)
 # Ion types by the kind of constant; what has no kind of its own reads as text.
 _BOOLS, _NUMBERS, _TIMES = 1 << 1, 0b111 << 2, 1 << 6
 _TEXTS = 0xFFFF & ~(1 | _BOOLS | _NUMBERS | _TIMES | 1 << 11 | 1 << 13)
@@ -187,7 +186,7 @@ def _comparable(value: object) -> tuple[str, Any] | None:
         case bool():
             return "boolean", value
         case int():
-            return "number", value if value in _INT64 else float(value)
+            return "number", value
         case float() if not math.isnan(value):
             return "number", value
         case str():

@@ -12,7 +12,7 @@ from sdb.query.analyze import calendar
 from sdb.query.analyze.refusals import refuse
 from sdb.query.analyze.static_types import ill_typed
 from sdb.query.syntax import ast, precedence, visitor
-from sdb.query.syntax.literals import INT64_MAX, INT64_MIN
+from sdb.query.syntax.literals import INT64_MAX, INT64_MIN, UINT64_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,9 +90,13 @@ def _number(node: ast.Expr) -> float | None:
     return None
 
 
-def _exact(value: float, node: ast.Expr) -> ast.Expr:
+def _exact(value: float, node: ast.Expr, *operands: float) -> ast.Expr:
     if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX:
-        refuse(f"{value} overflows int64", node)
+        # With an operand beyond int64 it may be as well, and a double beyond 64 bits.
+        if all(INT64_MIN <= operand <= INT64_MAX for operand in operands):
+            refuse(f"{value} overflows int64", node)
+        if abs(value) > UINT64_MAX:
+            value = float(value)
     return ast.Literal(value, span=node.span)
 
 
@@ -106,7 +110,7 @@ def _unary(node: ast.Unary) -> ast.Expr:
     if value is None:
         return node
     if node.op == "-":
-        return _exact(-value, node)
+        return _exact(-value, node, value)
     whole = _whole(value)
     return node if whole is None else ast.Literal(~whole, span=node.span)
 
@@ -164,7 +168,7 @@ def _of_numbers(node: ast.Binary, left: float, right: float) -> ast.Expr:
         value = None
     if value is None:
         value = _bits(node.op, left, right)
-    return node if value is None else _exact(value, node)
+    return node if value is None else _exact(value, node, left, right)
 
 
 def _divide(left: float, right: float) -> float:
@@ -191,10 +195,12 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 
 
 def _whole(value: float) -> int | None:
-    """Cut a number toward zero, unless it is beyond 64 bits."""
+    """Cut a number toward zero, unless it is beyond 64 bits; without a sign these are only bits."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     whole = math.trunc(value)
+    if INT64_MAX < whole <= UINT64_MAX:
+        return whole - (1 << _WORD_BITS)
     return whole if INT64_MIN <= whole <= INT64_MAX else None
 
 

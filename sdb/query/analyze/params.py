@@ -7,7 +7,7 @@ from datetime import datetime
 from sdb import instants
 from sdb.errors import QueryError, UsageError
 from sdb.query.syntax import ast, visitor
-from sdb.query.syntax.literals import INT64_MAX, INT64_MIN
+from sdb.query.syntax.literals import INT64_MIN, UINT64_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _constant(name: str, value: object) -> ast.Constant:
             return value
         case str() if value.isascii() or _is_unicode(value):
             return value
-        case int() if INT64_MIN <= value <= INT64_MAX:
+        case int() if INT64_MIN <= value <= UINT64_MAX:
             return value
         case int():
             raise QueryError(f"parameter ${name}: {value} is beyond 64 bits")

@@ -20,6 +20,7 @@ from sdb.query.analyze.kinds import (
 from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, hints, printer
 from sdb.query.syntax.lexer import AGGREGATES as AGGREGATE_NAMES
+from sdb.query.syntax.literals import INT64_MAX, INT64_MIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,9 +75,9 @@ def _literal(node: ast.Literal) -> Kind:
             return Kind.NULL
         case bool():
             return Kind.BOOLEAN
-        case int():
+        case int() as value if INT64_MIN <= value <= INT64_MAX:
             return Kind.INTEGER
-        case float():
+        case int() | float():
             return Kind.NUMBER
         case str():
             return Kind.TEXT

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
-from sdb.query.duckdb_sql.lanes import Constant, Keyed, Nothing, Typed, Value
+from sdb.query.duckdb_sql import quoting
+from sdb.query.duckdb_sql.lanes import (
+    Constant,
+    Keyed,
+    Nothing,
+    Typed,
+    Value,
+    double_of,
+    whole_of,
+)
 from sdb.query.duckdb_sql.lowering import condition, translate
-from sdb.query.duckdb_sql.operators import int64, sort_keys, wrap
+from sdb.query.duckdb_sql.numeric import Numeric, best
+from sdb.query.duckdb_sql.operators import int64, sort_keys, within, wrap
 from sdb.query.plan.dataset import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 
 TYPE_CHECKING = False
@@ -74,11 +84,16 @@ def window(node: ast.Aggregate, scope: Scope, context: SqlContext) -> Value:
     absent = [
         f"{key} IS NULL" for key, of in zip(partition, keys, strict=True) if of.mask & MISSING
     ]
-    if not absent or not isinstance(value, Typed):
+    if not absent or not isinstance(value, Typed | Numeric):
         return value
     default = "0" if value.absent == 0 else "NULL"
-    sql = f"CASE WHEN {' OR '.join(absent)} THEN {default} ELSE {value.sql} END"
-    return value.like(sql, value.absent)
+
+    def kept(sql: str) -> str:
+        return f"CASE WHEN {' OR '.join(absent)} THEN {default} ELSE {sql} END"
+
+    if isinstance(value, Numeric):
+        return Numeric(kept(value.number), kept(value.exact), absent=value.absent)
+    return value.like(kept(value.sql), value.absent)
 
 
 def _value(node: ast.Aggregate, scope: Scope, context: SqlContext, call: AggregateCall) -> Value:
@@ -124,47 +139,88 @@ def _approximate_count(call: AggregateCall, arg: Value, *_: Value) -> Value:
     return _count_distinct(call, arg)
 
 
-def _total(call: AggregateCall, arg: Value) -> str:
-    """Give SQL of a sum of doubles, as exact as Neumaier's.
+class _Total:
+    """A sum, as exact as Neumaier's.
 
-    Whole parts are added up exactly, and what is left of each, which is below 1, in Kahan's way.
-    The few numbers for which that is too small, if there are any, are put into a list.
+    Whole numbers are added up exactly, and so are the whole parts of the others; what is left of
+    each of these, which is below 1, in Kahan's way. The few numbers for which that is too small, if
+    there are any, are put into a list. Of doubles that were computed all are taken for such others.
+
+    Attributes
+    ----------
+    double : str
+        SQL of the sum as a double.
+    exact : str
+        SQL of the sum of the whole numbers, NULL when there are others; empty for doubles.
     """
-    double = arg.lane("n")
-    small = f"abs({double}) < {_HUGE}"
-    whole = call(f"sum(TRY_CAST(trunc({double}) AS HUGEINT))", small)
-    rest = call(f"fsum({double} - trunc({double}))", small)
-    large = call(f"list({double})", f"NOT {small}")
-    sum_ = f"({whole}::DOUBLE + {rest})"
-    return (
-        f"CASE WHEN {large} IS NULL THEN {sum_} "
-        f"ELSE sdb_sum(list_append({large}, coalesce({sum_}, 0))) END"
-    )
+
+    def __init__(self, call: AggregateCall, arg: Value) -> None:
+        if isinstance(arg, Typed) and arg.whole:
+            self.exact = call(f"sum({arg.sql})")
+            self.double = double_of(self.exact)
+            return
+        double = arg.lane("n")
+        calculated = isinstance(arg, Typed)
+        beside = "" if calculated else f"{arg.lane('x')} IS NULL AND "
+        small = f"{beside}abs({double}) < {_HUGE}"
+        parts = call(f"sum(TRY_CAST(trunc({double}) AS HUGEINT))", small)
+        rest = call(f"fsum({double} - trunc({double}))", small)
+        large = call(f"list({double})", f"{beside}NOT abs({double}) < {_HUGE}")
+        if calculated:
+            self.exact = ""
+            sum_ = f"({double_of(parts)} + {rest})"
+        else:
+            whole = call(f"sum({arg.lane('x')})")
+            both = double_of(f"coalesce({whole}::HUGEINT, 0) + coalesce({parts}, 0)")
+            self.exact = f"CASE WHEN {parts} IS NULL AND {large} IS NULL THEN {whole} END"
+            sum_ = (
+                f"CASE WHEN {whole} IS NOT NULL OR {parts} IS NOT NULL "
+                f"THEN {both} + coalesce({rest}, 0) END"
+            )
+        self.double = (
+            f"CASE WHEN {large} IS NULL THEN {sum_} "
+            f"ELSE sdb_sum(list_append({large}, coalesce({sum_}, 0))) END"
+        )
+
+    def value(self) -> Value:
+        """Give the sum: exact when all numbers are whole and 64 bits hold it, else a double."""
+        if not self.exact:
+            return Typed(NUMBER, self.double, absent=NULL)
+        whole = (
+            f"CASE WHEN {within(self.exact)} THEN ({self.exact})::{quoting.WIDE} "
+            f"ELSE {whole_of(self.double)} END"
+        )
+        return Numeric(self.double, whole, absent=NULL)
 
 
 def _sum(call: AggregateCall, arg: Value) -> Value:
     if arg.integer:
         return _whole(wrap(call(f"sum({arg.lane('x')})")))
-    return Typed(NUMBER, _total(call, arg), absent=NULL)
+    return _Total(call, arg).value()
 
 
 def _average(call: AggregateCall, arg: Value) -> Value:
     if arg.integer:
         whole = arg.lane("x")
-        return _whole(f"({call(f'sum({whole})')} // nullif({call(f'count({whole})')}, 0))::BIGINT")
-    total, count = _total(call, arg), call(f"count({arg.lane('n')})")
+        sum_, count = call(f"sum({whole})"), call(f"count({whole})")
+        sql = f"({sum_}::HUGEINT // nullif({count}, 0))::{quoting.WIDE if arg.wide else 'BIGINT'}"
+        return _whole(sql, wide=arg.wide)
+    total, count = _Total(call, arg).double, call(f"count({arg.lane('n')})")
     return Typed(NUMBER, f"(({total}) / nullif({count}, 0))", absent=NULL)
 
 
-def _whole(sql: str) -> Value:
-    return Typed(NUMBER, sql, absent=NULL, integer=True)
+def _whole(sql: str, *, wide: bool = False) -> Value:
+    return Typed(NUMBER, sql, absent=NULL, integer=True, wide=wide)
 
 
 def _extreme(name: str) -> Callable[..., Value]:
     def make(call: AggregateCall, arg: Value) -> Value:
         if arg.integer:
-            return _whole(call(f"{name}({arg.lane('x')})"))
-        return Typed(NUMBER, call(f"{name}({arg.lane('n')})"), absent=NULL)
+            return _whole(call(f"{name}({arg.lane('x')})"), wide=arg.wide)
+        found = call(f"{name}({arg.lane('n')})")
+        if isinstance(arg, Typed) and not arg.whole:
+            return Typed(NUMBER, found, absent=NULL)
+        return best(found, call(f"{name}({arg.lane('x')})"), absent=NULL)
 
     return make
 

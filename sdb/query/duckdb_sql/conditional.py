@@ -125,7 +125,8 @@ def _cast_nested(value: Value, kind: int) -> Value:
 def _cast_number(value: Value, to: str) -> Value:
     flag = value.lane("b")
     if to == "INTEGER":
-        terms = [operators.int64(value)] if value.mask & NUMBER else []
+        found = value.lane("x") if value.integer else operators.truncated(value)
+        terms = [found] if value.mask & NUMBER else []
         terms += [f"{flag}::BIGINT"] if value.mask & BOOL else []
     elif to == "FLOAT":
         terms = [value.lane("n")] if value.mask & NUMBER else []
@@ -138,4 +139,6 @@ def _cast_number(value: Value, to: str) -> Value:
     sql = terms[0] if len(terms) == 1 else f"coalesce({', '.join(terms)})"
     kind = BOOL if to == "BOOLEAN" else NUMBER
     absent = MISSING if value.mask & ~(NUMBER | BOOL) else 0
-    return Typed(kind, sql, absent=absent, integer=to == "INTEGER")
+    integer = to == "INTEGER"
+    wide = integer and bool(value.mask & NUMBER) and (value.wide or not value.integer)
+    return Typed(kind, sql, absent=absent, integer=integer, wide=wide)

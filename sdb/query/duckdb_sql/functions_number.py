@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.lanes import Constant, Typed, Value
-from sdb.query.duckdb_sql.operators import int64, number, whole, wrap
+from sdb.query.duckdb_sql.numeric import best
+from sdb.query.duckdb_sql.operators import absent, int64, number, whole, wrap
 from sdb.query.plan.dataset import MISSING, NUMBER
 
 TYPE_CHECKING = False
@@ -22,11 +24,13 @@ def _plain(template: str) -> Function:
     return function
 
 
-def _keeping(template: str, whole_template: str) -> Function:
-    """Give a function that keeps static integers."""
+def _keeping(template: str, whole_template: str, wide_template: str = "") -> Function:
+    """Give a function that keeps static integers; with a template also those beyond BIGINT."""
 
     def function(call: Arguments) -> Value:
         (arg,) = call.values
+        if arg.integer and arg.wide and wide_template:
+            return whole(wide_template.format(arg.lane("x")), arg, wide=True)
         if arg.integer:
             return whole(whole_template.format(arg.lane("x")), arg)
         return number(template.format(arg.lane("n")), arg)
@@ -49,17 +53,17 @@ def _extreme(name: str) -> Function:
     def function(call: Arguments) -> Value:
         if len(call.values) == 1:
             return call.values[0]
-        kept = all(arg.integer for arg in call.values)
-        lanes = [arg.lane("x" if kept else "n") for arg in call.values]
-        sql = f"{name}({', '.join(lanes)})"
-        doubtful = [
-            f"{lane} IS NOT NULL"
-            for lane, arg in zip(lanes, call.values, strict=True)
-            if arg.mask & ~NUMBER
-        ]
-        if doubtful:
-            sql = f"CASE WHEN {' AND '.join(doubtful)} THEN {sql} END"
-        return whole(sql, *call.values) if kept else number(sql, *call.values)
+        doubtful = [f"{arg.lane('n')} IS NOT NULL" for arg in call.values if arg.mask & ~NUMBER]
+
+        def sql(letter: str) -> str:
+            found = f"{name}({', '.join(arg.lane(letter) for arg in call.values)})"
+            return f"CASE WHEN {' AND '.join(doubtful)} THEN {found} END" if doubtful else found
+
+        if all(arg.integer for arg in call.values):
+            return whole(sql("x"), *call.values, wide=any(arg.wide for arg in call.values))
+        if all(isinstance(arg, Typed) and not arg.whole for arg in call.values):
+            return number(sql("n"), *call.values)
+        return best(sql("n"), sql("x"), absent=absent(NUMBER, call.values))
 
     return function
 
@@ -73,7 +77,7 @@ def _pmod(call: Arguments) -> Value:
         a, b = (arg.lane("n") for arg in call.values)
     sql = f"CASE WHEN ({a} % {b}) < 0 THEN ({a} % {b}) + abs({b}) ELSE ({a} % {b}) END"
     if kept:
-        return Typed(NUMBER, f"({sql})::BIGINT", integer=True)
+        return Typed(NUMBER, wrap(sql), integer=True)
     return number(sql, *call.values)
 
 
@@ -131,8 +135,10 @@ FUNCTIONS: dict[str, Function] = {
         "RADIANS": "radians({0})",
     }.items()
 }
+# The least integer has no contrary: it wraps around.
+_ABS = f"CASE WHEN {{0}} = {quoting.integer(quoting.INT64_MIN)} THEN {{0}} ELSE abs({{0}}) END"
 FUNCTIONS |= {
-    "ABS": _keeping("abs({0})", wrap("abs(({0})::HUGEINT)")),
+    "ABS": _keeping("abs({0})", wrap("abs(({0})::HUGEINT)"), _ABS),
     "SIGN": _keeping("sign({0})::DOUBLE", "sign({0})::BIGINT"),
     "LOG": _log,
     "PI": _pi,

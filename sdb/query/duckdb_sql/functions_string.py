@@ -32,7 +32,7 @@ def _length(template: str) -> Function:
 def position(value: Value) -> str:
     """Give SQL of a number that counts something: truncated."""
     if isinstance(value, Typed) and value.whole:
-        return value.lane("x")
+        return f"TRY_CAST({value.sql} AS BIGINT)" if value.wide else value.sql
     return f"TRY_CAST(trunc({value.lane('n')}) AS BIGINT)"
 
 

@@ -4,9 +4,10 @@ An expression of the dialect becomes a :class:`Value`, which gives SQL for each 
 nobody asks for is neither read nor computed. In a typed lane SQL's NULL means "not of this type",
 which lets wrong types and MISSING propagate through SQL's own operators.
 
-Lanes, by letter: ``t`` type (0 for MISSING, else the value of TYPE_BIT), ``n`` number, ``x`` exact
-integer, ``s`` string, ``b`` boolean, ``u`` timestamp, ``k`` key (text that is the same for equal
-values), ``j`` JSON text, ``z`` SIZE, ``l`` list of numbers, ``e`` keys of the elements of a list.
+Lanes, by letter: ``t`` type (0 for MISSING, else the value of TYPE_BIT), ``n`` number, ``x`` whole
+number (exact, at most 2**64 away from 0; a BIGINT or wide), ``s`` string, ``b`` boolean, ``u``
+timestamp, ``k`` key (text that is the same for equal values), ``j`` JSON text, ``z`` SIZE, ``l``
+list of numbers, ``e`` keys of the elements of a list.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 SQL_TYPES = {
     "t": "UTINYINT",
     "n": "DOUBLE",
-    "x": "BIGINT",
+    "x": quoting.WIDE,
     "s": "VARCHAR",
     "b": "BOOLEAN",
     "u": "TIMESTAMP",
@@ -62,10 +63,13 @@ class Value:
         The types it may have, MISSING among them.
     integer : bool
         Whether it is a static integer: arithmetic over it is 64-bit arithmetic.
+    wide : bool
+        Whether, if it is one, its lane of whole numbers may be beyond BIGINT.
     """
 
     mask: int = MISSING
     integer: bool = False
+    wide: bool = False
 
     def lane(self, letter: str) -> str:
         """Give SQL of a lane."""
@@ -135,8 +139,10 @@ class Typed(Value):
     absent : int
         What SQL's NULL means: MISSING, NULL, or 0 when it does not occur.
     whole : bool
-        Whether the SQL is a BIGINT; so it is for static integers, and for counts, which calculate
+        Whether the SQL is an integer; so it is for static integers, and for counts, which calculate
         as doubles.
+    wide : bool
+        Whether such SQL is no BIGINT but a DECIMAL that holds integers beyond it.
     """
 
     def __init__(
@@ -147,12 +153,14 @@ class Typed(Value):
         absent: int = MISSING,
         integer: bool = False,
         whole: bool = False,
+        wide: bool = False,
     ) -> None:
         self.kind = kind
         self.sql = bounded(sql)
         self.absent = absent
         self.integer = integer
         self.whole = whole or integer
+        self.wide = wide
         self.mask = kind | absent
 
     def _lane(self, letter: str) -> str:
@@ -165,7 +173,9 @@ class Typed(Value):
                 return f"coalesce({text}, '{'z' if letter == 'k' else 'null'}')"
             return text
         if letter == "x" and not self.whole:
-            return f"CASE WHEN {_INTEGRAL.format(sql)} THEN {sql}::BIGINT END"
+            return whole_of(sql)
+        if letter == "n" and self.wide:
+            return double_of(sql)
         return f"({sql})::DOUBLE" if letter == "n" and self.whole else sql
 
     @property
@@ -175,7 +185,9 @@ class Typed(Value):
 
     def like(self, sql: str, absent: int) -> Typed:
         """Give a value of the same type."""
-        return Typed(self.kind, sql, absent=absent, integer=self.integer, whole=self.whole)
+        return Typed(
+            self.kind, sql, absent=absent, integer=self.integer, whole=self.whole, wide=self.wide
+        )
 
     def missing(self) -> str:
         """Give SQL that is true when it is MISSING."""
@@ -187,6 +199,17 @@ class Typed(Value):
 
 
 _INTEGRAL = "{0} >= -9223372036854775808 AND {0} < 9223372036854775808 AND {0} = trunc({0})"
+_WHOLE = "abs({0}) <= 18446744073709551616 AND {0} = trunc({0})"
+
+
+def whole_of(sql: str) -> str:
+    """Give SQL of the lane of whole numbers of a double."""
+    return f"CASE WHEN {_WHOLE.format(sql)} THEN {sql}::HUGEINT::{quoting.WIDE} END"
+
+
+def double_of(sql: str) -> str:
+    """Give SQL of the nearest double of a large integer, for which DuckDB gives one beside it."""
+    return f"({sql})::VARCHAR::DOUBLE"
 
 
 def _key_text(value: Typed) -> str:
@@ -220,11 +243,15 @@ class Constant(Typed):
 
     def __init__(self, value: ConstantValue) -> None:
         kinds = {bool: BOOL, int: NUMBER, float: NUMBER, str: STRING}
+        integer = type(value) is int
+        wide = isinstance(value, int) and not quoting.INT64_MIN <= value <= quoting.INT64_MAX
         super().__init__(
             kinds.get(type(value), TIME),
             quoting.constant(value),
             absent=0,
-            integer=type(value) is int,
+            integer=integer and not wide,
+            whole=integer,
+            wide=wide,
         )
         self.value = value
 
@@ -256,7 +283,7 @@ class Keyed(Value):
             "t": f"CASE {tag} WHEN 'z' THEN 1 WHEN 'b' THEN 2 WHEN 'n' THEN 4 WHEN 'f' THEN 4 "
             "WHEN 't' THEN 8 WHEN 's' THEN 16 WHEN '[' THEN 32 WHEN '{' THEN 64 ELSE 0 END",
             "n": f"sdb_key_number({key})",
-            "x": f"CASE WHEN {tag} = 'n' THEN TRY_CAST({rest} AS BIGINT) END",
+            "x": f"CASE WHEN {tag} = 'n' THEN TRY_CAST({rest} AS {quoting.WIDE}) END",
             "s": f"CASE WHEN {tag} = 's' THEN {rest} END",
             "b": f"CASE {key} WHEN 'b1' THEN true WHEN 'b0' THEN false END",
             "u": f"CASE WHEN {tag} = 't' THEN make_timestamp(TRY_CAST({rest} AS BIGINT)) END",
@@ -293,6 +320,7 @@ class PassedValue(Value):
         self.optional = optional
         self.mask = inner.mask | (MISSING if optional else 0)
         self.integer = inner.integer
+        self.wide = inner.wide
 
     def _lane(self, letter: str) -> str:
         sql = self.relation.column(self.inner.lane(letter))

@@ -21,34 +21,37 @@ if TYPE_CHECKING:
 
 _BY_ZERO = {"/": "division by zero", "%": "modulo by zero"}
 _TWO_63, _TWO_64 = 2**63, 2**64
+_LEAST, _MOST = (f"({bound})::{quoting.WIDE}" for bound in (-_TWO_63, _TWO_64 - 1))
+"""Bounds of integers of 64 bits, with a sign or without."""
 
 
 def boolean(sql: str, *operands: Value, wants: int = 0) -> Typed:
     """Give a boolean, MISSING when the SQL is NULL: never when no operand is of another type."""
-    return Typed(BOOL, sql, absent=_absent(wants, operands))
+    return Typed(BOOL, sql, absent=absent(wants, operands))
 
 
 def number(sql: str, *operands: Value, wants: int = NUMBER) -> Typed:
     """Give a number of double precision."""
-    return Typed(NUMBER, sql, absent=_absent(wants, operands))
+    return Typed(NUMBER, sql, absent=absent(wants, operands))
 
 
-def whole(sql: str, *operands: Value, wants: int = NUMBER) -> Typed:
+def whole(sql: str, *operands: Value, wants: int = NUMBER, wide: bool = False) -> Typed:
     """Give a static integer."""
-    return Typed(NUMBER, sql, absent=_absent(wants, operands), integer=True)
+    return Typed(NUMBER, sql, absent=absent(wants, operands), integer=True, wide=wide)
 
 
 def string(sql: str, *operands: Value, wants: int = STRING) -> Typed:
     """Give a string."""
-    return Typed(STRING, sql, absent=_absent(wants, operands))
+    return Typed(STRING, sql, absent=absent(wants, operands))
 
 
 def instant(sql: str, *operands: Value, wants: int = TIME) -> Typed:
     """Give a timestamp."""
-    return Typed(TIME, sql, absent=_absent(wants, operands))
+    return Typed(TIME, sql, absent=absent(wants, operands))
 
 
-def _absent(wants: int, operands: Sequence[Value]) -> int:
+def absent(wants: int, operands: Sequence[Value]) -> int:
+    """Give what NULL of an operator means: 0 when no operand is of another type, else MISSING."""
     fits = operands and all(not operand.mask & ~wants for operand in operands)
     return 0 if fits else MISSING
 
@@ -65,20 +68,20 @@ def truth(value: Value) -> str:
 
 def settled(sql: str, *operands: Value) -> str:
     """Turn NULL into FALSE unless an operand is MISSING."""
-    absent = [operand.missing() for operand in operands if operand.mask & MISSING]
-    if not absent:
+    missing = [operand.missing() for operand in operands if operand.mask & MISSING]
+    if not missing:
         return f"coalesce({sql}, false)"
-    return f"CASE WHEN {' OR '.join(absent)} THEN NULL ELSE coalesce({sql}, false) END"
+    return f"CASE WHEN {' OR '.join(missing)} THEN NULL ELSE coalesce({sql}, false) END"
 
 
 def compare_numbers(op: str, left: Value, right: Value) -> str:
     """Give SQL that compares the numbers of two values; NULL when one is no number.
 
-    Doubles cannot tell integers beyond 2**53 apart, so where both sides may hold them the exact
-    integers decide.
+    Doubles cannot tell integers beyond 2**53 apart, so where one side may hold them the exact
+    integers decide. What is not whole, or beyond all integers, doubles compare rightly with these.
     """
     left, right = _exact(left), _exact(right)
-    if is_double(left) or is_double(right):
+    if is_double(left) or is_double(right) or (_calculated(left) and _calculated(right)):
         return f"({left.lane('n')} {op} {right.lane('n')})"
     exact = f"({left.lane('x')} {op} {right.lane('x')})"
     if _is_whole(left) and _is_whole(right):
@@ -90,13 +93,20 @@ def _exact(value: Value) -> Value:
     """Give a constant among the integers that doubles cannot tell apart as an integer."""
     if not isinstance(value, Constant) or not isinstance(value.value, float):
         return value
-    return Constant(int(value.value)) if 2**53 <= abs(value.value) <= _TWO_63 else value
+    return Constant(int(value.value)) if 2**53 <= abs(value.value) <= _TWO_64 else value
 
 
 def is_double(value: Value) -> bool:
-    """Tell whether a double says a number exactly."""
-    if isinstance(value, Constant) and isinstance(value.value, (int, float)):
-        return isinstance(value.value, float) or abs(value.value) < 2**53
+    """Tell whether this is a constant that doubles compare rightly with any number."""
+    return (
+        isinstance(value, Constant)
+        and isinstance(value.value, (int, float))
+        and (isinstance(value.value, float) or abs(value.value) < 2**53)
+    )
+
+
+def _calculated(value: Value) -> bool:
+    """Tell whether a value is a double."""
     return isinstance(value, Typed) and not value.whole
 
 
@@ -189,17 +199,36 @@ def is_test(value: Value, what: str, *, negated: bool) -> str:
 
 
 def int64(value: Value) -> str:
-    """Give SQL of a number as a 64-bit integer: truncated, the least one when out of range."""
+    """Give SQL of the 64 bits of a number as a BIGINT: truncated, the least one out of range.
+
+    Integers beyond 2**63 are what their bits are, with the sign that they have then.
+    """
     if value.integer or _is_whole(value):
-        return value.lane("x")
+        return wrap(value.lane("x")) if value.wide else value.lane("x")
+    if _calculated(value):
+        return wrap(truncated(value))
+    return f"coalesce(TRY_CAST({value.lane('x')} AS BIGINT), {wrap(truncated(value))})"
+
+
+def truncated(value: Value) -> str:
+    """Give wide SQL of a number as an integer of 64 bits, with a sign or without.
+
+    Fractions are cut off; what is out of range becomes the least integer.
+    """
     double = value.lane("n")
-    truncated = (
-        f"CASE WHEN {double} >= -9223372036854775808 AND {double} < 9223372036854775808 "
-        f"THEN trunc({double})::BIGINT WHEN {double} IS NOT NULL THEN {wrap(str(_TWO_63))} END"
+    sql = (
+        f"WHEN {double} >= {-_TWO_63} AND {double} < {_TWO_64} "
+        f"THEN trunc({double})::HUGEINT::{quoting.WIDE} "
+        f"WHEN {double} IS NOT NULL THEN {_LEAST} END"
     )
-    if isinstance(value, Typed) or value.lane("x").startswith("NULL"):
-        return truncated
-    return f"coalesce({value.lane('x')}, {truncated})"
+    if _calculated(value):
+        return f"CASE {sql}"
+    return f"CASE WHEN {within(value.lane('x'))} THEN {value.lane('x')} {sql}"
+
+
+def within(sql: str) -> str:
+    """Give SQL that tells whether 64 bits hold an integer, with a sign or without."""
+    return f"{sql} BETWEEN {_LEAST} AND {_MOST}"
 
 
 def wrap(sql: str) -> str:
@@ -222,7 +251,7 @@ def arithmetic(op: str, left: Value, right: Value) -> Value:
 def _integer_arithmetic(op: str, left: Value, right: Value) -> Typed:
     a, b = left.lane("x"), right.lane("x")
     if op == "%":
-        sql = f"(({a})::HUGEINT % nullif({b}, 0)::HUGEINT)::BIGINT"
+        sql = wrap(f"({a})::HUGEINT % nullif({b}, 0)::HUGEINT")
         return Typed(NUMBER, sql, integer=True)
     if op == "/":
         return Typed(NUMBER, wrap(f"({a})::HUGEINT // nullif({b}, 0)::HUGEINT"), integer=True)
@@ -246,7 +275,7 @@ def folded(op: str, left: Constant, right: Constant) -> Value:
             value = a + b if op == "+" else a - b if op == "-" else a * b
     except OverflowError:
         value = math.inf
-    if isinstance(value, int) and not quoting.INT64_MIN <= value <= quoting.INT64_MAX:
+    if isinstance(value, int) and abs(value) >= _TWO_64:
         value = float(value)
     return Constant(value)
 

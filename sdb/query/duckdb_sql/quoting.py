@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from sdb.query.syntax.ast import Constant
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+WIDE = "DECIMAL(20, 0)"
+"""A type that all whole numbers fit, which are at most 2**64 away from 0."""
 
 
 def string(text: str) -> str:
@@ -30,8 +32,8 @@ def json(text: str) -> str:
 
 def integer(value: int) -> str:
     """Write an integer, of 64 bits if it fits."""
-    if value > INT64_MAX:
-        return f"{value}::HUGEINT"
+    if not INT64_MIN <= value <= INT64_MAX:
+        return f"({value})::{WIDE}"
     return f"({value})::BIGINT" if value < 0 else f"{value}::BIGINT"
 
 

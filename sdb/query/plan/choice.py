@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 
     K = TypeVar("K")
 
-_NUMBER = Shape(NUMBER | NULL, NULL)
+_DOUBLE = Shape(NUMBER | NULL, NULL)
+_NUMBER = Shape(NUMBER | NULL, NULL, exact=True)
 _TIME = Shape(TIME | NULL, NULL)
 _COUNT = Shape(NUMBER, 0, whole=True)
 _ACCUMULATORS = {
     "SUM": ("sum", _NUMBER),
-    "AVG": ("average", _NUMBER),
+    "AVG": ("average", _DOUBLE),
     "MIN": ("least", _NUMBER),
     "MAX": ("greatest", _NUMBER),
     "EARLIEST": ("earliest", _TIME),

@@ -74,6 +74,8 @@ class Shape:
         NULL, or 0 when there is none; ``None`` when types are told by other lanes.
     whole : bool
         Whether it is a number whose lane has integers.
+    exact : bool
+        Whether it is a number with a lane of integers, for where it is whole, beside doubles.
     row : bool
         Whether it is a whole row.
     """
@@ -81,6 +83,7 @@ class Shape:
     mask: int
     absent: int | None = None
     whole: bool = False
+    exact: bool = False
     row: bool = False
 
     def letters(self, *, typed: bool) -> str:
@@ -89,8 +92,8 @@ class Shape:
             return "j"
         types = self.mask & ~MISSING
         if self.absent is not None:
-            letter = "x" if self.whole else LETTERS[types & ~self.absent]
-            return f"t{letter}" if self.absent == NULL else letter
+            letters = "x" if self.whole else "nx" if self.exact else LETTERS[types & ~self.absent]
+            return f"t{letters}" if self.absent == NULL else letters
         if types in LETTERS:
             return "nx" if types == NUMBER else LETTERS[types]
         if not types:

@@ -14,6 +14,8 @@ from sdb.errors import InputError
 from sdb.query.plan import dataset
 from sdb.query.result.lines import effective, lines
 from sdb.query.result.outputs import structs
+from sdb.query.syntax.literals import INT64_MAX, INT64_MIN, UINT64_MAX
+from sdb.records import changing_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,21 +81,20 @@ class Frame:
     def _direct_types(self) -> dict[str, pa.DataType]:
         """Give the columns that are made of lanes, and their types."""
         candidates = [column for column in self._columns if column.kind != "row"]
-        seen = {column.name: [0, 1] for column in candidates}
+        seen = {column.name: _Seen() for column in candidates}
         for batch in self._replay:
             for column in candidates:
-                kinds, whole = _observe(batch, column)
-                found = seen[column.name]
-                found[0] |= kinds
-                found[1] &= whole
+                seen[column.name].look(batch, column)
         types = {}
         for column in candidates:
-            kinds, whole = seen[column.name]
-            kinds = kinds or _STATIC.get(column.kind, 0)
+            found = seen[column.name]
+            kinds = found.kinds or _STATIC.get(column.kind, 0)
             if kinds & _NESTED or kinds & (kinds - 1):
                 continue
-            integral = column.kind == "integer" or (bool(whole) and "x" in column.lanes)
-            types[column.name] = _arrow_type(kinds, integral=integral)
+            if kinds == dataset.NUMBER and "x" in column.lanes and not found.fractions:
+                types[column.name] = _integer_type(found.least, found.most)
+            else:
+                types[column.name] = _arrow_type(kinds)
         return types
 
     def _pack(self, columns: Sequence[Column]) -> Scan:
@@ -215,31 +216,63 @@ def _batch(arrays: list[pa.Array], schema: pa.Schema, count: int) -> pa.RecordBa
     return pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))
 
 
-def _observe(batch: pa.RecordBatch, column: Column) -> tuple[int, int]:
-    """Give the types in a column, and 1 when all of its numbers are exact integers."""
-    import pyarrow.compute as pc
+@changing_record
+class _Seen:
+    """What is in a column.
 
-    lanes = {letter: batch.column(at) for letter, at in column.lanes.items()}
-    filled = {letter for letter, lane in lanes.items() if lane.null_count < batch.num_rows}
-    kinds = 0
-    if "t" in lanes:
-        for tag in pc.unique(lanes["t"]).to_pylist():
-            kinds |= (tag or 0) & ~dataset.NULL
-    else:
-        for letter in filled:
-            kinds |= _KINDS.get(letter, _NESTED if letter == "j" else 0)
-    if "n" not in filled or "x" not in lanes:
-        return kinds, 1 if "x" in lanes else 0
-    inexact = pc.any(pc.and_(pc.is_valid(lanes["n"]), pc.is_null(lanes["x"]))).as_py()
-    return kinds, int(not inexact)
+    Attributes
+    ----------
+    kinds : int
+        Types of values.
+    fractions : bool
+        Whether there are numbers that are not whole.
+    least, most : int
+        Bounds of the whole numbers, and 0.
+    """
+
+    kinds: int = 0
+    fractions: bool = False
+    least: int = 0
+    most: int = 0
+
+    def look(self, batch: pa.RecordBatch, column: Column) -> None:
+        """Take in the rows of a batch."""
+        import pyarrow.compute as pc
+
+        lanes = {letter: batch.column(at) for letter, at in column.lanes.items()}
+        filled = {letter for letter, lane in lanes.items() if lane.null_count < batch.num_rows}
+        if "t" in lanes:
+            for tag in pc.unique(lanes["t"]).to_pylist():
+                self.kinds |= (tag or 0) & ~dataset.NULL
+        else:
+            for letter in filled:
+                self.kinds |= _KINDS.get(letter, _NESTED if letter == "j" else 0)
+        if "x" in filled:
+            bounds = pc.min_max(lanes["x"]).as_py()
+            self.least = min(self.least, int(bounds["min"]))
+            self.most = max(self.most, int(bounds["max"]))
+        if "n" in filled and "x" in lanes:
+            inexact = pc.and_(pc.is_valid(lanes["n"]), pc.is_null(lanes["x"]))
+            self.fractions = self.fractions or pc.any(inexact).as_py()
 
 
-def _arrow_type(kind: int, *, integral: bool) -> pa.DataType:
+def _integer_type(least: int, most: int) -> pa.DataType:
+    """Give the type of whole numbers; only doubles are beyond 64 bits."""
+    import pyarrow as pa
+
+    if least >= INT64_MIN and most <= INT64_MAX:
+        return pa.int64()
+    if most > UINT64_MAX or least < -UINT64_MAX:
+        return pa.float64()
+    return pa.decimal128(20, 0) if least < 0 else pa.uint64()
+
+
+def _arrow_type(kind: int) -> pa.DataType:
     import pyarrow as pa
 
     match kind:
         case dataset.NUMBER:
-            return pa.int64() if integral else pa.float64()
+            return pa.float64()
         case dataset.STRING:
             return pa.utf8()
         case dataset.BOOL:
@@ -254,7 +287,8 @@ def _array(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    letters = {pa.utf8(): "s", pa.bool_(): "b", pa.int64(): "x", pa.float64(): "n", pa.null(): ""}
+    letters = {pa.utf8(): "s", pa.bool_(): "b", pa.float64(): "n", pa.null(): ""}
+    letters |= dict.fromkeys([pa.int64(), pa.uint64(), pa.decimal128(20, 0)], "x")
     letter = letters.get(of, "u")
     lanes = [batch.column(column.lanes[letter])] if letter in column.lanes else []
     if letter == "n" and "x" in column.lanes:

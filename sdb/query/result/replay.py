@@ -186,10 +186,22 @@ def _cells(lane: pa.Array, letter: str) -> list[Any]:
     if letter == "u":
         moments = lane.cast(pa.int64()).to_pylist()
         return [None if us is None else ion.instant_from_us(us) for us in moments]
+    if letter == "x":
+        return _integers(lane)
     cells = lane.to_pylist()
     if letter == "j":
         return [_nested(cell) for cell in cells]
     return list(cells)
+
+
+def _integers(lane: pa.Array) -> list[int | None]:
+    import pyarrow as pa
+
+    try:
+        narrow: list[int | None] = lane.cast(pa.int64()).to_pylist()
+    except pa.ArrowInvalid:  # some are beyond
+        return [None if cell is None else int(cell) for cell in lane.to_pylist()]
+    return narrow
 
 
 def _nested(cell: str | None) -> Any:  # noqa: ANN401 - any JSON

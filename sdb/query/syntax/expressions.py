@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.query.syntax import ast, calls, precedence
 from sdb.query.syntax.cursor import Cursor
 from sdb.query.syntax.lexer import AGGREGATES
-from sdb.query.syntax.literals import words
+from sdb.query.syntax.literals import INT64_MAX, words
 
 _SIGNS = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "CONCAT": "||"}
 _MATCHES = {"LIKE": "LIKE", "ILIKE": "ILIKE", "SIMILAR": "SIMILAR TO", "~": "~", "~*": "~*"}
@@ -236,7 +236,7 @@ class ExpressionParser(Cursor):
         if not self.at("NUMBER", "STRING"):
             raise self.unexpected("NUMBER", "STRING")
         step = self.advance().value
-        if isinstance(step, float):
+        if isinstance(step, float) or (isinstance(step, int) and step > INT64_MAX):
             raise self.fault(f"cannot use {step!r} as an index")
         self.expect("]")
         span = self.since(base)

@@ -11,6 +11,7 @@ from sdb.query.syntax.ast import Constant, Instant
 
 INT64_MIN = -(1 << 63)
 INT64_MAX = (1 << 63) - 1
+UINT64_MAX = (1 << 64) - 1
 WEEKDAYS = ("SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY")
 
 _RADIX = re.compile(r"(-?)0(?:[xX]([0-9a-fA-F_]+)|[bB]([01_]+)|[oO]([0-7_]+)|([0-7_]+))")
@@ -70,7 +71,7 @@ def number(text: str) -> int | float:
     Returns
     -------
     int or float
-        An integer in the range of 64 bits, or a finite float.
+        An integer whose magnitude 64 bits hold, or a finite float.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def number(text: str) -> int | float:
         value = float(text.replace("_", ""))
     else:
         raise ValueError(text)
-    if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX:
+    if isinstance(value, int) and abs(value) > UINT64_MAX:
         value = float(value)
     if math.isinf(value):
         raise OverflowError(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sdb.errors import QueryError
 from sdb.query.syntax import ast, printer, visitor
 from sdb.query.syntax.expressions import ExpressionParser
+from sdb.query.syntax.literals import INT64_MAX
 
 MAX_HEIGHT = 200
 """How many levels a syntax tree may have; chains of AND, OR and ``||`` hardly count, those of other
@@ -238,7 +239,7 @@ class Parser(ExpressionParser):
 
     def _count(self) -> int:
         value = self.expect("NUMBER").value
-        if not isinstance(value, int):
+        if not isinstance(value, int) or value > INT64_MAX:
             raise self.fault(f"{value!r} is not a number of rows")
         return value
 

@@ -49,6 +49,16 @@ pub fn put_int(out: &mut Sink, negative: bool, mut value: u64) {
     out.copy(&digits, at, DIGITS);
 }
 
+/// Appends an integer.
+pub fn put_whole(out: &mut Sink, value: i128) {
+    if let Ok(magnitude) = u64::try_from(value.unsigned_abs()) {
+        put_int(out, value < 0, magnitude);
+    } else {
+        let text = value.to_string();
+        out.copy(text.as_bytes(), 0, text.len());
+    }
+}
+
 /// Appends a float: the shortest text that reads back, with an exponent when it is below -4 or above 5.
 pub fn put_float(out: &mut Sink, value: f64) {
     out.reserve(32);

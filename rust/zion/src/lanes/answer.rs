@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+    ArrayRef, BooleanArray, Decimal128Array, Float64Array, RecordBatch, RecordBatchOptions, StringArray,
     TimestampMicrosecondArray, UInt8Array,
 };
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -19,7 +19,7 @@ use super::totals::{Function, Total};
 use super::value::Number;
 use crate::error::{Error, Result};
 use crate::json::sink::Sink;
-use crate::natives::key::{Key, parse, put_json};
+use crate::natives::key::{Key, parse, put_json, put_scalar};
 
 /// Bytes of the length of a key.
 const LENGTH: usize = 4;
@@ -160,25 +160,31 @@ impl Answer {
             Letter::Number => {
                 Arc::new(values().map(|value| number(&value).map(Number::to_f64)).collect::<Float64Array>())
             }
-            Letter::Integer => Arc::new(values().map(integer).collect::<Int64Array>()),
+            Letter::Integer => {
+                let whole = values().map(integer).collect::<Decimal128Array>();
+                Arc::new(whole.with_data_type(letter.data_type()))
+            }
             Letter::Text => Arc::new(values().map(text).collect::<StringArray>()),
             Letter::Bool => Arc::new(values().map(flag).collect::<BooleanArray>()),
             Letter::Time => Arc::new(values().map(time).collect::<TimestampMicrosecondArray>()),
             Letter::Json => {
-                Arc::new(groups.iter().map(|&group| self.json(group, place)).collect::<StringArray>())
+                Arc::new(groups.iter().map(|&group| Some(self.json(group, place))).collect::<StringArray>())
             }
             _ => return Err(Error::argument(format!("groups have no lane {letter:?}"))),
         })
     }
 
-    fn json(&self, group: usize, place: usize) -> Option<String> {
+    fn json(&self, group: usize, place: usize) -> String {
         let mut out = Sink::default();
-        put_json(&mut out, self.text(group, place)?);
-        Some(String::from_utf8_lossy(out.as_slice()).into_owned())
+        match self.text(group, place) {
+            Some(text) => put_json(&mut out, text),
+            None => put_scalar(&mut out, self.value(group, place)),
+        }
+        String::from_utf8_lossy(out.as_slice()).into_owned()
     }
 }
 
-fn integer(key: Key<'_>) -> Option<i64> {
+fn integer(key: Key<'_>) -> Option<i128> {
     if let Key::Int(value) = key { Some(value) } else { None }
 }
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType, UInt8Type};
+use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt8Type};
 use arrow_array::{ArrayRef, BooleanArray, ListArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{ArrowError, Field};
 
 use super::key;
 use super::plan::Letter;
-use super::value::{Number, Value};
+use super::value::{Number, Value, WHOLE_DIGITS};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::json::print::Printer;
@@ -56,7 +56,7 @@ pub(super) struct Column {
 enum Data {
     Type(Vec<u8>),
     Number(Vec<f64>),
-    Integer(Vec<i64>),
+    Integer(Vec<i128>),
     Time(Vec<i64>),
     Size(Vec<i64>),
     Row(Vec<i64>),
@@ -142,9 +142,11 @@ impl Column {
         Ok(match &mut self.data {
             Data::Type(values) => Arc::new(primitive::<UInt8Type>(values, nulls)?),
             Data::Number(values) => Arc::new(primitive::<Float64Type>(values, nulls)?),
-            Data::Integer(values) | Data::Size(values) | Data::Row(values) => {
-                Arc::new(primitive::<Int64Type>(values, nulls)?)
+            Data::Integer(values) => {
+                let array = primitive::<Decimal128Type>(values, nulls)?;
+                Arc::new(array.with_precision_and_scale(WHOLE_DIGITS, 0)?)
             }
+            Data::Size(values) | Data::Row(values) => Arc::new(primitive::<Int64Type>(values, nulls)?),
             Data::Time(values) => Arc::new(primitive::<TimestampMicrosecondType>(values, nulls)?),
             Data::Bool(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
             Data::Text(texts) | Data::Key(texts) | Data::Json(texts) | Data::Name(texts) => {
@@ -178,9 +180,8 @@ impl Data {
         match self {
             Self::Type(values) => values.push(0),
             Self::Number(values) => values.push(0.0),
-            Self::Integer(values) | Self::Time(values) | Self::Size(values) | Self::Row(values) => {
-                values.push(0);
-            }
+            Self::Integer(values) => values.push(0),
+            Self::Time(values) | Self::Size(values) | Self::Row(values) => values.push(0),
             Self::Bool(values) => values.append(false),
             Self::Text(texts) | Self::Key(texts) | Self::Json(texts) | Self::Name(texts) => texts.pad(1),
             Self::Numbers(ends, _) | Self::Keys(ends, _) => ends.extend_from_within(ends.len() - 1..),

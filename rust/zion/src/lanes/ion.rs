@@ -105,7 +105,10 @@ impl Writer {
         match cell {
             Cell::Null => out.push(NULL),
             Cell::Bool(flag) => out.push(if flag { TRUE } else { FALSE }),
-            Cell::Number(Number::Int(value)) => put_int(out, i128::from(value)),
+            Cell::Number(Number::Int(value)) if u64::try_from(value.unsigned_abs()).is_ok() => {
+                put_int(out, value);
+            }
+            Cell::Number(Number::Int(value)) => put_float(out, value as f64),
             Cell::Number(Number::Float(value)) => put_float(out, value),
             Cell::Time(us) => timestamp::put(out, us),
             Cell::Text(text) => put_string(out, text.as_bytes()),

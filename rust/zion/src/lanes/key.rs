@@ -4,7 +4,7 @@
 //! |---|---|
 //! | null | `z` |
 //! | boolean | `b0`, `b1` |
-//! | number that is whole and within int64 | `n` and its digits |
+//! | number that is whole and at most 2^64 away from 0 | `n` and its digits |
 //! | other number | `f` and the 16 hex digits of the double |
 //! | timestamp | `t` and its microseconds since 1970 |
 //! | string | `s` and its text |
@@ -105,7 +105,11 @@ pub fn put_number(number: Number, out: &mut Vec<u8>) {
     match number {
         Number::Int(value) => {
             out.push(b'n');
-            put_decimal(value, out);
+            match i64::try_from(value) {
+                Ok(value) => put_decimal(value, out),
+                // Writing to a vector does not fail.
+                Err(_) => drop(write!(out, "{value}")),
+            }
         }
         Number::Float(value) => {
             let value = if value.is_nan() { f64::NAN } else { value };

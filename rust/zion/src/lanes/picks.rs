@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType, UInt8Type};
+use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt8Type};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
     StringArray,
@@ -75,11 +75,12 @@ pub fn arranged(schema: &SchemaRef, batches: &[RecordBatch], rows: &[i64]) -> Re
 /// The values of a column, each from a place in one of its arrays.
 fn gathered(columns: &[&ArrayRef], order: &[(usize, usize)], of: &DataType) -> Result<ArrayRef> {
     let array: Option<ArrayRef> = match of {
-        DataType::UInt8 => primitives::<UInt8Type>(columns, order),
-        DataType::Int64 => primitives::<Int64Type>(columns, order),
-        DataType::Float64 => primitives::<Float64Type>(columns, order),
+        DataType::UInt8 => primitives::<UInt8Type>(columns, order, of),
+        DataType::Int64 => primitives::<Int64Type>(columns, order, of),
+        DataType::Float64 => primitives::<Float64Type>(columns, order, of),
+        DataType::Decimal128(..) => primitives::<Decimal128Type>(columns, order, of),
         DataType::Timestamp(TimeUnit::Microsecond, None) => {
-            primitives::<TimestampMicrosecondType>(columns, order)
+            primitives::<TimestampMicrosecondType>(columns, order, of)
         }
         DataType::Boolean => values::<BooleanArray>(columns).map(|arrays| {
             let value = |&(array, row): &(usize, usize)| value(arrays[array], row, BooleanArray::value);
@@ -94,11 +95,15 @@ fn gathered(columns: &[&ArrayRef], order: &[(usize, usize)], of: &DataType) -> R
     array.ok_or_else(|| Error::argument(format!("rows cannot be put in order in a lane of type {of}")))
 }
 
-fn primitives<T: ArrowPrimitiveType>(columns: &[&ArrayRef], order: &[(usize, usize)]) -> Option<ArrayRef> {
+fn primitives<T: ArrowPrimitiveType>(
+    columns: &[&ArrayRef],
+    order: &[(usize, usize)],
+    of: &DataType,
+) -> Option<ArrayRef> {
     let arrays = values::<PrimitiveArray<T>>(columns)?;
     let value = |&(array, row): &(usize, usize)| value(arrays[array], row, PrimitiveArray::<T>::value);
     let gathered: PrimitiveArray<T> = order.iter().map(value).collect();
-    Some(Arc::new(gathered))
+    Some(Arc::new(gathered.with_data_type(of.clone())))
 }
 
 fn values<'a, A: Array + 'static>(columns: &[&'a ArrayRef]) -> Option<Vec<&'a A>> {

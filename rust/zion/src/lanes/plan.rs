@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::predicate::Predicate;
+use super::value::WHOLE_DIGITS;
 use crate::error::{Error, Result};
 
 /// Paths and chains of unnesting are no longer than this.
@@ -32,7 +33,7 @@ pub enum Letter {
     Type,
     /// A number as a double.
     Number,
-    /// A whole number within int64.
+    /// A whole number, at most 2^64 away from 0.
     Integer,
     /// A string.
     Text,
@@ -82,7 +83,8 @@ impl Letter {
         match self {
             Self::Type => DataType::UInt8,
             Self::Number => DataType::Float64,
-            Self::Integer | Self::Size | Self::Row => DataType::Int64,
+            Self::Integer => DataType::Decimal128(WHOLE_DIGITS, 0),
+            Self::Size | Self::Row => DataType::Int64,
             Self::Bool => DataType::Boolean,
             Self::Time => DataType::Timestamp(TimeUnit::Microsecond, None),
             Self::Text | Self::Key | Self::Json | Self::Name => DataType::Utf8,

@@ -171,15 +171,15 @@ pub fn order(a: Number, b: Number) -> Ordering {
     }
 }
 
-fn order_mixed(a: i64, b: f64) -> Ordering {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+fn order_mixed(a: i128, b: f64) -> Ordering {
+    // Far beyond all integers, and far from the bounds of i128.
+    const LIMIT: f64 = 1e30;
     if b.is_nan() || b >= LIMIT {
         Ordering::Less
     } else if b < -LIMIT {
         Ordering::Greater
     } else {
-        // Whole numbers of doubles within int64 are exact in both.
-        a.cmp(&(b.floor() as i64)).then_with(|| 0.0f64.total_cmp(&(b - b.floor())))
+        a.cmp(&(b.floor() as i128)).then_with(|| 0.0f64.total_cmp(&(b - b.floor())))
     }
 }
 
@@ -269,10 +269,16 @@ mod tests {
             (int(1), float(1.5), Ordering::Less),
             (int(-1), float(-1.5), Ordering::Greater),
             (int(2), float(1.5), Ordering::Greater),
-            (int(i64::MAX), float(9.3e18), Ordering::Less),
-            (int(i64::MIN), float(-9.3e18), Ordering::Greater),
+            (int(i64::MAX.into()), float(9.3e18), Ordering::Less),
+            (int(i64::MIN.into()), float(-9.3e18), Ordering::Greater),
+            (int(u64::MAX.into()), float(18_446_744_073_709_551_616.0), Ordering::Less),
+            (int(u64::MAX.into()), float(18_446_744_073_709_549_568.0), Ordering::Greater),
+            (int(u64::MAX.into()), int(i128::from(u64::MAX) - 1), Ordering::Greater),
+            (int(1 << 63), float(9_223_372_036_854_775_808.0), Ordering::Equal),
+            (int(-i128::from(u64::MAX)), float(f64::NEG_INFINITY), Ordering::Greater),
+            (int(u64::MAX.into()), float(f64::INFINITY), Ordering::Less),
             (int(9_007_199_254_740_993), float(9_007_199_254_740_992.0), Ordering::Greater),
-            (int(i64::MAX), float(f64::NAN), Ordering::Less),
+            (int(i64::MAX.into()), float(f64::NAN), Ordering::Less),
             (float(f64::NAN), float(f64::NAN), Ordering::Equal),
             (float(f64::INFINITY), float(f64::NAN), Ordering::Less),
             (float(0.5), float(0.25), Ordering::Greater),

@@ -154,6 +154,7 @@ impl Opened {
 /// One lane.
 enum Cells {
     Integers(PrimitiveArray<Int64Type>),
+    Wide(PrimitiveArray<Decimal128Type>),
     Numbers(PrimitiveArray<Float64Type>),
     Times(PrimitiveArray<TimestampMicrosecondType>),
     Flags(BooleanArray),
@@ -164,7 +165,10 @@ enum Cells {
 impl Cells {
     fn of(letter: Letter, column: &ArrayRef) -> Result<Self> {
         Ok(match letter {
-            Letter::Integer => Self::Integers(integers(column)?),
+            Letter::Integer => match column.as_primitive_opt::<Decimal128Type>() {
+                Some(values) if values.scale() == 0 => Self::Wide(values.clone()),
+                _ => Self::Integers(integers(column)?),
+            },
             Letter::Number => Self::Numbers(numbers(column)?),
             Letter::Time => Self::Times(times(column)?),
             Letter::Bool if column.data_type() == &DataType::Null => {
@@ -179,6 +183,7 @@ impl Cells {
     fn has(&self, row: usize) -> bool {
         match self {
             Self::Integers(values) => values.is_valid(row),
+            Self::Wide(values) => values.is_valid(row),
             Self::Numbers(values) => values.is_valid(row),
             Self::Times(values) => values.is_valid(row),
             Self::Flags(values) => values.is_valid(row),
@@ -188,7 +193,8 @@ impl Cells {
 
     fn cell(&self, row: usize) -> Cell<'_> {
         match self {
-            Self::Integers(values) => Cell::Number(Number::Int(values.value(row))),
+            Self::Integers(values) => Cell::Number(Number::Int(values.value(row).into())),
+            Self::Wide(values) => Cell::Number(Number::Int(values.value(row))),
             Self::Numbers(values) => Cell::Number(values.value(row).into()),
             Self::Times(values) => Cell::Time(values.value(row)),
             Self::Flags(values) => Cell::Bool(values.value(row)),
@@ -199,7 +205,8 @@ impl Cells {
 
     fn put(&self, row: usize, out: &mut Sink) {
         match self {
-            Self::Integers(values) => put_number(Number::Int(values.value(row)), out),
+            Self::Integers(values) => digits::put_whole(out, values.value(row).into()),
+            Self::Wide(values) => digits::put_whole(out, values.value(row)),
             Self::Numbers(values) => put_number(values.value(row).into(), out),
             Self::Times(values) => digits::put_time(out, values.value(row)),
             Self::Flags(values) if values.value(row) => out.copy(b"true", 0, 4),
@@ -219,7 +226,7 @@ fn put_text(values: &StringArray, row: usize, put: impl FnOnce(&[u8], usize, usi
 
 fn put_number(number: Number, out: &mut Sink) {
     match number {
-        Number::Int(value) => digits::put_int(out, value < 0, value.unsigned_abs()),
+        Number::Int(value) => digits::put_whole(out, value),
         Number::Float(value) => digits::put_float(out, value),
     }
 }

@@ -21,7 +21,7 @@ pub enum Function {
     Present,
     /// Number of different values, null too.
     Distinct,
-    /// Sum of the numbers, which are doubles here.
+    /// Sum of the numbers: exact when all of them are whole and 64 bits hold it, else a double.
     Sum,
     /// Sum of the numbers by their number.
     Average,
@@ -71,28 +71,38 @@ impl Function {
     }
 }
 
-/// Up to here all integers are doubles, too.
-const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
-
 /// The sum of numbers, and how many there are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sums {
     /// Whole numbers add up exactly.
     whole: i128,
     rest: Sum,
+    /// How many numbers are not whole.
+    others: u64,
     count: u64,
 }
 
 impl Sums {
     fn add(&mut self, number: Number) {
         match number {
-            Number::Int(value) if value.unsigned_abs() <= EXACT => self.whole += i128::from(value),
-            Number::Int(value) => self.whole += value as f64 as i128,
-            Number::Float(value) => self.rest.add(value),
+            // 2^62 of them fit at least.
+            Number::Int(value) => self.whole += value,
+            Number::Float(value) => {
+                self.rest.add(value);
+                self.others += 1;
+            }
         }
         self.count += 1;
     }
 
+    /// The sum.
+    fn total(self) -> Number {
+        let is_exact =
+            self.others == 0 && (i64::try_from(self.whole).is_ok() || u64::try_from(self.whole).is_ok());
+        if is_exact { Number::Int(self.whole) } else { self.value().into() }
+    }
+
+    /// The nearest double.
     fn value(self) -> f64 {
         let mut sum = self.rest;
         let near = self.whole as f64;
@@ -108,7 +118,7 @@ pub(super) enum Total {
     Count(u64),
     Distinct(Box<KeyTable>),
     Sum(Sums),
-    Number(Option<f64>),
+    Number(Option<Number>),
     Time(Option<i64>),
 }
 
@@ -148,7 +158,7 @@ impl Total {
                 }
             }
             Self::Number(best) => {
-                put_best(function, best, value.number(scene.data)?.map(Number::to_f64), by_value);
+                put_best(function, best, value.number(scene.data)?, order);
             }
             Self::Time(best) => put_best(function, best, value.time(scene.data)?, |a, b| a.cmp(&b)),
         }
@@ -174,9 +184,10 @@ impl Total {
             (Self::Sum(sums), Self::Sum(more)) => {
                 sums.whole += more.whole;
                 sums.rest.join(more.rest);
+                sums.others += more.others;
                 sums.count += more.count;
             }
-            (Self::Number(best), Self::Number(more)) => put_best(function, best, more, by_value),
+            (Self::Number(best), Self::Number(more)) => put_best(function, best, more, order),
             (Self::Time(best), Self::Time(more)) => put_best(function, best, more, |a, b| a.cmp(&b)),
             // Totals of one call are of one kind.
             _ => {}
@@ -186,16 +197,18 @@ impl Total {
 
     /// The result.
     pub(super) fn value(&self, function: Function) -> Key<'static> {
-        let number = |number: f64| match Number::from(number) {
+        let number = |number: Number| match number {
             Number::Int(value) => Key::Int(value),
             Number::Float(value) => Key::Float(value),
         };
         match self {
-            Self::Count(count) => Key::Int(*count as i64),
-            Self::Distinct(keys) => Key::Int(keys.len() as i64),
+            Self::Count(count) => Key::Int(i128::from(*count)),
+            Self::Distinct(keys) => Key::Int(keys.len() as i128),
             Self::Sum(sums) if sums.count == 0 => Key::Null,
-            Self::Sum(sums) if function == Function::Average => number(sums.value() / sums.count as f64),
-            Self::Sum(sums) => number(sums.value()),
+            Self::Sum(sums) if function == Function::Average => {
+                number((sums.value() / sums.count as f64).into())
+            }
+            Self::Sum(sums) => number(sums.total()),
             Self::Number(best) => best.map_or(Key::Null, number),
             Self::Time(best) => best.map_or(Key::Null, Key::Time),
         }
@@ -206,10 +219,6 @@ impl Total {
 fn grown(keys: &mut KeyTable, hash: u64, key: &[u8]) -> usize {
     let (_, is_new) = keys.number(hash, key);
     if is_new { key.len() + KEY_BYTES } else { 0 }
-}
-
-fn by_value(a: f64, b: f64) -> Ordering {
-    order(Number::Float(a), Number::Float(b))
 }
 
 /// Keeps the better one of two values.
@@ -242,9 +251,15 @@ mod tests {
             if let Total::Sum(sums) = all { sums.value() } else { f64::NAN }
         };
         let (int, float) = (Number::Int, Number::Float);
+        let i64_max = i128::from(i64::MAX);
         assert_eq!(sum(&[int(1), float(1e100), int(1), float(-1e100)]), 2.0);
         assert_eq!(sum(&[float(0.1); 10]), 1.0);
-        assert_eq!(sum(&[int(i64::MAX), int(i64::MAX), int(-5)]), 2.0 * i64::MAX as f64 - 5.0);
+        let total = |whole, others| Sums { whole, others, ..Sums::default() }.total();
+        assert_eq!(total(u64::MAX.into(), 0), int(u64::MAX.into()));
+        assert_eq!(total(-i128::from(u64::MAX), 0), int(-(1 << 64)));
+        assert_eq!(total(u64::MAX.into(), 1), int(1 << 64));
+        assert_eq!(total(i128::from(u64::MAX) * 2, 0), float(36_893_488_147_419_103_232.0));
+        assert_eq!(sum(&[int(i64_max), int(i64_max), int(-5)]), 2.0 * i64::MAX as f64 - 5.0);
         assert_eq!(sum(&[int(1 << 53), int(1), int(1), float(0.5)]), 9_007_199_254_740_994.0);
         assert_eq!(sum(&[float(f64::INFINITY), int(1)]), f64::INFINITY);
         assert!(sum(&[float(f64::INFINITY), float(f64::NEG_INFINITY)]).is_nan());

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use crate::error::{Error, Result};
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
-use crate::json::number;
 use crate::json::print::float;
 use crate::json::sink::Sink;
 use crate::scan::names::text_of;
@@ -30,21 +29,30 @@ pub struct Value {
     pub(super) header: Header,
 }
 
-/// A number; whatever is whole and fits is an integer.
+/// A number; whatever is whole and at most [`WHOLE_LIMIT`] away from 0 is an integer, however it is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// An integer.
-    Int(i64),
+    Int(i128),
     /// Any other number.
     Float(f64),
 }
 
+/// 2^64: no integer of a packfile is further away from 0.
+pub const WHOLE_LIMIT: f64 = 18_446_744_073_709_551_616.0;
+/// Decimal digits that every integer of [`Number`] fits.
+pub const WHOLE_DIGITS: u8 = 20;
+
 impl From<f64> for Number {
     #[inline]
     fn from(value: f64) -> Self {
-        match number::Number::from_f64(value) {
-            number::Number::Int(value) => Self::Int(value),
-            _ => Self::Float(value),
+        const INT64: f64 = 9_223_372_036_854_775_808.0;
+        if (-INT64..INT64).contains(&value) && value.trunc() == value {
+            Self::Int(i128::from(value as i64))
+        } else if value.abs() <= WHOLE_LIMIT && value.trunc() == value {
+            Self::Int(value as i128)
+        } else {
+            Self::Float(value)
         }
     }
 }
@@ -107,17 +115,10 @@ impl Value {
         if self.header.is_null() {
             return Ok(None);
         }
-        let magnitude = || ion::magnitude(self.body(data), self.at);
+        let magnitude = || ion::magnitude(self.body(data), self.at).map(i128::from);
         Ok(Some(match self.header.kind {
-            kind::UINT => {
-                let magnitude = magnitude()?;
-                i64::try_from(magnitude).map_or_else(|_| Number::Float(magnitude as f64), Number::Int)
-            }
-            kind::NEGINT => {
-                let magnitude = magnitude()?;
-                let float = || Number::Float(-(magnitude as f64));
-                0i64.checked_sub_unsigned(magnitude).map_or_else(float, Number::Int)
-            }
+            kind::UINT => Number::Int(magnitude()?),
+            kind::NEGINT => Number::Int(-magnitude()?),
             kind::FLOAT => float(self.body(data), self.at)?.into(),
             _ => return Ok(None),
         }))

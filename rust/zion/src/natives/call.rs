@@ -145,7 +145,7 @@ fn printed<T>(column: impl Iterator<Item = Option<T>>, function: fn(&mut Sink, T
 /// Whole numbers are printed as integers, whatever their type.
 fn put_number(out: &mut Sink, value: f64) {
     match Number::from(value) {
-        Number::Int(value) => digits::put_int(out, value < 0, value.unsigned_abs()),
+        Number::Int(value) => digits::put_whole(out, value),
         Number::Float(value) => digits::put_float(out, value),
     }
 }

@@ -12,7 +12,7 @@ pub enum Key<'a> {
     /// A boolean.
     Bool(bool),
     /// A whole number.
-    Int(i64),
+    Int(i128),
     /// Any other number.
     Float(f64),
     /// Microseconds since 1970.
@@ -126,11 +126,12 @@ pub fn put_json(out: &mut Sink, key: &str) {
     }
 }
 
-fn put_scalar(out: &mut Sink, key: Key<'_>) {
+/// Appends the JSON text of a value; nothing of lists and structs.
+pub fn put_scalar(out: &mut Sink, key: Key<'_>) {
     match key {
         Key::Null => put(out, "null"),
         Key::Bool(value) => put(out, if value { "true" } else { "false" }),
-        Key::Int(value) => digits::put_int(out, value < 0, value.unsigned_abs()),
+        Key::Int(value) => digits::put_whole(out, value),
         Key::Float(value) => digits::put_float(out, value),
         Key::Time(us) => digits::put_time(out, us),
         Key::Text(text) => put_text(out, text),
@@ -220,10 +221,13 @@ mod tests {
         assert_eq!(key_of(3.0), "n3");
         assert_eq!(key_of(-0.0), "n0");
         assert_eq!(key_of(-9_223_372_036_854_775_808.0), "n-9223372036854775808");
-        assert_eq!(key_of(9_223_372_036_854_775_808.0), "f43e0000000000000");
+        // The integer 2^63 is the same value, so it has this key as well.
+        assert_eq!(key_of(9_223_372_036_854_775_808.0), "n9223372036854775808");
+        assert_eq!(key_of(18_446_744_073_709_551_616.0), "n18446744073709551616");
+        assert_eq!(key_of(-18_446_744_073_709_555_712.0), "fc3f0000000000001");
         assert_eq!(key_of(0.5), "f3fe0000000000000");
         assert_eq!(key_of(-f64::NAN), key_of(f64::NAN));
-        for value in [3.0, 0.5, 1e300, -7.0, f64::INFINITY] {
+        for value in [3.0, 0.5, 1e19, -1.2e19, 1e300, -7.0, f64::INFINITY] {
             assert_eq!(number(&key_of(value)), Some(value));
         }
     }

@@ -25,7 +25,7 @@ struct Counts {
     times: u64,
     lists: u64,
     structs: u64,
-    ints: Range<i64>,
+    ints: Range<i128>,
     floats: Range<f64>,
     strings: Range<usize>,
 }
@@ -115,19 +115,25 @@ impl Counts {
                 .filter(|(_, count)| *count > 0)
                 .map(|(name, count)| (name.into(), json!(count))),
         );
-        self.ints.put(&mut members, "int", "value");
-        self.floats.put(&mut members, "float", "value");
-        self.strings.put(&mut members, "string", "length");
+        self.ints.put(&mut members, "int", "value", whole);
+        self.floats.put(&mut members, "float", "value", |value| json!(value));
+        self.strings.put(&mut members, "string", "length", |length| json!(length));
         Value::Object(members)
     }
 }
 
-impl<T: serde::Serialize + Copy> Range<T> {
-    fn put(&self, members: &mut Map<String, Value>, name: &str, what: &str) {
+/// An integer; the nearest double where JSON values have no integers.
+fn whole(value: i128) -> Value {
+    let narrow = i64::try_from(value).map(Value::from);
+    narrow.or_else(|_| u64::try_from(value).map(Value::from)).unwrap_or_else(|_| json!(value as f64))
+}
+
+impl<T: Copy> Range<T> {
+    fn put(&self, members: &mut Map<String, Value>, name: &str, what: &str, show: fn(T) -> Value) {
         let Some((low, high)) = self.bounds else { return };
         members.insert(name.into(), json!(self.count));
-        members.insert(format!("{name}-min-{what}"), json!(low));
-        members.insert(format!("{name}-max-{what}"), json!(high));
+        members.insert(format!("{name}-min-{what}"), show(low));
+        members.insert(format!("{name}-max-{what}"), show(high));
     }
 }
 
