@@ -173,3 +173,25 @@ def test_of_repeated_names_the_first_counts_at_every_depth(run: Any, many: bool)
     packed(run, "\n".join(texts).encode())
     rows = [json.loads(text, object_pairs_hook=lambda pairs: dict(pairs[::-1])) for text in texts]
     assert unpacked(run) == rows
+
+
+def test_skipping_leaves_the_neighbours_in_arrays(run: Any, tmp_path: Path) -> None:
+    one_line = b'[{"a":1},{"a":x},{"a":3}]\n'
+    lines_of = b'[\n{"a":1},\n{"a":x}\n,\n{"a":3}\n]\n'
+    for text in (one_line, lines_of):
+        words = ["pack", "--force", "-o", "a.zion", "--on-error", "quarantine:bad.json", "-"]
+        result = run(*words, data=text)
+        assert result.returncode == 0
+        assert b"skipped 1 malformed record; kept in bad.json" in result.stderr
+        assert (tmp_path / "bad.json").read_bytes() == b'{"a":x}\n'
+        assert unpacked(run) == [{"a": 1}, {"a": 3}]
+        (tmp_path / "bad.json").unlink()
+
+
+def test_skipping_in_an_array_of_many_parts(run: Any) -> None:
+    record = b'{"text":"' + b"x" * 10_000 + b'"}'
+    text = b"[" + b",\n".join([record] * 2500) + b"\n]\n"  # parts have 16 MiB
+    result = run("pack", "-q", "--json", "--on-error", "skip", "-o", "a.zion", "-", data=text)
+    assert (result.returncode, result.stderr) == (0, b"")
+    facts = json.loads(result.stdout)
+    assert (facts["rows"], facts["rejected"]) == (2500, 0)

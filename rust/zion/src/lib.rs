@@ -16,6 +16,7 @@ pub mod input;
 pub mod ion;
 pub mod json;
 pub mod lanes;
+mod lines;
 pub mod natives;
 pub mod pack;
 pub mod paths;

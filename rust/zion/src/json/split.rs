@@ -16,6 +16,8 @@ pub enum Start {
     AfterElement,
     /// In a top-level array, after a comma.
     AfterComma,
+    /// Where malformed text is passed over: somewhere between records, perhaps in an array.
+    Anywhere,
 }
 
 impl Start {
@@ -25,6 +27,7 @@ impl Start {
             1 => Self::ArrayOpen,
             2 => Self::AfterElement,
             3 => Self::AfterComma,
+            4 => Self::Anywhere,
             _ => Self::Top,
         }
     }
@@ -74,6 +77,6 @@ impl Splitter for LineSplitter {
 
     fn next_part(&mut self) -> u64 {
         self.position = 0;
-        0
+        Start::Anywhere as u64
     }
 }

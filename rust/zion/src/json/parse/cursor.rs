@@ -10,6 +10,8 @@ use crate::simd::json::{Carry, END, index};
 
 /// Text that is indexed at once; the index of it stays in the first-level cache.
 const WINDOW: usize = 32 << 10;
+/// The same behind a malformed record: a window is indexed for nothing when the next one is malformed, too.
+pub(super) const FIRST_WINDOW: usize = 512;
 
 /// A string of the text.
 pub(super) struct Text {
@@ -29,6 +31,7 @@ impl<'p, 't> Descent<'p, 't> {
             carry: Carry::default(),
             plain_to: from,
             indexed: from..from,
+            window: if from == 0 { WINDOW } else { FIRST_WINDOW },
             cursor: 0,
             record_start: from,
         }
@@ -50,7 +53,12 @@ impl<'p, 't> Descent<'p, 't> {
     fn refill(&mut self) -> usize {
         while self.indexed.end < self.text.len() {
             let start = self.indexed.end;
-            let end = (start + WINDOW).min(self.text.len());
+            let end = (start + self.window).min(self.text.len());
+            self.window = (2 * self.window).min(WINDOW);
+            #[cfg(test)]
+            {
+                self.parser.indexed_bytes += end - start;
+            }
             self.indexed = start..end;
             self.plain_to = start;
             let JsonParser { index: positions, special, .. } = &mut *self.parser;

@@ -17,7 +17,8 @@ use super::hints::{HintId, Hints, Step};
 use super::split::Start;
 use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
-use crate::ion::{copy_short, kind, varuint};
+use crate::ion::{copy_short, kind, timestamp, varuint};
+use crate::lines::Lines;
 use crate::pack::{Constants, PartContext, PartParser, Rejected, Whole};
 use crate::paths::{AHEAD, Cursor, Field, NodeId};
 use crate::simd::json::Carry;
@@ -48,6 +49,9 @@ pub struct JsonParser {
     keys: Vec<u64>,
     scratch: Vec<u8>,
     name: Vec<u8>,
+    /// Text that was indexed, in bytes.
+    #[cfg(test)]
+    indexed_bytes: usize,
 }
 
 impl JsonParser {
@@ -63,6 +67,8 @@ impl JsonParser {
             keys: vec![],
             scratch: vec![],
             name: vec![],
+            #[cfg(test)]
+            indexed_bytes: 0,
         }
     }
 }
@@ -75,21 +81,21 @@ impl PartParser for JsonParser {
         stream: &mut Stream,
         rejected: &mut Vec<Rejected>,
     ) -> Result<()> {
-        let mut from = 0;
+        let (mut from, mut lines) = (0, Lines::default());
         let mut state = Start::from_context(context.start);
         loop {
             let mut descent = Descent::new(self, text, from);
             let Err(error) = descent.top(stream, state, context.last) else { return Ok(()) };
             let record = descent.record_start;
-            let line = memchr::memchr_iter(b'\n', &text[..error_offset(&error, record)]).count() as u64 + 1;
+            let inside = text.get(record..error_offset(&error, record)).unwrap_or_default();
+            let line = lines.number(text, record) + memchr::memchr_iter(b'\n', inside).count() as u64;
             let error = error.at_line(line);
             if self.on_error == OnError::Fail {
                 return Err(error);
             }
-            let end = memchr::memchr(b'\n', &text[record..]).map_or(text.len(), |at| record + at + 1);
-            rejected.push(Rejected::new(error, record, &text[record..end]));
-            from = end;
-            state = Start::Top;
+            from = end_of_malformed(text, record);
+            rejected.push(Rejected::new(error, record, &text[record..from]));
+            state = Start::Anywhere;
         }
     }
 
@@ -117,6 +123,8 @@ struct Descent<'p, 't> {
     plain_to: usize,
     /// The text that the index is of.
     indexed: Range<usize>,
+    /// How much text is indexed next.
+    window: usize,
     cursor: usize,
     record_start: usize,
 }
@@ -125,8 +133,14 @@ impl Descent<'_, '_> {
     /// All records of the part.
     fn top(&mut self, stream: &mut Stream, mut state: Start, last: bool) -> Result<()> {
         let mut after = self.indexed.end;
+        let skips = self.parser.on_error == OnError::Skip;
         loop {
             self.record_start = self.skip_space(after);
+            // Seen before the index goes on through text that may be all but JSON.
+            let is_known = matches!(self.text.get(self.record_start), None | Some(b'{' | b'[' | b']' | b','));
+            if !is_known {
+                return Err(self.unexpected(self.record_start, top_wanted(state)));
+            }
             let at = self.next();
             if self.record_start != at {
                 return Err(self.unexpected(self.record_start, top_wanted(state)));
@@ -140,11 +154,17 @@ impl Descent<'_, '_> {
                     after = self.row(stream, at)?;
                     if state == Start::Top { Start::Top } else { Start::AfterElement }
                 }
+                // Nothing is lost with what stands between records.
+                (_, b',' | b'[' | b']') if skips => Start::Anywhere,
+                (_, b'{') if skips => {
+                    after = self.row(stream, at)?;
+                    Start::Anywhere
+                }
                 _ => return Err(self.unexpected(at, top_wanted(state))),
             };
             after = after.max(at + 1);
         }
-        if last && state != Start::Top {
+        if last && !matches!(state, Start::Top | Start::Anywhere) {
             return Err(self.unexpected(self.text.len(), top_wanted(state)));
         }
         Ok(())
@@ -412,6 +432,94 @@ fn top_wanted(state: Start) -> &'static str {
         Start::Top => "a record '{' or an array of records '['",
         Start::ArrayOpen => "a record '{' or ']'",
         Start::AfterElement => "a comma or ']'",
-        Start::AfterComma => "a record '{'",
+        Start::AfterComma | Start::Anywhere => "a record '{'",
+    }
+}
+
+/// Where a malformed record ends that starts at `start`: behind the bracket that closes it, if that is on its
+/// line and more follows there, and else with its line.
+fn end_of_malformed(text: &[u8], start: usize) -> usize {
+    let rest = &text[start..];
+    let line = &rest[..memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1)];
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (&byte, at) in line.iter().zip(1..) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            let closed = byte == b'}' && line.first() == Some(&b'{');
+            let more = line[at..].iter().any(|&byte| !timestamp::is_space(byte));
+            return start + if closed && more { at } else { line.len() };
+        }
+    }
+    start + line.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cursor::FIRST_WINDOW;
+    use super::*;
+    use crate::chunker::{Chunk, Sink};
+
+    struct Nothing;
+
+    impl Sink for Nothing {
+        fn chunk(&mut self, _: Chunk) -> Result<()> {
+            Ok(())
+        }
+
+        fn buffer(&mut self) -> Vec<u8> {
+            vec![]
+        }
+    }
+
+    /// The rows and the malformed records of a text, and how often its bytes were indexed on average.
+    fn skipping(text: &[u8]) -> Result<(u64, Vec<Rejected>, usize)> {
+        let mut sink = Nothing;
+        let mut stream = Stream::new(1 << 20, 50 << 20, &mut sink);
+        let mut parser = JsonParser::new(Arc::default(), None, OnError::Skip);
+        let mut rejected = vec![];
+        parser.parse(text, PartContext { start: 0, last: true }, &mut stream, &mut rejected)?;
+        let rows = stream.finish()?.blocks.iter().map(|block| block.rows).sum();
+        Ok((rows, rejected, parser.indexed_bytes / text.len()))
+    }
+
+    #[test]
+    fn malformed_lines_cost_work_in_proportion() -> Result<()> {
+        for line in [r#"{"a":1,"b":}"#, r#"{"number":17,"text":"open}"#, "x", r#"{"a":[1,2,{"b":tru}]}"#] {
+            let text = format!("{line}\n").repeat((32 << 10) / line.len());
+            let (rows, rejected, times) = skipping(text.as_bytes())?;
+            assert_eq!((rows, rejected.len()), (0, text.lines().count()), "{line}");
+            assert!(times <= 2 * FIRST_WINDOW / line.len(), "{line}: {times}");
+            let last = rejected.last().and_then(|record| record.error.line());
+            assert_eq!(last, Some(rejected.len() as u64), "{line}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn malformed_records_leave_their_neighbours() -> Result<()> {
+        for (text, rows, malformed) in [
+            (r#"[{"a":1},{"a":x},{"a":3}]"#, 2, vec![r#"{"a":x}"#]),
+            (r#"[{"a":"}]"},{"a":"}]\"",x},{"a":[{}]}] {"b":1}"#, 3, vec![r#"{"a":"}]\"",x}"#]),
+            ("[\n{\"a\":1},\n{\"a\":x},\n{\"a\":3}\n]\n", 2, vec!["{\"a\":x}"]),
+            ("{\"a\":x}\n{\"a\":2}\n", 1, vec!["{\"a\":x}\n"]),
+            ("{\"a\":x} \n{\"a\":2},{\"a\":3}", 2, vec!["{\"a\":x} \n"]),
+            ("1,\"b\":{\"x\":1}}\n{}\n", 1, vec!["1,\"b\":{\"x\":1}}\n"]),
+            ("{\"a\":\"open}\n{}\n", 1, vec!["{\"a\":\"open}\n"]),
+            ("[{},{\"a\"}", 1, vec!["{\"a\"}"]),
+            ("[{}", 1, vec![""]),
+        ] {
+            let (found, rejected, _) = skipping(text.as_bytes())?;
+            let texts: Vec<_> = rejected.iter().map(|record| String::from_utf8_lossy(&record.text)).collect();
+            assert_eq!((found, texts), (rows, malformed.into_iter().map(Into::into).collect()), "{text}");
+        }
+        Ok(())
     }
 }
