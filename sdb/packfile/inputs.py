@@ -328,7 +328,9 @@ class _Found:
         elif known is None and not _is_plain(head):
             compression = named
         kind = (suffix if self.forced else known) or self._by_content(head, suffix)
-        if kind in {"json", "cloudtrail"} and head.startswith((_UTF8_MARK, *_UTF16_MARKS)):
+        if kind in {"json", "cloudtrail"} and head.startswith(_UTF8_MARK):
+            raise self._marked(head)
+        if kind in {"json", "cloudtrail", "csv", "tsv"} and _is_utf16(head):
             raise self._marked(head)
         if kind in _IN_PLACE and compression != "none":
             raise UsageError(
@@ -366,6 +368,11 @@ class _Found:
             message = "is UTF-16 text, where UTF-8 was expected"
             hint = "iconv -f UTF-16 -t UTF-8"
         return InputError(f"{self.name}: {message}", hint=hint, path=self.name, offset=0, line=1)
+
+
+def _is_utf16(head: bytes) -> bool:
+    """Tell whether a text is UTF-16, by its mark or by the first of its many zero bytes."""
+    return head.startswith(_UTF16_MARKS) or b"\0" in head[:2]
 
 
 def _compression(head: bytes) -> str:

@@ -247,7 +247,12 @@ proptest! {
                 let parts = convert(kind, hints, Constants::default(), text.as_bytes(), part_bytes)?;
                 Ok(parts.iter().flat_map(|(_, summary)| &summary.blocks).map(|block| block.rows).sum())
             };
-            prop_assert_eq!(rows(part_bytes)?, rows(1 << 30)?);
+            let whole = rows(1 << 30);
+            prop_assert_eq!(rows(part_bytes).ok(), whole.clone().ok());
+            // Only quotes and carriage returns can be malformed.
+            if kind == Kind::Tsv && !text.contains('\r') || !text.contains(['"', '\r']) {
+                whole?;
+            }
         }
     }
 }

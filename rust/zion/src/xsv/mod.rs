@@ -4,8 +4,8 @@
 //! Without hints the first record names the columns: names are taken as they are (dots do not nest, a second
 //! `name` becomes `name_2`, a nameless column `column_3`, and so do fields beyond the header), empty fields
 //! are missing, and each value is what it looks like: a number as JSON writes it, `true` or `false`, a
-//! timestamp, else a string. The separator of a CSV file is then a comma, unless its first line has none and
-//! has semicolons, tabs or vertical bars.
+//! timestamp, else a string. The separator of a CSV file is then a comma, unless its first record has none
+//! outside of quotes and has semicolons, tabs or vertical bars.
 
 mod convert;
 mod csv;
@@ -18,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 use crate::chunker::Stream;
 use crate::error::{Error, Result};
 use crate::json::parse::OnError;
+use crate::lines::Lines;
 use crate::pack::{Constants, PartContext, PartParser, Rejected, Splitter};
 use hints::{Column, Hints, MAX_COLUMNS};
 use rows::Writer;
@@ -82,7 +83,7 @@ impl Xsv {
             (Kind::Tsv, ..) => b'\t',
             (Kind::Csv, Some(hints), _) => hints.separator.unwrap_or(b','),
             (Kind::Csv, None, Some(header)) => header.separator,
-            (Kind::Csv, None, None) => likely_separator(text),
+            (Kind::Csv, None, None) => csv::likely_separator(text),
         }
     }
 
@@ -96,9 +97,22 @@ impl Xsv {
         record: &mut Record,
     ) -> Option<(usize, Result<()>)> {
         match self.kind {
-            Kind::Csv => csv::read(text, at, separator, record).map(|next| (next, Ok(()))),
+            Kind::Csv => {
+                let exact = self.hints.is_none();
+                csv::read(text, at, csv::Dialect { separator, exact }, record)
+            }
             Kind::Tsv => tsv::read(text, at, record),
         }
+    }
+
+    /// Refuses an input whose lines end with carriage returns alone: all of it would be one record.
+    fn check_line_ends(&self, text: &[u8], separator: u8) -> Result<()> {
+        let first = self.read(text, 0, separator, &mut Record::default());
+        let found = first.and_then(|(end, _)| csv::lone_return(text, end, self.kind == Kind::Csv));
+        found.map_or(Ok(()), |at| {
+            let message = "lines that end with a carriage return alone; make them line feeds: tr '\\r' '\\n'";
+            Err(Error::syntax(at, message).at_line(1))
+        })
     }
 
     /// Takes the header at the start of the input; gives the place behind it, or None when there are only
@@ -112,7 +126,7 @@ impl Xsv {
         let mut at = unmarked(0);
         let separator = self.separator(&text[at..]);
         while let Some((next, read)) = self.read(text, at, separator, &mut record) {
-            read?;
+            read.map_err(|error| error.at_line(1))?;
             if record.len() > 1 || record.field(text, 0) != Some(b"") {
                 let names = (0..record.len()).map(|index| record.field(text, index).unwrap_or_default());
                 let columns = hints::columns_of_header(names).map_err(|error| error.shifted(at as u64))?;
@@ -123,14 +137,6 @@ impl Xsv {
         }
         Ok(None)
     }
-}
-
-fn likely_separator(mut text: &[u8]) -> u8 {
-    while let [b'\n', rest @ ..] | [b'\r', b'\n', rest @ ..] = text {
-        text = rest;
-    }
-    let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
-    [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',')
 }
 
 /// The fields of a record: places in its text, or in a copy where the text is not the value.
@@ -281,13 +287,17 @@ impl PartParser for XsvParser {
             _ => {}
         }
         let separator = self.xsv.separator(text);
+        if context.start == 0 {
+            self.xsv.check_line_ends(text, separator)?;
+        }
         let mut writer = self.writer();
+        let mut lines = Lines::default();
         while let Some((next, read)) = self.xsv.read(text, at, separator, &mut self.record) {
-            if to_skip > 0 {
+            if to_skip > 0 && (read.is_ok() || self.xsv.kind == Kind::Tsv) {
                 to_skip -= 1;
             } else if let Err(error) = read.and_then(|()| self.row(&mut writer, text, at, stream)) {
-                let line = memchr::memchr_iter(b'\n', &text[..at]).count() as u64 + 1;
-                let error = error.at_line(line);
+                let place = if let Error::Syntax { offset, .. } = error { offset as usize } else { at };
+                let error = error.at_line(lines.number(text, place.max(at)));
                 if self.on_error == OnError::Fail {
                     return Err(error);
                 }
