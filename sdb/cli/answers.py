@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdb.query.result.result import Result
 
 TABLE = "table"
-_TEXTS = frozenset({"json", "csv", "tsv", "markdown", TABLE})
+_TEXTS = frozenset({"json", "csv", "tsv", "markdown", "ion-text", TABLE})
 _FORMATS = (*sorted(_TEXTS), "ion", "arrow", "parquet")
 _SUFFIXES = {
     ".json": "json",
@@ -92,7 +92,7 @@ def write(result: Result, form: str, target: str, *, force: bool) -> None:
         if form == TABLE:
             file.write(_table(result, output.columns()).encode(_encoding(target), "replace"))
         else:
-            result.write(file, form)
+            result.write(file, form, indent=target == "-" and sys.stdout.isatty())
 
 
 def _encoding(target: str) -> str:

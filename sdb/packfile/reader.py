@@ -226,9 +226,12 @@ class Packfile:
         """
         bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
-        return islice(self._rows(selection, fields), limit)
+        return islice(self.selected_rows(selection, fields), limit)
 
-    def _rows(self, selection: Selection, fields: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    def selected_rows(
+        self, selection: Selection, fields: Sequence[str] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Go over the rows of a selection; see :meth:`rows`."""
         from sdb import _core
 
         algorithm, align_bytes = self._trailer.algorithm, self._trailer.align_bytes

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from sdb import bounds
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.packfile.resolve import resolve
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
     from sdb._core import Unpacker
     from sdb.packfile.selection import Selection
     from sdb.progress import Progress
     from sdb.store.base import Location
 
-FORMATS = ("json", "ion", "arrow", "parquet")
+FORMATS = ("json", "ion", "ion-text", "arrow", "parquet")
 _MOST_OPEN_FILES = 200
 
 Job = tuple[Packfile, "Selection"]
@@ -39,6 +41,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     blocks: str | Sequence[int] | None = None,
     limit: int | None = None,
     threads: int | None = None,
+    indent: bool = False,
     verify: bool = True,
     progress: Progress | None = None,
 ) -> None:
@@ -50,9 +53,9 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         The packfiles. All of them are opened before anything is written.
     output : binary file
         Where the rows go; it is not closed.
-    fmt : {"json", "ion", "arrow", "parquet"}
-        ``json``: one row a line. ``ion``: the decompressed chunks. ``arrow``: an Arrow IPC stream.
-        ``parquet``: a Parquet file.
+    fmt : {"json", "ion", "ion-text", "arrow", "parquet"}
+        ``json``: one row a line. ``ion``: the decompressed chunks. ``ion-text``: Ion for people,
+        one row a line. ``arrow``: an Arrow IPC stream. ``parquet``: a Parquet file.
     fields : sequence of str, optional
         Names of the top-level fields to write; the others are left out.
     since, until : str or datetime, optional
@@ -66,6 +69,8 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         At most so many rows.
     threads : int, optional
         How many threads decode; without it one for each processor.
+    indent : bool
+        Whether each member has a line of its own in ``ion-text``.
     verify : bool
         Whether a wrong checksum is an error. Turn it off only to rescue what is left of a damaged
         packfile: values may be wrong then.
@@ -111,11 +116,30 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
                 threads=threads,
                 meter=meter.add,
             )
+        elif fmt == "ion-text":
+            from sdb.packfile import iontext
+
+            iontext.write(_rows(jobs, fields, limit, meter), output, indent=indent)
         else:
             _Writer(output, fmt, fields, limit, threads or 0, meter).write(jobs)
     finally:
         for pack in packs:
             pack.close()
+
+
+def _rows(
+    jobs: list[Job], fields: Sequence[str] | None, limit: int | None, meter: _Meter
+) -> Iterator[dict[str, Any]]:
+    """Go over the rows of all jobs, one block at a time."""
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for pack, selection in jobs:
+            for number in selection.blocks:
+                yield from pack.selected_rows(replace(selection, blocks=(number,)), fields)
+                start, stop = pack.trailer.block_range(number)
+                meter.add(stop - start)
+
+    return islice(rows(), limit)
 
 
 class _Meter:

@@ -41,3 +41,13 @@ def test_times(run: Any, events: Path) -> None:
     bad = run("head", "--since", "soon", events)
     assert bad.returncode == 2
     assert b"'soon' is not a time" in bad.stderr
+
+
+def test_ion_text(run: Any, screen: Any, events: Path) -> None:
+    piped = run("head", "-n", "2", "--fmt", "ion-text", "--fields", "id,created_at", events)
+    assert (piped.returncode, piped.stderr) == (0, b"")
+    first = '{id: "2489395767", created_at: 2015-01-01T01:00:00Z}'
+    assert piped.stdout.decode().splitlines()[0] == first
+    code, text = screen("head", "-n", "1", "--fmt", "ion-text", "--fields", "id", events)
+    assert (code, text) == (0, '{\n  id: "2489395767"\n}\n')
+    assert run("head", "--fmt", "xml", events).returncode == 2

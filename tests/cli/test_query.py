@@ -393,3 +393,11 @@ def test_what_does_not_fit_into_memory_goes_to_a_folder_that_vanishes(
     # A line and nothing else: DuckDB likes to show how far it is on standard output.
     assert [row["n"] for row in lines(done.stdout)] == [4]
     assert not list(folder.iterdir())
+
+
+def test_ion_text(run: Run, events: Path) -> None:
+    query = 'SELECT COUNT(*) AS n, EARLIEST(created_at) AS "first at" FROM "events.zion"'
+    text = run("query", "--fmt", "ion-text", query)
+    assert (text.returncode, text.stderr) == (0, b"")
+    assert text.stdout == b"{n: 4000, 'first at': 2015-01-01T01:00:00Z}\n"
+    assert events.exists()

@@ -77,3 +77,12 @@ def test_failures(run: Any, events: Path, tmp_path: Path) -> None:
     assert b"block 0" in broken.stderr
     assert b"hint: sdb validate-file" in broken.stderr
     assert not (tmp_path / "x.json").exists()
+
+
+def test_ion_text(run: Any, events: Path) -> None:
+    text = run("unpack", "--fmt", "ion-text", "--fields", "id", "--blocks", "1", events)
+    rows = run("unpack", "--fmt", "json", "--fields", "id", "--blocks", "1", events)
+    assert text.returncode == 0
+    assert text.stdout.replace(b"{id:", b'{"id":') == rows.stdout
+    limited = run("unpack", "--fmt", "ion-text", "--limit", "3", events, events)
+    assert len(limited.stdout.splitlines()) == 3

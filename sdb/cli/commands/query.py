@@ -30,7 +30,7 @@ def command(
     fmt: Annotated[
         str | None,
         Option(
-            metavar="json|csv|tsv|markdown|table|ion|arrow|parquet",
+            metavar="json|csv|tsv|markdown|table|ion|ion-text|arrow|parquet",
             help="Format; if not given, by the output's suffix, a table on a terminal, or json.",
         ),
     ] = None,
@@ -83,7 +83,7 @@ def command(
             threads=threads,
             memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
             prune=not no_prune,
-            typed=form in {"ion", "arrow", "parquet"},
+            typed=form in {"ion", "ion-text", "arrow", "parquet"},
         ) as result,
     ):
         signals.arm(result.interrupt)

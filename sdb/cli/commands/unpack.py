@@ -44,7 +44,7 @@ def command(
     fmt: Annotated[
         str | None,
         Option(
-            metavar="json|ion|arrow|parquet",
+            metavar="json|ion|ion-text|arrow|parquet",
             help="Format; if not given, by the output's suffix or ion.",
         ),
     ] = None,
@@ -66,7 +66,7 @@ def command(
     no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
 ) -> None:
-    """Write the rows of packfiles as JSON, Ion, Arrow or Parquet.
+    """Write the rows of packfiles as JSON, Ion, Ion text, Arrow or Parquet.
 
     Blocks that the time index rules out are not read.
     """
@@ -79,7 +79,7 @@ def command(
     quiet = target == "-" and sys.stdout.isatty()
     with (
         Meter("unpacking", progress, quiet=quiet) as meter,
-        output.opened(target, force=force, is_text=fmt == "json") as file,
+        output.opened(target, force=force, is_text=fmt in {"json", "ion-text"}) as file,
     ):
         unpack(
             places,
@@ -92,6 +92,7 @@ def command(
             blocks=blocks,
             limit=limit,
             threads=threads,
+            indent=quiet,
             verify=not no_verify,
             progress=meter,
         )

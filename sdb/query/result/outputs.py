@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     _Row = TypeVar("_Row")
 
-FORMATS = ("json", "csv", "tsv", "markdown", "ion", "arrow", "parquet")
+FORMATS = ("json", "csv", "tsv", "markdown", "ion", "ion-text", "arrow", "parquet")
 TEXTS = frozenset({"json", "csv", "tsv", "markdown"})
 
 _SPOOL_BYTES = 64 << 20

@@ -186,16 +186,18 @@ class Result:
         with self._explained():
             yield from structs(self._replay or self._result.reader, self._result.columns)
 
-    def write(self, output: BinaryIO, fmt: str = "json") -> None:
+    def write(self, output: BinaryIO, fmt: str = "json", *, indent: bool = False) -> None:
         """Write the rows.
 
         Parameters
         ----------
         output : binary file
             Where the bytes go; it is not closed.
-        fmt : {"json", "csv", "tsv", "markdown", "ion", "arrow", "parquet"}
+        fmt : {"json", "csv", "tsv", "markdown", "ion", "ion-text", "arrow", "parquet"}
             The format. In CSV, TSV and Markdown, NULL and MISSING are empty, and lists and
             structures are JSON.
+        indent : bool
+            Whether each member has a line of its own in ``ion-text``.
 
         Raises
         ------
@@ -210,6 +212,10 @@ class Result:
             output.writelines(self.lines())
         elif fmt == "ion":
             output.writelines(self._structs())
+        elif fmt == "ion-text":
+            from sdb.packfile import iontext
+
+            iontext.write(iontext.values(self._structs()), output, indent=indent)
         elif fmt in {"arrow", "parquet"}:
             with self._explained():
                 self._framed().write(output, fmt)
