@@ -49,10 +49,22 @@ def complain(message: str, hint: str | None = None) -> None:
         say(plain(f"hint: {hint}"), to=sys.stderr)
 
 
-def warn_unverified(*, unverified: bool) -> None:
-    """Say that damage goes unnoticed, if the user wanted that."""
+def prepare(*, verbose: bool = False, unverified: bool = False) -> None:
+    """Say what the user should know of the packfiles that are read.
+
+    Parameters
+    ----------
+    verbose : bool
+        Whether to show notes on what is left out although it changes no answer.
+    unverified : bool
+        Whether the user wants damage to go unnoticed, which is said.
+    """
     if unverified:
         say("sdb: --no-verify: damage goes unnoticed, values may be wrong", to=sys.stderr)
+    if verbose:
+        from sdb import notes
+
+        notes.listen(lambda text: say(plain(f"sdb: {text}"), to=sys.stderr))
 
 
 def say_json(value: object) -> None:

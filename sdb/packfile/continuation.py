@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb import ion
 from sdb._core import Packer
 from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
+from sdb.packfile.digest import check
 from sdb.packfile.kept import Kept
 from sdb.packfile.merge import Span, merge, typed
 from sdb.packfile.reader import Packfile
@@ -165,10 +166,13 @@ def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
         start, stop = old.block_range(number)
         try:
             block = source.read(start, stop)
-            chunks, size, rows = packer.resume(block, old.blocks[-1].chunks, verify=job.verify)
+            if job.verify:
+                check(block, old.sparse.digest(number))
+            resumed = packer.resume(block, old.blocks[-1].chunks, verify=job.verify)
         except CorruptError as error:
             raise Packfile(source.path, source, old).blame(error, number) from None
-        kept = Kept(old, number, chunks, start + size, rows)
+        chunks, size, rows, hashes = resumed
+        kept = Kept(old, number, chunks, start + size, rows, hashes)
     for path in job.time_fields:
         if not kept.admits(path):
             raise UsageError(

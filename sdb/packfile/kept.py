@@ -39,6 +39,8 @@ class Kept:
         How many bytes all of this takes.
     rows_again : int
         Rows of that block that are packed again.
+    hashes : bytes
+        The hashes of the frames of the chunks that stay of that block.
     """
 
     trailer: Trailer
@@ -46,6 +48,7 @@ class Kept:
     chunks: int = 0
     size_bytes: int = 0
     rows_again: int = 0
+    hashes: bytes = b""
 
     @property
     def is_nothing(self) -> bool:
@@ -56,6 +59,11 @@ class Kept:
     def blocks(self) -> tuple[Block, ...]:
         """The blocks that stay as they are."""
         return self.trailer.blocks[: self.full_blocks]
+
+    @property
+    def digests(self) -> tuple[bytes, ...]:
+        """The digests of the blocks that stay as they are."""
+        return tuple(map(self.trailer.sparse.digest, range(self.full_blocks)))
 
     @property
     def paths(self) -> set[Path]:
@@ -98,7 +106,7 @@ class Kept:
                     hint="sdb validate-file tells what else is wrong",
                 )
         block = self.trailer.blocks[self.full_blocks]
-        return Span(block.offset, self.chunks, rows, ranges)
+        return Span(block.offset, self.chunks, rows, ranges, hashes=self.hashes)
 
     def summary(
         self, rows: Sequence[int], types: Mapping[Path, int], *, complete: bool

@@ -7,9 +7,10 @@ file, never block by block. See the section on the time index in docs/format.md.
 
 from __future__ import annotations
 
+from sdb import _core
 from sdb.packfile.sparseindex import MAX_COMPONENTS, Path, SparseIndex, Summary, build_indices
 from sdb.packfile.trailer import Block
-from sdb.records import field, record
+from sdb.records import field, record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Span:
         For each path that has timestamps their range and number.
     complete : bool
         Whether a path that is missing in `ranges` has no timestamps.
+    hashes : bytes
+        The hashes of its frames, one after the other, of which its digest is made.
     """
 
     offset: int
@@ -46,6 +49,12 @@ class Span:
     rows: int
     ranges: dict[Path, Range] = field(default_factory=dict)
     complete: bool = True
+    hashes: bytes = b""
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of a block of these chunks; empty when it is not known."""
+        return _core.join_hashes(self.hashes) if self.hashes else b""
 
     @property
     def block(self) -> Block:
@@ -76,6 +85,7 @@ def join(spans: Sequence[Span]) -> Span:
         sum(span.rows for span in spans),
         ranges,
         not partial,
+        b"".join(span.hashes for span in spans),
     )
 
 
@@ -315,4 +325,6 @@ def merge(  # noqa: PLR0913 - all that the trailer is made of
     summarize = kept.summary if kept else Summary.bounded
     summary = summarize(rows, seen, complete=types_complete)
     sparse = build_sparse(blocks, paths, constants=constants, summary=summary, kept=kept)
+    digests = (*(kept.digests if kept else ()), *(block.digest for block in blocks))
+    sparse = replace(sparse, digests=digests if any(digests) else ())
     return (*(kept.blocks if kept else ()), *(block.block for block in blocks)), sparse

@@ -125,13 +125,17 @@ def unpacked(
         A block is damaged.
     """
     from sdb._core import Unpacker
+    from sdb.packfile.digest import check
 
     try:
         unpacker = Unpacker(
             trailer.algorithm, trailer.align_bytes, threads=1, format="ion", verify=verify
         )
         for number, block in enumerate(trailer.blocks):
-            unpacker.feed(reader.read(*trailer.block_range(number)), block.chunks)
+            data = reader.read(*trailer.block_range(number))
+            if verify:
+                check(data, trailer.sparse.digest(number))
+            unpacker.feed(data, block.chunks)
             yield from unpacker.take()
         while decoded := unpacker.take(wait=True):
             yield from decoded

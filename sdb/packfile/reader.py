@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from sdb import bounds, errors, instants, ion, sizes
+from sdb.packfile import digest
 from sdb.packfile.selection import Selection, select, time_path
 from sdb.packfile.trailer import Block, Trailer, read_trailer
 from sdb.store import url
@@ -64,7 +65,7 @@ class Packfile:
 
     @property
     def verify(self) -> bool:
-        """Whether checksums are compared with what is read."""
+        """Whether checksums and digests are compared with what is read."""
         return self._verify
 
     @property
@@ -133,11 +134,17 @@ class Packfile:
         NotFoundError
             There is no such block.
         CorruptError
-            The file became shorter since it was opened.
+            The file became shorter since it was opened, or the block is not what was written.
         """
         if not 0 <= number < len(self.blocks):
             raise errors.NotFoundError(f"{self._path} has no block {number}", path=self._path)
-        return self._reader.read(*self._trailer.block_range(number))
+        block = self._reader.read(*self._trailer.block_range(number))
+        if self._verify:
+            try:
+                digest.check(block, self._trailer.sparse.digest(number))
+            except errors.CorruptError as error:
+                raise self.blame(error, number) from None
+        return block
 
     def place_block(self, number: int) -> bytes | tuple[int, int, int]:
         """Tell the decoder where a block is, so that it reads only what it needs of it.
@@ -365,8 +372,8 @@ def open_packfile(location: Location, *, verify: bool = True) -> Packfile:
     location : path or str
         A path or URL.
     verify : bool
-        Whether blocks with a wrong checksum are errors. Turn it off only to rescue what is left of
-        a damaged file: values may be wrong then.
+        Whether blocks with a wrong checksum or digest are errors. Turn it off only to rescue what
+        is left of a damaged file: values may be wrong then.
 
     Returns
     -------

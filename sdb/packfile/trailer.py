@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from sdb import bounds, ion
+from sdb import bounds, ion, notes
 from sdb.errors import CorruptError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integers
@@ -216,7 +216,9 @@ class Trailer:
         sparse = self.sparse.check(len(self.blocks))
         for number, rows in enumerate(sparse.summary.rows if sparse.summary else ()):
             if rows > self.blocks[number].chunks << self.block_shift:
-                raise CorruptError(f"the summary has {rows:,} rows in block {number}")
+                flaw = f"the summary has {rows:,} rows in block {number}"
+                sparse = replace(sparse, summary=None, digests=(), flaw=flaw)
+                break
         return replace(self, sparse=sparse)
 
     def _check_blocks(self) -> None:
@@ -271,11 +273,14 @@ def read_trailer(reader: Reader, path: str) -> Trailer:
             raise CorruptError(f"a length of {length:,} bytes is too large")  # noqa: TRY301
         if whole > len(tail):
             tail = reader.read(size - whole, size)
-        return Trailer.decode(tail[len(tail) - whole : -_LENGTH_BYTES]).check(size - whole)
+        trailer = Trailer.decode(tail[len(tail) - whole : -_LENGTH_BYTES]).check(size - whole)
     except CorruptError as error:
         raise error.within(
             f"reading trailer from {path}", path=path, hint="is it a packfile, and complete?"
         ) from None
+    if trailer.sparse.flaw:
+        notes.tell(f"{path}: the sdb extension is ignored: {trailer.sparse.flaw}")
+    return trailer
 
 
 def _integer(value: dict[str, Any], name: str, default: int) -> int:

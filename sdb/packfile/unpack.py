@@ -212,7 +212,7 @@ class _Writer:
                 if unpacker.done:
                     break
                 fed = [*fed[1 - most :], number]
-                block = pack.read_block(number)
+                block = self._read(unpacker, pack, number)
                 unpacker.feed(block, pack.blocks[number].chunks)
                 self._meter.add(len(block))
                 # The next block is read when this one is the only one left: no sooner, no later.
@@ -224,6 +224,15 @@ class _Writer:
             if error.path is not None:
                 raise
             raise self._blamed(error, pack, selection, fed) from None
+
+    def _read(self, unpacker: Unpacker, pack: Packfile, number: int) -> bytes:
+        """Read a block; when it is damaged, the rows before it come out first."""
+        try:
+            return pack.read_block(number)
+        except CorruptError:
+            while self._put(unpacker):
+                pass
+            raise
 
     def _put(self, unpacker: Unpacker) -> bool:
         """Write what comes next, if anything comes; its memory is free again before more does."""

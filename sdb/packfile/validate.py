@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from sdb import bounds, errors, instants
 from sdb import progress as progress_
 from sdb.packfile.describe import type_names
+from sdb.packfile.digest import DIFFERS, differs
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.records import record
 
@@ -21,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Future
+    from typing import Any
 
     from sdb._core import BlockReport
     from sdb.packfile.sparseindex import Path
@@ -135,7 +137,7 @@ def validate(
     bounds.THREADS.check(threads)
     bounds.FINDINGS.check(max_findings)
     try:
-        pack = open_packfile(path)
+        pack = open_packfile(path, verify=False)
     except errors.CorruptError as error:
         return Report(errors.text_of(path), (Finding(str(error)),), 0, 0, 0)
     with pack:
@@ -143,7 +145,9 @@ def validate(
         check.trailer()
         done = 0
         workers = threads or os.cpu_count() or 1
-        for number, read_bytes, report in _reports(pack, workers, max_findings):
+        for number, read_bytes, (report, is_other) in _reports(pack, workers, max_findings):
+            if is_other:
+                check.find(Finding(DIFFERS, number))
             check.block(number, report)
             done += read_bytes
             (progress or progress_.silent)(done, pack.trailer.offset)
@@ -153,13 +157,11 @@ def validate(
 
 def _reports(
     pack: Packfile, workers: int, max_findings: int
-) -> Iterator[tuple[int, int, BlockReport]]:
+) -> Iterator[tuple[int, int, tuple[BlockReport, bool]]]:
     """Decode the blocks on several threads and give what they hold, in order."""
-    from sdb import _core
-
     trailer = pack.trailer
     paths = [list(path) for path in trailer.sparse.indices | trailer.sparse.distrusted]
-    running: deque[tuple[int, int, Future[BlockReport]]] = deque()
+    running: deque[tuple[int, int, Future[tuple[BlockReport, bool]]]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         try:
             for number in range(len(pack.blocks)):
@@ -168,8 +170,9 @@ def _reports(
                     yield at, size, future.result()
                 block = pack.read_block(number)
                 future = pool.submit(
-                    _core.verify_block,
+                    _verified,
                     block,
+                    trailer.sparse.digest(number),
                     trailer.algorithm,
                     trailer.align_bytes,
                     paths,
@@ -182,6 +185,17 @@ def _reports(
                 yield at, size, future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _verified(
+    block: bytes,
+    digest: bytes,
+    *arguments: Any,  # noqa: ANN401 - those of `_core.verify_block`
+) -> tuple[BlockReport, bool]:
+    """Decode a block, and compare it with its digest."""
+    from sdb import _core
+
+    return _core.verify_block(block, *arguments), differs(block, digest)
 
 
 class _Check:
@@ -211,6 +225,8 @@ class _Check:
                     f"its min offsets are {', '.join(str(offset) for _, offset in index.min[:8])}"
                 )
             )
+        if self._sparse.flaw:
+            self.find(Finding(f"trailer: the sdb extension is ignored: {self._sparse.flaw}"))
         if list(self._sparse.indices) != sorted(self._sparse.indices):
             self.find(Finding("trailer: the time indexes are not sorted by path"))
 

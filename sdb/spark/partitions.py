@@ -33,17 +33,22 @@ class BlockRef:
         Where it is in the file, in bytes.
     chunks : int
         Number of its chunks.
+    digest : bytes
+        Its digest; empty when it is not known.
     """
 
     number: int
     start: int
     stop: int
     chunks: int
+    digest: bytes = b""
 
     @classmethod
     def of(cls, trailer: Trailer, number: int) -> Self:
         """Find a block of a file."""
-        return cls(number, *trailer.block_range(number), trailer.blocks[number].chunks)
+        start, stop = trailer.block_range(number)
+        chunks, digest = trailer.blocks[number].chunks, trailer.sparse.digest(number)
+        return cls(number, start, stop, chunks, digest)
 
 
 @dataclass(frozen=True, slots=True)

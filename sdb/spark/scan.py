@@ -185,12 +185,23 @@ class _Blocks:
     def read(self, number: int) -> bytes:
         block = self._part.blocks[number]
         if self._cache is None:
-            return self._reader.read(block.start, block.stop)
+            return self._fetch(block)
         return self._cache.get(
             block_etag(self._part.version, block.start),
             block.stop - block.start,
-            lambda: self._reader.read(block.start, block.stop),
+            lambda: self._fetch(block),
         )
+
+    def _fetch(self, block: BlockRef) -> bytes:
+        """Read a block from where it belongs, and compare it with its digest."""
+        from sdb.packfile.digest import check
+
+        data = self._reader.read(block.start, block.stop)
+        try:
+            check(data, block.digest)
+        except CorruptError as error:
+            raise self.blame(error, self._part.blocks.index(block)) from None
+        return data
 
     def blame(self, error: Exception, number: int) -> Exception:
         """Say in which block of which file an error happened."""

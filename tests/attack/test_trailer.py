@@ -50,18 +50,41 @@ BAD = {
         {"blocks-delta": [0, SIZE // 6 + 1]},
         f"{SIZE // 6 + 1} chunks in {SIZE} bytes",
     ),
-    "rows": (
-        {"sparse": summary((1 << 20) + 1, 0)},
-        f"{(1 << 20) + 1:,} rows in block 0",
-    ),
-    "most rows": ({"sparse": summary((1 << 63) - 1, 0)}, f"{(1 << 63) - 1:,} rows in block 0"),
-    "summary": ({"sparse": summary(1, 4097)}, "a summary of 4,097 paths, the limit is 4,096"),
     "indexes": (
         {"sparse": {"indices": [index(number) for number in range((1 << 16) + 1)]}},
         "65,537 time indexes, the limit is 65,536",
     ),
     "alignment": ({"blockshift": 25}, "33,554,432 bytes, the limit is 16,777,216"),
 }
+
+
+IGNORED = {
+    "rows": (summary((1 << 20) + 1, 0), f"{(1 << 20) + 1:,} rows in block 0"),
+    "most rows": (summary((1 << 63) - 1, 0), f"{(1 << 63) - 1:,} rows in block 0"),
+    "summary": (summary(1, 4097), "a summary of 4,097 paths, the limit is 4,096"),
+}
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_what_is_ignored(tmp_path: Path, limited: Limited, name: str) -> None:
+    """A file is as good without its extension, so nothing in there makes it unreadable."""
+    sparse, message = IGNORED[name]
+    source = tmp_path / "odd.zion"
+    source.write_bytes(packfile(sparse))
+    (tmp_path / "more.json").write_bytes(b"{}")
+    described = limited("describe-file", "--json", "--blocks", source)
+    assert (described.code, b'"rows": null' in described.output) == (0, True)
+    assert limited("head", source).output == b'{"a": 5}\n'
+    counted = limited("query", "-v", f'SELECT COUNT(*) AS n FROM "{source}"')
+    assert counted.output == b'{"n": 1}\n'
+    assert counted.errors.count("the sdb extension is ignored") == 1
+    assert message in counted.errors
+    assert limited("head", source).errors == ""
+    assert limited("append", "-o", "longer", source, "more.json").code == 0
+    checked = limited("validate-file", source)
+    assert checked.code == 1
+    assert message in checked.errors
+    assert limited("validate-file", tmp_path / "longer").code == 0
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FLIPS = int(os.environ.get("SDB_FLIPS", "200"))
-SAMPLES = ("parking2", "cloudtrail_sneller", "gh2015_1k")
 MORE = b'{"one": "more", "row": [1, 2]}\n'
 REFUSED = {6, 8}
 """Corrupt, or of a version that does not exist: that is a single bit, too."""
@@ -59,8 +58,17 @@ def joined(path: Path) -> bytes:
 ROADS: tuple[Callable[[Path], bytes], ...] = (unpacked, packed, appended, joined)
 
 
-@pytest.mark.parametrize("algorithm", ["zion+zstd"])
-@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize(
+    ("sample", "algorithm"),
+    [
+        ("parking2", "zion+zstd"),
+        ("cloudtrail_sneller", "zion+zstd"),
+        ("gh2015_1k", "zion+zstd"),
+        ("parking2", "zion+iguana_v0"),
+        ("cloudtrail_sneller", "zion+iguana_v0/specialized"),
+        ("parking2", "zstd"),
+    ],
+)
 @pytest.mark.timeout(60 + FLIPS)
 def test_a_flipped_bit_never_gives_other_rows(tmp_path: Path, sample: str, algorithm: str) -> None:
     path = tmp_path / "flipped.zion"

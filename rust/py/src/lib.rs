@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 mod arrow;
 mod capsule;
 mod columns;
+mod digest;
 mod errors;
 mod feed;
 #[allow(unsafe_code)]
@@ -31,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<natives::ArrowColumn>()?;
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<arrow::ArrowTypes>()?;
+    module.add_class::<digest::BlockDigester>()?;
     module.add_class::<groups::Table>()?;
     module.add_class::<lanes::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;
@@ -39,6 +41,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unpack::Unpacker>()?;
     module.add_class::<verify::BlockReport>()?;
     module.add_function(wrap_pyfunction!(columns::dump_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(digest::digest_block, module)?)?;
+    module.add_function(wrap_pyfunction!(digest::join_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_compress, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;

@@ -72,18 +72,19 @@ impl Packer {
         Ok(Self { inner: Some(inner), ready: VecDeque::new() })
     }
 
-    /// Goes on with a block: gives how many of its chunks and bytes stay, and how many rows are packed again.
+    /// Goes on with a block: gives how many of its chunks and bytes stay, how many rows are packed again, and the
+    /// hashes of the frames that stay.
     #[pyo3(signature = (block, chunks, *, verify=true))]
-    fn resume(
+    fn resume<'py>(
         &mut self,
-        py: Python<'_>,
+        py: Python<'py>,
         block: &[u8],
         chunks: u64,
         verify: bool,
-    ) -> PyResult<(u64, usize, u64)> {
+    ) -> PyResult<(u64, usize, u64, Bound<'py, PyBytes>)> {
         let inner = self.inner()?;
         let resumed = py.detach(|| inner.resume(block, chunks, verify)).map_err(to_py)?;
-        Ok((resumed.chunks, resumed.bytes, resumed.rows))
+        Ok((resumed.chunks, resumed.bytes, resumed.rows, PyBytes::new(py, &resumed.hashes)))
     }
 
     /// Begins an input.
@@ -192,7 +193,7 @@ impl Packer {
         Ok(self.inner()?.text_bytes)
     }
 
-    /// The runs of chunks that were taken: `(offset, chunks, rows, ranges, complete)`.
+    /// The runs of chunks that were taken: `(offset, chunks, rows, ranges, complete, hashes)`.
     #[getter]
     fn runs<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let inner = self.inner()?;
@@ -204,7 +205,8 @@ impl Packer {
                 for (path, range) in &run.ranges {
                     ranges.set_item(path_tuple(py, path)?, (range.min, range.max, range.count))?;
                 }
-                (run.offset, run.chunks, run.rows, ranges, run.complete).into_pyobject(py)
+                let hashes = PyBytes::new(py, &run.hashes);
+                (run.offset, run.chunks, run.rows, ranges, run.complete, hashes).into_pyobject(py)
             })
             .collect()
     }

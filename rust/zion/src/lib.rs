@@ -9,6 +9,7 @@ pub mod bucket;
 pub mod chunker;
 pub mod cloudtrail;
 pub mod codec;
+pub mod digest;
 pub mod error;
 mod frequent;
 pub mod inflate;

@@ -22,7 +22,7 @@ from sdb.cli.options import (
     paths,
     suffix,
 )
-from sdb.cli.output import warn_unverified
+from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.progress import Meter
 from sdb.typed import Annotated
@@ -78,7 +78,7 @@ def command(
     from sdb.cli.report import Rejects, report_append
     from sdb.packfile.append import append
 
-    warn_unverified(unverified=no_verify)
+    prepare(verbose=verbose, unverified=no_verify)
     with (
         Meter("appending", progress, quiet=quiet) as meter,
         Rejects(

@@ -6,7 +6,7 @@ import sys
 
 from sdb import sizes
 from sdb.cli import output
-from sdb.cli.options import AsJson, Packfiles, ProgressMode, Quiet, Verbose, locate
+from sdb.cli.options import AsJson, NoVerify, Packfiles, ProgressMode, Quiet, Verbose, locate
 from sdb.cli.parameters import Context, Option
 from sdb.cli.progress import Meter
 from sdb.typed import Annotated
@@ -26,6 +26,7 @@ def command(
     packfiles: Packfiles,
     target: Annotated[str, Option("--output", "-o", metavar="PACKFILE", help="Where to.")],
     force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
+    no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -37,11 +38,13 @@ def command(
     """
     from sdb.packfile.concat import concat
 
+    output.prepare(verbose=verbose, unverified=no_verify)
     with Meter("joining", progress, quiet=quiet) as meter:
         result = concat(
             [locate(context, path) for path in packfiles],
             target,
             overwrite=force,
+            verify=not no_verify,
             progress=meter,
         )
     if as_json:

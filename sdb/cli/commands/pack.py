@@ -21,7 +21,7 @@ from sdb.cli.options import (
     paths,
     suffix,
 )
-from sdb.cli.output import binary, warn_unverified
+from sdb.cli.output import binary, prepare
 from sdb.cli.parameters import Argument, Option
 from sdb.cli.progress import Meter
 from sdb.errors import UsageError
@@ -94,7 +94,7 @@ def command(
         "time_fields": tuple(paths(time_field)),
         "verify": not no_verify,
     }
-    warn_unverified(unverified=no_verify)
+    prepare(verbose=verbose, unverified=no_verify)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     if spark:
         form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)

@@ -72,6 +72,7 @@ def command(
     from sdb.query.result.reading import summary
 
     started = time.perf_counter()
+    output.prepare(verbose=verbose)
     answers.allow_many_files()
     form = answers.form("json" if as_json and fmt is None else fmt, target)
     with (

@@ -75,7 +75,7 @@ def command(
     fmt = fmt or next((f for suffix, f in _SUFFIXES.items() if target.endswith(suffix)), "ion")
     places = [locate(context, path) for path in packfiles]
     output.check_apart(target, places)
-    output.warn_unverified(unverified=no_verify)
+    output.prepare(unverified=no_verify)
     quiet = target == "-" and sys.stdout.isatty()
     with (
         Meter("unpacking", progress, quiet=quiet) as meter,

@@ -33,6 +33,8 @@ pub struct Run {
     pub ranges: Vec<(Path, Range)>,
     /// Whether `ranges` tells of every path with times.
     pub complete: bool,
+    /// The hashes of its frames, see [`crate::digest`].
+    pub hashes: Vec<u8>,
 }
 
 /// Packs inputs one after the other.
@@ -131,7 +133,7 @@ impl Packer {
         let options = &self.pool.options;
         let form = Form::new(options.algorithm, options.align)?.verifying(verify);
         let seed = Seed::read(block, chunks, form)?;
-        let resumed = seed.resumed;
+        let resumed = seed.resumed.clone();
         self.seed = Some(Arc::new(seed));
         Ok(resumed)
     }
@@ -331,9 +333,9 @@ impl Packer {
             while !part.is_held()
                 && let Some(Some(_)) = part.frames.front()
             {
-                let Some(Some(frame)) = part.frames.pop_front() else { break };
+                let Some(Some((frame, hash))) = part.frames.pop_front() else { break };
                 part.taken += 1;
-                part.offsets.push(self.position);
+                part.places.push((self.position, hash));
                 self.position += frame.len() as u64;
                 ready.push_back(frame);
             }
@@ -357,7 +359,10 @@ impl Packer {
         let Some(summary) = part.summary else { return };
         let mut at = 0;
         for block in summary.blocks {
-            let offset = part.offsets.get(at).copied().unwrap_or(self.position);
+            let places = part.places.get(at..).unwrap_or_default();
+            let places = &places[..places.len().min(block.chunks as usize)];
+            let offset = places.first().map_or(self.position, |(offset, _)| *offset);
+            let hashes = places.iter().flat_map(|(_, hash)| hash).copied().collect();
             at += block.chunks as usize;
             self.rows += block.rows;
             self.runs.push(Run {
@@ -366,6 +371,7 @@ impl Packer {
                 rows: block.rows,
                 ranges: block.ranges,
                 complete: summary.complete,
+                hashes,
             });
         }
         self.hidden.extend(summary.hidden);

@@ -128,8 +128,8 @@ impl Packer {
         let kept = number.saturating_sub(state.first_part) as usize;
         state.parts.truncate(kept + 1);
         if let Some(part) = state.part(number) {
-            let (taken, offsets) = (part.taken, std::mem::take(&mut part.offsets));
-            *part = Part { taken, offsets, known: taken, ..Part::default() };
+            let (taken, places) = (part.taken, std::mem::take(&mut part.places));
+            *part = Part { taken, places, known: taken, ..Part::default() };
         }
         state.failed = None;
         self.next_part = number;

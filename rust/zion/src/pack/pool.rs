@@ -9,6 +9,7 @@ use super::resume::Seed;
 use super::stored::Stretch;
 use super::{InputError, Options, PartContext, Rejected};
 use crate::chunker::{Chunk, Summary};
+use crate::digest::Hash;
 
 /// Text that waits to be parsed.
 pub struct PartJob {
@@ -58,12 +59,12 @@ const FEW: usize = 4;
 /// What is known of a part so far.
 #[derive(Default)]
 pub struct Part {
-    /// Its frames; one that is not compressed yet is missing.
-    pub frames: VecDeque<Option<Vec<u8>>>,
+    /// Its frames, with their hashes; one that is not compressed yet is missing.
+    pub frames: VecDeque<Option<(Vec<u8>, Hash)>>,
     /// How many frames were taken.
     pub taken: usize,
-    /// Offsets in the output of the frames that were taken.
-    pub offsets: Vec<u64>,
+    /// Offsets in the output of the frames that were taken, and their hashes.
+    pub places: Vec<(u64, Hash)>,
     /// Set when the part is parsed.
     pub summary: Option<Summary>,
     pub input_bytes: u64,

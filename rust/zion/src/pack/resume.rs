@@ -2,6 +2,7 @@
 
 use crate::block::{BlockReader, Codecs, FRAME_HEADER, Position};
 use crate::chunker::Stream;
+use crate::digest;
 use crate::error::{Error, Result};
 use crate::ion::{self, Header, MAX_NESTING, SymbolTable, kind, varuint};
 use crate::paths::{NodeId, Paths};
@@ -12,7 +13,7 @@ use crate::runs::Form;
 const SELECTOR: usize = 4;
 
 /// What of a block stays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resumed {
     /// Number of chunks that are kept.
     pub chunks: u64,
@@ -20,6 +21,8 @@ pub struct Resumed {
     pub bytes: usize,
     /// Rows of that chunk: they come first in what is packed.
     pub rows: u64,
+    /// The hashes of the frames that are kept, see [`crate::digest`].
+    pub hashes: Vec<u8>,
 }
 
 /// The state of the stream that wrote a block, and the rows that it shall write again.
@@ -64,8 +67,9 @@ impl Seed {
         if reader.position().offset != block.len() {
             return Err(wrong(chunks + 1));
         }
+        let hashes = digest::hashes(block.get(..bytes).unwrap_or_default())?;
         Ok(Self {
-            resumed: Resumed { chunks: kept, bytes, rows },
+            resumed: Resumed { chunks: kept, bytes, rows, hashes },
             selector,
             symbols,
             sent: if resets { 0 } else { sent },

@@ -10,6 +10,7 @@ use super::{InputError, Options, PartParser, Rejected};
 use crate::bucket::{Encoder, choose_selector};
 use crate::chunker::{Chunk, Sink, Stream};
 use crate::codec::Algorithm;
+use crate::digest;
 use crate::error::{Error, Result};
 use crate::ion::pad;
 use crate::paths::Paths;
@@ -216,7 +217,10 @@ fn compress(pool: &Pool, encoder: &mut Encoder, job: ChunkJob) {
     let mut frame = pool.lock().frames.pop().unwrap_or_default();
     let ChunkJob { part, index, chunk, selector } = job;
     let (result, buffer) = match encode(pool, encoder, chunk, selector, &mut frame) {
-        (Ok(()), buffer) => (Ok(frame), buffer),
+        (Ok(()), buffer) => {
+            let hash = digest::of_frame(&frame);
+            (Ok((frame, hash)), buffer)
+        }
         (Err(error), buffer) => (Err(error), buffer),
     };
     let mut state = pool.lock();
