@@ -290,7 +290,7 @@ impl<'a> BlockReader<'a> {
     pub fn count_chunk(&mut self) -> Result<Option<u64>> {
         let Position { offset, chunk: number, .. } = self.next;
         let Some(payload) = self.payload()? else { return Ok(None) };
-        let counted = self.codecs.zion.count_of(payload);
+        let counted = self.codecs.zion.count_of(payload, self.align);
         let rows = counted.map_err(|error| in_chunk(error, number, offset + FRAME_HEADER))?;
         self.advance(payload);
         Ok(Some(rows))
@@ -352,7 +352,7 @@ impl<'a> BlockReader<'a> {
             let message = format!("a chunk of {} bytes instead of {}", out.len(), self.align);
             return Err(Error::corrupt("zstd", 0, message));
         }
-        apply_shared(&mut self.next.table, out)
+        apply_shared(&mut self.next.table, out, self.align)
     }
 
     /// Decompresses as much of a plain chunk as its symbol table needs.
@@ -365,7 +365,7 @@ impl<'a> BlockReader<'a> {
         {
             zstd.start(frame, out, length.min(self.align))?;
         }
-        apply_shared(&mut self.next.table, out)?;
+        apply_shared(&mut self.next.table, out, self.align)?;
         Ok(())
     }
 }
@@ -388,9 +388,31 @@ fn table_length(data: &[u8]) -> Option<usize> {
     }
 }
 
+/// The text of all symbols in force may be so many times as long as a chunk: writers begin a new table when it is
+/// half as long, and a row may bring as much as a chunk holds.
+const SYMBOLS_SHARE: usize = 4;
+/// But so much text is taken in any case.
+const LEAST_SYMBOLS: usize = 1 << 20;
+
 /// Applies the symbol table at the start of `data` and gives its length. Others may hold the table:
 /// they keep what they have. The first chunk of a block must start with a version marker.
-pub(crate) fn apply_shared(table: &mut Option<Arc<SymbolTable>>, data: &[u8]) -> Result<usize> {
+pub(crate) fn apply_shared(table: &mut Option<Arc<SymbolTable>>, data: &[u8], align: usize) -> Result<usize> {
+    let length = apply_any(table, data)?;
+    let most = (SYMBOLS_SHARE * align).max(LEAST_SYMBOLS);
+    match table {
+        Some(table) if length > 0 && table.text_bytes() > most => {
+            let found = table.text_bytes();
+            Err(Error::corrupt(
+                "ion",
+                0,
+                format!("symbols of {found} bytes are in force, the limit is {most}"),
+            ))
+        }
+        _ => Ok(length),
+    }
+}
+
+fn apply_any(table: &mut Option<Arc<SymbolTable>>, data: &[u8]) -> Result<usize> {
     if ion::is_bvm(data) {
         let mut fresh = SymbolTable::unindexed();
         let length = fresh.apply(data)?;

@@ -6,6 +6,7 @@
 
 pub mod block;
 pub mod bucket;
+pub mod budget;
 pub mod chunker;
 pub mod cloudtrail;
 pub mod codec;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::hash::{BUCKETS, BucketMap};
 use super::segments::{Codecs, Payload, Segments};
-use super::shape::{FULL, class, count, sequence};
+use super::shape::{FULL, check_rows, class, count, sequence};
 use super::{LAYER, MAX_BODY, MAX_CHUNK, STRIDE, copy, field, varuint};
 use crate::block::apply_shared;
 use crate::codec::zstd;
@@ -103,7 +103,8 @@ impl Decoder {
     ) -> Result<Opened> {
         let mut shape = self.spare.pop().unwrap_or_default();
         let (selector, segments) = self.start(payload, &mut shape, limit)?;
-        let prefix = apply_shared(table, &shape)?;
+        let prefix = apply_shared(table, &shape, limit)?;
+        check_rows(&shape, prefix, limit)?;
         Ok(self.opened(selector, segments, shape, prefix))
     }
 
@@ -174,14 +175,17 @@ impl Decoder {
 
     /// Number of rows of a chunk; only its shape is decompressed.
     pub fn count(&mut self, zion: &[u8]) -> Result<u64> {
-        self.count_of(zion.into())
+        self.count_of(zion.into(), MAX_CHUNK)
     }
 
-    /// As [`Decoder::count`].
-    pub(crate) fn count_of(&mut self, payload: Payload<'_>) -> Result<u64> {
+    /// As [`Decoder::count`], of a chunk that decompresses to at most `limit` bytes.
+    pub(crate) fn count_of(&mut self, payload: Payload<'_>, limit: usize) -> Result<u64> {
         let mut shape = self.spare.pop().unwrap_or_default();
-        self.start(payload, &mut shape, MAX_CHUNK)?;
-        let counted = SymbolTable::unindexed().apply(&shape).and_then(|at| count(&shape, at));
+        self.start(payload, &mut shape, limit)?;
+        let counted = SymbolTable::unindexed().apply(&shape).and_then(|at| {
+            check_rows(&shape, at, limit)?;
+            count(&shape, at)
+        });
         self.spare.push(shape);
         counted
     }
@@ -201,6 +205,7 @@ impl Decoder {
         let mut shape = self.spare.pop().unwrap_or_default();
         let (selector, segments) = self.start(zion.into(), &mut shape, limit)?;
         let prefix = table.apply(&shape)?;
+        check_rows(&shape, prefix, limit)?;
         let opened = self.opened(selector, segments, shape, prefix);
         self.assemble(zion.into(), &opened, table, fields, out, limit)?;
         self.close(opened);

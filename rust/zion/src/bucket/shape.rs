@@ -89,6 +89,24 @@ impl Sequence {
     }
 }
 
+/// Rows that a chunk may have whatever its size.
+const MOST_ROWS: u64 = 1 << 20;
+
+/// Refuses a shape of more rows than a chunk of `align` bytes can have: a row with a field takes three bytes. Empty
+/// rows take next to nothing in the file, so that their number has a bound of its own.
+pub fn check_rows(shape: &[u8], at: usize, align: usize) -> Result<()> {
+    let most = MOST_ROWS.max(align as u64 / 3);
+    if ((shape.len() - at) as u64) <= most {
+        return Ok(());
+    }
+    match count(shape, at)? {
+        rows if rows > most => {
+            Err(Error::corrupt("zion chunk", at, format!("a shape of {rows} rows, the limit is {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Reads the sequence at `at`.
 #[inline]
 pub fn sequence(shape: &[u8], at: usize) -> Result<Sequence> {

@@ -137,6 +137,11 @@ impl Names {
     }
 }
 
+/// Bytes of text that the symbols in force may have: those of all chunks of a block.
+const MAX_TEXT: usize = 64 << 20;
+/// Number of symbols that may be in force.
+const MAX_SYMBOLS: u32 = 1 << 22;
+
 impl Default for SymbolTable {
     fn default() -> Self {
         Self::new()
@@ -357,6 +362,10 @@ impl SymbolTable {
             let text = &data[value.body..value.end];
             if simdutf8::basic::from_utf8(text).is_err() {
                 return Err(Error::corrupt("ion", at, "a symbol that is not UTF-8"));
+            }
+            if self.names.text.len() + text.len() > MAX_TEXT || self.max_id() >= MAX_SYMBOLS {
+                let message = format!("symbols of more than {MAX_TEXT} bytes, or more than {MAX_SYMBOLS}");
+                return Err(Error::corrupt("ion", at, message));
             }
             self.push(text);
             at = value.end;

@@ -2,6 +2,7 @@
 
 use super::digits;
 use super::sink::Sink;
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::{self, Header, SymbolTable, kind};
 
@@ -85,6 +86,7 @@ impl Printer {
 
     fn container(&mut self, data: &[u8], value: Header, keep: Option<&[bool]>, out: &mut Sink) -> Result<()> {
         self.stack.clear();
+        let start = out.len();
         let mut frame = Frame { end: value.end, is_struct: value.kind == kind::STRUCT };
         out.reserve(8);
         out.byte(if frame.is_struct { b'{' } else { b'[' });
@@ -125,6 +127,7 @@ impl Printer {
             } else {
                 self.scalar(data, value, value_at, out)?;
             }
+            budget::check_row(out.len() - start, value_at)?;
         }
         Ok(())
     }

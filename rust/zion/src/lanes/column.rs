@@ -10,15 +10,13 @@ use arrow_schema::{ArrowError, Field};
 use super::key;
 use super::plan::Letter;
 use super::value::{Number, Value, WHOLE_DIGITS};
-use crate::error::{Error, Result};
+use crate::budget;
+use crate::error::Result;
 use crate::ion::SymbolTable;
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
 use crate::scan::buffers::{Bytes, primitive, strings};
 use crate::scan::names::text_of;
-
-/// A single row that makes a batch grow beyond this is refused: short rows can stand for long texts.
-const MAX_TEXT: usize = 1 << 30;
 
 /// The chunk at hand, and what all columns share.
 pub(super) struct Scene<'a> {
@@ -35,15 +33,14 @@ pub(super) struct Tools {
     scratch: Vec<u8>,
     /// Bytes in the columns of the batch at hand.
     pub(super) weight: usize,
+    /// Bytes in the batches that nobody took yet.
+    pub(super) gathered: usize,
 }
 
 impl Tools {
     fn claim(&mut self, bytes: usize, at: usize) -> Result<()> {
         self.weight += bytes;
-        if self.weight > MAX_TEXT {
-            return Err(Error::corrupt("ion", at, "a row that takes too much memory as a row of a table"));
-        }
-        Ok(())
+        budget::check_run(self.weight + self.gathered, at)
     }
 }
 

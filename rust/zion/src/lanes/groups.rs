@@ -15,6 +15,7 @@ use super::predicate::{Predicate, Row};
 use super::recent::{self, Recent};
 use super::totals::{Function, Scene, Total};
 use super::value::Value;
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 
@@ -115,6 +116,8 @@ pub struct Groups {
     bytes: usize,
     recent: Recent,
     scratch: Vec<u8>,
+    /// Bytes of the keys that were made, kept or not: short rows can stand for long ones.
+    read: usize,
 }
 
 impl Groups {
@@ -125,7 +128,7 @@ impl Groups {
 
     fn empty(places: Arc<Places>) -> Self {
         let (keys, recent, scratch) = (KeyTable::default(), Recent::default(), Vec::new());
-        let mut groups = Self { places, keys, totals: Vec::new(), bytes: 0, recent, scratch };
+        let mut groups = Self { places, keys, totals: Vec::new(), bytes: 0, recent, scratch, read: 0 };
         if groups.places.keys.is_empty() {
             groups.number();
         }
@@ -153,9 +156,11 @@ impl Groups {
         for (total, call) in self.totals[number * calls.len()..].iter_mut().zip(calls) {
             let test = |filter: &Predicate<usize>| filter.test(&Row { data, table, slots });
             if call.filter.as_ref().map_or(Ok(Some(true)), test)? == Some(true) {
+                self.scratch.clear();
                 let mut scene =
                     Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
                 self.bytes += total.add(call.function, &mut scene, slots[call.node].as_ref())?;
+                self.read += self.scratch.len();
             }
         }
         Ok(())
@@ -176,9 +181,12 @@ impl Groups {
         }
         for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
             if call.function != Function::Rows {
+                self.scratch.clear();
                 let mut scene =
                     Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
                 self.bytes += total.add(call.function, &mut scene, Some(value))?;
+                self.read += self.scratch.len();
+                budget::check_run(self.read, value.at)?;
             }
         }
         Ok(())
@@ -231,6 +239,8 @@ impl Groups {
             let Some(us) = value.time(data)? else { return Ok(None) };
             answer::put_time(&mut self.scratch, grain.floor(us))?;
         }
+        self.read += self.scratch.len();
+        budget::check_run(self.read, 0)?;
         Ok(Some(self.number()))
     }
 

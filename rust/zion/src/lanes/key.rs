@@ -14,6 +14,7 @@
 use std::io::Write;
 
 use super::value::{Number, Value};
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::{SymbolTable, kind};
 use crate::scan::names::text_of;
@@ -23,10 +24,12 @@ pub const MAX_DEPTH: usize = 500;
 
 /// Appends the key of a value.
 pub fn put(data: &[u8], table: &SymbolTable, value: Value, out: &mut Vec<u8>) -> Result<()> {
-    Keys { data, table }.put(value, 0, out)
+    Keys { data, table, start: out.len() }.put(value, 0, out)
 }
 
 struct Keys<'a> {
+    /// Where the key begins in the output.
+    start: usize,
     data: &'a [u8],
     table: &'a SymbolTable,
 }
@@ -61,7 +64,7 @@ impl Keys<'_> {
         } else {
             return Err(value.unknown());
         }
-        Ok(())
+        budget::check_row(out.len() - self.start, value.at)
     }
 
     fn list(&self, value: Value, depth: usize, out: &mut Vec<u8>) -> Result<()> {

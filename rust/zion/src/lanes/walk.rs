@@ -164,6 +164,7 @@ impl Walker {
     /// The batches of the rows that were added since the last time.
     pub(super) fn take(&mut self) -> Result<Vec<RecordBatch>> {
         self.flush()?;
+        self.tools.gathered = 0;
         Ok(std::mem::take(&mut self.full))
     }
 
@@ -183,7 +184,7 @@ impl Walker {
             self.full.push(made);
         }
         self.rows = 0;
-        self.tools.weight = 0;
+        self.tools.gathered += std::mem::take(&mut self.tools.weight);
         Ok(())
     }
 

@@ -19,6 +19,7 @@ use super::fit;
 use super::names::{Lookup, text_of};
 use super::schema::{Layout, Misfit, Type};
 use super::variant::Encoder;
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::symtab::NameHasher;
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
@@ -28,8 +29,7 @@ use crate::json::sink::Sink;
 /// A batch with so much text, or so many cells, is full.
 const FULL_TEXT: usize = 16 << 20;
 const FULL_CELLS: usize = 4 << 20;
-/// A single row that makes a batch grow beyond this is refused: short rows can stand for long columns.
-const MAX_TEXT: usize = 128 << 20;
+/// A single row that makes a batch grow beyond this is refused: short rows can stand for many cells.
 const MAX_CELLS: usize = 64 << 20;
 
 /// The chunk whose rows are added, and what all columns share.
@@ -47,6 +47,8 @@ struct Shared {
     epoch: u64,
     text: usize,
     cells: usize,
+    /// Bytes of text in the batches that nobody took yet.
+    gathered: usize,
 }
 
 impl Context<'_> {
@@ -57,7 +59,9 @@ impl Context<'_> {
     fn claim(&mut self, text: usize, cells: usize, at: usize) -> Result<()> {
         self.shared.text += text;
         self.shared.cells += cells;
-        if self.shared.text > MAX_TEXT || self.shared.cells > MAX_CELLS {
+        budget::check_row(self.shared.text.saturating_sub(FULL_TEXT), at)?;
+        budget::check_run(self.shared.text + self.shared.gathered, at)?;
+        if self.shared.cells > MAX_CELLS {
             return Err(Error::corrupt("ion", at, "a row that takes too much memory as a row of a table"));
         }
         Ok(())
@@ -420,6 +424,7 @@ impl Builder {
             epoch: 0,
             text: 0,
             cells: 0,
+            gathered: 0,
         };
         Self { layout, rows: 0, root, shared, full: Vec::new() }
     }
@@ -445,6 +450,7 @@ impl Builder {
     /// The rows that were added since the last time.
     pub fn take(&mut self) -> Result<Vec<RecordBatch>> {
         self.flush()?;
+        self.shared.gathered = 0;
         Ok(std::mem::take(&mut self.full))
     }
 
@@ -458,7 +464,8 @@ impl Builder {
 
     fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
         let rows = std::mem::take(&mut self.rows);
-        (self.shared.text, self.shared.cells) = (0, 0);
+        self.shared.gathered += std::mem::take(&mut self.shared.text);
+        self.shared.cells = 0;
         let columns = self.root.finish(rows)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.layout.schema), columns, &options)

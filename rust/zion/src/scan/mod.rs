@@ -68,6 +68,7 @@ impl Request {
             filter: request.filter.clone(),
             codecs: None,
             visitor: make(),
+            synced: None,
         };
         let work = move |worker: &mut Worker<V>, job: &Job| {
             let rows = worker.walk(job)?;
@@ -119,6 +120,8 @@ struct Worker<V> {
     filter: Option<TimeFilter>,
     codecs: Option<Codecs>,
     visitor: V,
+    /// The table that was taken over last.
+    synced: Option<Arc<SymbolTable>>,
 }
 
 impl<V: Visit> Worker<V> {
@@ -133,9 +136,12 @@ impl<V: Visit> Worker<V> {
         let mut rows = 0;
         for number in 0..job.chunks {
             let Some(chunk) = reader.next_chunk()? else { break };
-            self.visitor.sync(chunk.table, number == 0 || chunk.resets);
-            if let Some(filter) = &mut self.filter {
-                filter.sync(chunk.table);
+            if !self.synced.as_ref().is_some_and(|synced| Arc::ptr_eq(synced, chunk.table)) {
+                self.visitor.sync(chunk.table, number == 0 || chunk.resets);
+                if let Some(filter) = &mut self.filter {
+                    filter.sync(chunk.table);
+                }
+                self.synced = Some(Arc::clone(chunk.table));
             }
             rows += self.chunk(&chunk, job.limit - rows).map_err(|error| chunk.error(&error))?;
         }

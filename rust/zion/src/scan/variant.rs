@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::names::text_of;
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use crate::json::print::float;
@@ -44,6 +45,8 @@ mod primitive {
 pub struct Encoder {
     ids: HashMap<Box<str>, u32>,
     names: Vec<Box<str>>,
+    /// Bytes of the values so far that contain no others.
+    spent: usize,
     /// The value that was encoded last.
     pub value: Vec<u8>,
     /// Its dictionary.
@@ -65,6 +68,7 @@ impl Encoder {
     pub fn encode(&mut self, data: &[u8], table: &SymbolTable, value: Header, at: usize) -> Result<()> {
         self.ids.clear();
         self.names.clear();
+        self.spent = 0;
         let mut out = std::mem::take(&mut self.value);
         out.clear();
         let put = self.put(View { data, table }, value, at, &mut out, 0);
@@ -118,6 +122,7 @@ impl Encoder {
             return Ok(());
         }
         let body = &view.data[value.body..value.end];
+        let start = out.len();
         match value.kind {
             kind::STRUCT => return self.object(view, value, out, depth),
             kind::LIST => return self.array(view, value, out, depth),
@@ -140,7 +145,8 @@ impl Encoder {
                 return Err(Error::corrupt("ion", at, message));
             }
         }
-        Ok(())
+        self.spent += out.len() - start;
+        budget::check_row(self.spent, at)
     }
 
     fn array(&mut self, view: View<'_>, list: Header, out: &mut Vec<u8>, depth: usize) -> Result<()> {

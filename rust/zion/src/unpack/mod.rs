@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use worker::{Format, Output, Request, Worker};
+pub use worker::{Format, Output, Request, Rest, Worker};
 
 use crate::error::Result;
 pub use crate::runs::{Block, Failure, Form, Job};
@@ -18,8 +18,10 @@ const RUN_BYTES: usize = 1 << 20;
 /// Unpacks blocks in order.
 pub struct Unpack {
     request: Arc<Request>,
-    runs: Runs<Vec<u8>>,
+    runs: Runs<(usize, Output)>,
     ready: VecDeque<Vec<u8>>,
+    /// The block whose text goes on, with what is left of it and who prints it.
+    rest: Option<(usize, Box<Rest>, Worker)>,
     failure: Option<Failure>,
 }
 
@@ -30,9 +32,13 @@ impl Unpack {
         let cut = Cut { run_bytes: RUN_BYTES, verbatim: request.is_verbatim() && limit.is_none() };
         let own = Arc::clone(&request);
         let make = move || Worker::new(Arc::clone(&own));
-        let work = |worker: &mut Worker, job: &Job| worker.work(job).map(|output| (output.data, output.rows));
+        let work = |worker: &mut Worker, job: &Job| {
+            let output = worker.work(job)?;
+            let rows = output.rows;
+            Ok(((job.number, output), rows))
+        };
         let runs = Runs::new(cut, threads, limit, make, work)?;
-        Ok(Self { request, runs, ready: VecDeque::new(), failure: None })
+        Ok(Self { request, runs, ready: VecDeque::new(), rest: None, failure: None })
     }
 
     /// Queues a block. When the number of its chunks is known, it must be right.
@@ -47,29 +53,55 @@ impl Unpack {
 
     /// Whether nothing more comes out, whatever is pushed: the limit is reached, or there was an error.
     pub fn is_done(&self) -> bool {
-        self.runs.is_done()
+        self.runs.is_done() && self.rest.is_none()
     }
 
     /// Whether all output of what was pushed is ready.
     pub fn is_idle(&self) -> bool {
-        self.runs.is_idle()
+        self.runs.is_idle() && self.rest.is_none()
     }
 
     /// Hands out work and collects the next piece. If it is not finished, waits for it at most `patience`.
     /// One at a time: memory that comes back soon is still in the cache, and what is not collected does not
     /// pile up.
     pub fn pump(&mut self, patience: Duration) {
+        if self.failure.is_none() && self.go_on() {
+            return;
+        }
         loop {
             match self.runs.next(patience) {
-                Next::Ready(data) if data.is_empty() => {}
-                Next::Ready(data) => {
-                    self.ready.push_back(data);
-                    return;
+                Next::Ready((number, Output { data, rest, .. })) => {
+                    let is_empty = data.is_empty();
+                    self.rest = rest.map(|rest| (number, rest, Worker::new(Arc::clone(&self.request))));
+                    if !is_empty {
+                        self.ready.push_back(data);
+                        return;
+                    }
                 }
                 Next::Failed(failure) => self.failure = Some(failure),
                 Next::Pending | Next::Idle => return,
             }
         }
+    }
+
+    /// Makes the next piece of a text that is too long for one; false when there is none.
+    fn go_on(&mut self) -> bool {
+        while let Some((number, rest, worker)) = &mut self.rest {
+            match worker.go_on(rest) {
+                Ok(Some(data)) if data.is_empty() => {}
+                Ok(Some(data)) => {
+                    self.ready.push_back(data);
+                    return true;
+                }
+                Ok(None) => self.rest = None,
+                Err(error) => {
+                    self.failure = Some((*number, error));
+                    self.rest = None;
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// The next piece of output, if one is ready.

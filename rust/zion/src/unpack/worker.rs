@@ -1,8 +1,10 @@
 //! Runs of chunks to text or Ion: the work of one thread.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{BlockReader, Chunk, Codecs};
+use crate::budget;
 use crate::codec::Algorithm;
 use crate::error::Result;
 use crate::ion::{SymbolTable, pad};
@@ -81,6 +83,37 @@ impl Request {
     }
 }
 
+/// Text that comes out at once: few rows may become far more, and it takes memory until somebody takes it.
+const PIECE_BYTES: usize = 32 << 20;
+
+/// Chunks, or the rest of one, whose text is not made yet.
+#[derive(Debug, Default)]
+pub struct Rest {
+    chunks: VecDeque<Held>,
+}
+
+/// A decoded chunk of which the rows from some place on are still to come.
+#[derive(Debug)]
+struct Held {
+    number: usize,
+    offset: usize,
+    data: Vec<u8>,
+    at: usize,
+    table: Arc<SymbolTable>,
+}
+
+impl Held {
+    fn of(chunk: &Chunk<'_>, at: usize) -> Self {
+        let Chunk { number, offset, data, table, .. } = *chunk;
+        Self { number, offset, data: data.to_vec(), at, table: Arc::clone(table) }
+    }
+
+    fn chunk(&self) -> Chunk<'_> {
+        let Self { number, offset, ref data, at, ref table } = *self;
+        Chunk { number, offset, data, rows_at: at, resets: true, table }
+    }
+}
+
 /// What a job gave.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -88,6 +121,8 @@ pub struct Output {
     pub data: Vec<u8>,
     /// Number of rows; not counted for chunks that pass as they are.
     pub rows: u64,
+    /// What is still to come of it, see [`Worker::go_on`].
+    pub rest: Option<Box<Rest>>,
 }
 
 /// One thread's decompressors, buffers and printed names.
@@ -97,6 +132,8 @@ pub struct Worker {
     filter: Option<TimeFilter>,
     keep: Vec<bool>,
     printer: Printer,
+    /// The table that was taken over last.
+    synced: Option<Arc<SymbolTable>>,
     scratch: Vec<u8>,
 }
 
@@ -110,6 +147,7 @@ impl Worker {
             filter,
             keep: Vec::new(),
             printer: Printer::default(),
+            synced: None,
             scratch: Vec::new(),
         }
     }
@@ -140,7 +178,7 @@ impl Worker {
             reader.swap_buffer(&mut data);
             let missing = align - data.len().min(align);
             pad::put(&mut data, missing);
-            return Ok(Output { data, rows: 0 });
+            return Ok(Output { data, ..Output::default() });
         }
         data.clear();
         for _ in 0..chunks {
@@ -148,32 +186,60 @@ impl Worker {
             data.extend_from_slice(chunk.data);
             pad::put(&mut data, align - chunk.data.len().min(align));
         }
-        Ok(Output { data, rows: 0 })
+        Ok(Output { data, ..Output::default() })
     }
 
     fn convert(&mut self, reader: &mut BlockReader<'_>, job: &Job) -> Result<Output> {
         let mut rows = 0;
         let mut is_new = true;
         let mut sink = Sink::over(self.request.buffer());
+        let mut rest: Option<Box<Rest>> = None;
         for _ in 0..job.chunks {
             if rows >= job.limit {
                 break;
             }
             let Some(chunk) = reader.next_chunk()? else { break };
+            if let Some(rest) = &mut rest {
+                rest.chunks.push_back(Held::of(&chunk, chunk.rows_at));
+                continue;
+            }
             self.sync(chunk.table, is_new || chunk.resets);
             is_new = false;
             let left = job.limit - rows;
-            rows += match self.request.format {
+            let (added, stopped) = match self.request.format {
                 Format::Json => self.lines(&chunk, left, &mut sink),
-                Format::Ion => self.chunk(&chunk, left, &mut sink),
+                Format::Ion => self.chunk(&chunk, left, &mut sink).map(|rows| (rows, None)),
             }
             .map_err(|error| chunk.error(&error))?;
+            rows += added;
+            if let Some(at) = stopped {
+                rest.get_or_insert_default().chunks.push_back(Held::of(&chunk, at));
+            }
         }
-        Ok(Output { data: sink.into_inner(), rows })
+        Ok(Output { data: sink.into_inner(), rows, rest })
+    }
+
+    /// The next piece of what a job left; none at the end.
+    pub fn go_on(&mut self, rest: &mut Rest) -> Result<Option<Vec<u8>>> {
+        let Some(mut held) = rest.chunks.pop_front() else { return Ok(None) };
+        self.sync(&held.table, true);
+        let mut sink = Sink::over(self.request.buffer());
+        let chunk = held.chunk();
+        let printed = self.lines(&chunk, u64::MAX, &mut sink).map_err(|error| chunk.error(&error))?;
+        if let Some(at) = printed.1 {
+            held.at = at;
+            rest.chunks.push_front(held);
+        }
+        Ok(Some(sink.into_inner()))
     }
 
     /// Takes over the table in force.
-    fn sync(&mut self, table: &SymbolTable, is_new: bool) {
+    fn sync(&mut self, table: &Arc<SymbolTable>, is_new: bool) {
+        // To print a long table again for each of many short chunks takes far longer than their rows.
+        if self.synced.as_ref().is_some_and(|synced| Arc::ptr_eq(synced, table)) {
+            return;
+        }
+        self.synced = Some(Arc::clone(table));
         if self.request.format == Format::Json {
             self.printer.sync(table, is_new);
         }
@@ -189,11 +255,19 @@ impl Worker {
         }
     }
 
-    fn lines(&mut self, chunk: &Chunk<'_>, limit: u64, out: &mut Sink) -> Result<u64> {
+    /// Prints rows; gives their number, and where it stopped when there are more of them than fit a piece. With
+    /// a limit nothing is left for later: it is not known yet how many rows may follow then.
+    fn lines(&mut self, chunk: &Chunk<'_>, limit: u64, out: &mut Sink) -> Result<(u64, Option<usize>)> {
         let keep = self.request.trims().then_some(&self.keep[..]);
         let mut rows = 0;
         for row in Rows::new(chunk.data, chunk.rows_at) {
-            let (_, row) = row?;
+            let (at, row) = row?;
+            if out.len() > PIECE_BYTES {
+                if limit == u64::MAX {
+                    return Ok((rows, Some(at)));
+                }
+                budget::check_run(out.len(), at)?;
+            }
             if let Some(filter) = &self.filter
                 && !filter.admits(chunk.data, row)?
             {
@@ -205,7 +279,7 @@ impl Worker {
             self.printer.row(chunk.data, row, keep, out)?;
             rows += 1;
         }
-        Ok(rows)
+        Ok((rows, None))
     }
 
     fn chunk(&mut self, chunk: &Chunk<'_>, limit: u64, out: &mut Sink) -> Result<u64> {
