@@ -145,7 +145,7 @@ def explain(result: Result, *, as_json: bool) -> None:
 
 def _explained(table: dict[str, Any]) -> Iterable[str]:
     from sdb.query.result.reading import ranges
-    from sdb.view.tables import table as drawn
+    from sdb.view.facts import table as drawn
 
     head = ["blocks", "of", "which", "rows", "size", "file"]
     rows = [

@@ -118,7 +118,7 @@ def opened(target: str, *, force: bool, is_text: bool) -> AbstractContextManager
         Gives the file; standard output stays open.
     """
     if target == "-":
-        from sdb.store.local.files import LeftOpen
+        from sdb.store.base import LeftOpen
 
         return LeftOpen(binary(force=force or is_text))
     from sdb.store.url import atomic_write

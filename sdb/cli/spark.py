@@ -8,8 +8,8 @@ from itertools import chain
 from sdb import bounds, sizes
 from sdb.cli import output
 from sdb.cli.compat import rewrite
+from sdb.cli.meter import Meter
 from sdb.cli.parameters import Option
-from sdb.cli.progress import Meter
 from sdb.errors import UsageError
 from sdb.records import record
 from sdb.typed import Annotated
@@ -59,7 +59,7 @@ def program() -> str:
     """Give the path of the program that `spark-submit` gets."""
     from pathlib import Path
 
-    return str(Path(__file__).parent / "submitted" / "main.py")
+    return str(Path(__file__).parent / "submitted" / "program.py")
 
 
 @record

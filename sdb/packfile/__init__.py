@@ -1,1 +1,29 @@
-"""The packfile: blocks of compressed rows, and a trailer that tells where and when they are."""
+"""The packfile: blocks of compressed rows, and a trailer that tells where and when they are.
+
+================  ==================================================================
+``trailer``       the end of a packfile: where blocks are, and what is known of them
+``sparseindex``   time indexes and constants of all blocks
+``timeindex``     blocks that can hold an instant, for one path
+``predicate``     conditions as far as metadata can decide them
+``prune``         blocks that can hold a row for which a predicate is TRUE
+``selection``     blocks and rows by number and by time
+``reader``        packfiles that are open for reading
+``manifest``      packfiles that count in folders that jobs fill
+``resolve``       paths, patterns and folders to packfile references
+``inputs``        what can be packed, recognised by its content
+``pieces``        bytes of inputs, piece by piece
+``parquet``       rows of Parquet files
+``batches``       rows of Arrow batches
+``spool``         pipes, kept so that they can be read again
+``writer``        a new packfile out of inputs
+``merge``         blocks and sparse index out of what the packer delivers
+``append``        a packfile that grows by inputs
+``continuation``  the packer and the trailer of a packfile that grows
+``kept``          blocks and index that stay when a packfile grows
+``concat``        packfiles joined without compressing again
+``unpack``        rows as text, Ion, Arrow or Parquet
+``arrow``         rows as Arrow tables, streams and files
+``describe``      facts of packfiles, and the text of `describe-file`
+``validate``      a packfile read completely and checked
+================  ==================================================================
+"""

@@ -16,7 +16,7 @@ from sdb.packfile.inputs import Input, recognise_all
 from sdb.progress import silent
 from sdb.records import record
 from sdb.store.apart import check_apart
-from sdb.store.local.files import LeftOpen
+from sdb.store.base import LeftOpen
 from sdb.store.url import atomic_write
 
 TYPE_CHECKING = False

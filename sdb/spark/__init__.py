@@ -1,4 +1,27 @@
-"""Spark: packing in bulk, and packfiles as a data source. Only this package knows pyspark."""
+"""Spark: packing in bulk, and packfiles as a data source. Only this package knows pyspark.
+
+=====================  =======================================================
+``session``            sessions, with Java and with this Python in the workers
+``environment``        the environment of executors, in one file
+``plan``               tasks: inputs, or pieces of them
+``attempt``            an attempt of a task, on an executor
+``bulk``               packing on Spark
+``source``             the data source `zion`
+``settings``           options of the data source
+``listing``            packfiles of a data source
+``schema``             types of packfiles to a schema
+``filters``            filters that Spark pushes, reduced to predicates
+``partitions``         blocks put together to partitions
+``placement``          workers of blocks, by rendezvous hashing
+``datasource_reader``  the reader: from filters and packfiles to partitions
+``scan``               blocks to Arrow batches, on an executor
+``cache``              blocks on the disk of an executor
+``planned``            what a query is going to read
+``rowranges``          rows of packfiles that grow
+``stream``             structured streaming
+``datasource_writer``  the writer: tasks pack, and the job publishes
+=====================  =======================================================
+"""
 
 from __future__ import annotations
 

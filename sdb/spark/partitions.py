@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
     from sdb.packfile.trailer import Trailer
-    from sdb.spark.options import ReadOptions
+    from sdb.spark.settings import ReadOptions
 
 
 TimeFilter: TypeAlias = tuple[tuple[str, ...], int | None, int | None]

@@ -34,7 +34,7 @@ _LINE = b"\n"
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class InputFile:
     """An input.
 
     Attributes
@@ -58,7 +58,7 @@ class Piece:
 
     Attributes
     ----------
-    file : File
+    file : InputFile
         The input, as it was when the work was planned.
     start, stop : int
         The range, in bytes.
@@ -66,7 +66,7 @@ class Piece:
         Its place in the order of the inputs.
     """
 
-    file: File
+    file: InputFile
     start: int
     stop: int
     number: int
@@ -98,7 +98,7 @@ class Task:
         return sum(piece.stop - piece.start for piece in self.pieces)
 
 
-def measure(inputs: Iterable[Location]) -> list[File]:
+def measure(inputs: Iterable[Location]) -> list[InputFile]:
     """Find inputs, and how large they are.
 
     Parameters
@@ -108,7 +108,7 @@ def measure(inputs: Iterable[Location]) -> list[File]:
 
     Returns
     -------
-    list of File
+    list of InputFile
         In the order of `inputs`.
 
     Raises
@@ -128,16 +128,16 @@ def measure(inputs: Iterable[Location]) -> list[File]:
         return list(pool.map(_measure, paths))
 
 
-def _measure(path: str) -> File:
+def _measure(path: str) -> InputFile:
     path = url.absolute(path)
     if url.store_of(path).path_of(path) is not None and is_stream(path):
         raise UsageError(f"{path} can be read only once, and tasks may have to start over")
     with closing(url.open_read(path)) as reader:
-        return File(path, reader.size_bytes, reader.etag)
+        return InputFile(path, reader.size_bytes, reader.etag)
 
 
 def plan(
-    files: Sequence[File],
+    files: Sequence[InputFile],
     *,
     tasks: int | None = None,
     target_bytes: int = TARGET_BYTES,
@@ -148,7 +148,7 @@ def plan(
 
     Parameters
     ----------
-    files : sequence of File
+    files : sequence of InputFile
         The inputs.
     tasks : int, optional
         How many tasks, if there is enough to do for so many.
@@ -187,7 +187,7 @@ def plan(
     return _divided(pieces, tasks)
 
 
-def _cuts(file: File, share: int, format: str | None) -> list[int]:  # noqa: A002 - as above
+def _cuts(file: InputFile, share: int, format: str | None) -> list[int]:  # noqa: A002 - as above
     """Find positions at which a file can be cut into pieces of about a size."""
     source = recognise(file.path, format)
     if source.format != "json" or source.compression != "none":

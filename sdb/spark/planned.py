@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sdb.spark.reader import BlockPartition
+from sdb.spark.datasource_reader import BlockPartition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ _MARK_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RowsRead:
     """How far a packfile has been read.
 
     Attributes
@@ -98,14 +98,14 @@ class RowRange:
         Path or URL of the file.
     start, stop : int
         Half-open range of row numbers, counted from 0.
-    progress : Progress
+    progress : RowsRead
         What the file must have grown from.
     """
 
     path: str
     start: int
     stop: int
-    progress: Progress
+    progress: RowsRead
 
     def open(self) -> Packfile:
         """Open the file.

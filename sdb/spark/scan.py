@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from sdb._core import ArrowBatch, ArrowTypes
     from sdb.packfile.reader import Packfile
-    from sdb.spark.options import ReadOptions
     from sdb.spark.rowranges import RowRange
+    from sdb.spark.settings import ReadOptions
     from sdb.store.base import Reader
 
 _log = logging.getLogger("sdb.spark")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pyspark.sql.datasource import DataSource
 
-from sdb.spark.files import listed, looked_at
-from sdb.spark.options import read_options
-from sdb.spark.reader import PushedReader, ZionReader
+from sdb.spark.datasource_reader import PushedReader, ZionReader
+from sdb.spark.datasource_writer import ZionWriter
+from sdb.spark.listing import listed, looked_at
 from sdb.spark.schema import schema_of
+from sdb.spark.settings import read_options
 from sdb.spark.stream import ZionStreamReader
-from sdb.spark.writer import ZionWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

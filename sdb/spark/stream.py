@@ -21,8 +21,8 @@ from pyspark.sql.streaming.datasource import (
 from sdb.errors import NotFoundError, UsageError
 from sdb.packfile.reader import open_packfile
 from sdb.spark import scan
-from sdb.spark.files import listed
-from sdb.spark.rowranges import Progress, RowRange, row_count
+from sdb.spark.listing import listed
+from sdb.spark.rowranges import RowRange, RowsRead, row_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from sdb.packfile.reader import Packfile
-    from sdb.spark.options import ReadOptions
+    from sdb.spark.settings import ReadOptions
 
 _FILES = "files"
 _log = logging.getLogger("sdb.spark")
@@ -68,7 +68,7 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise UsageError("a stream has no since, until or timeField", hint="filter its rows")
         self._schema = schema
         self._options = options
-        self._last: dict[str, Progress] | None = None
+        self._last: dict[str, RowsRead] | None = None
         scan.columns(schema, options)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
@@ -82,19 +82,19 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Take note of the rows that there are now: later ones are not read."""
-        self._last = {path: Progress.of(pack, row_count(pack)) for path, pack in self._packs()}
+        self._last = {path: RowsRead.of(pack, row_count(pack)) for path, pack in self._packs()}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Count the rows that there are, at most so many more than at the start."""
         known = _decoded(start)
-        latest: dict[str, Progress] = {}
+        latest: dict[str, RowsRead] = {}
         for path, pack in self._packs():
             if path in known:
                 known[path].check(pack)
             if self._last is None:
                 before = known[path].rows if path in known else 0
                 if (total := row_count(pack)) > before:
-                    latest[path] = Progress.of(pack, total)
+                    latest[path] = RowsRead.of(pack, total)
             elif path in self._last:
                 latest[path] = self._last[path]
         return _encoded(_advanced(known, latest, limit))
@@ -131,8 +131,8 @@ class ZionStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _advanced(
-    known: dict[str, Progress], latest: dict[str, Progress], limit: ReadLimit
-) -> dict[str, Progress]:
+    known: dict[str, RowsRead], latest: dict[str, RowsRead], limit: ReadLimit
+) -> dict[str, RowsRead]:
     """Go on from an offset towards another, by so many rows at most."""
     offset = dict(known)
     most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
@@ -143,14 +143,14 @@ def _advanced(
             new = min(new, most)
             most -= max(new, 0)
         if new > 0:
-            offset[path] = Progress(before + new, progress.blocks, progress.mark)
+            offset[path] = RowsRead(before + new, progress.blocks, progress.mark)
     return offset
 
 
-def _encoded(offset: dict[str, Progress]) -> dict[str, Any]:
+def _encoded(offset: dict[str, RowsRead]) -> dict[str, Any]:
     """Give an offset as Spark stores it: equal ones are equal texts."""
     return {_FILES: {path: offset[path].encode() for path in sorted(offset)}}
 
 
-def _decoded(offset: dict[str, Any]) -> dict[str, Progress]:
-    return {path: Progress.decode(value) for path, value in offset[_FILES].items()}
+def _decoded(offset: dict[str, Any]) -> dict[str, RowsRead]:
+    return {path: RowsRead.decode(value) for path, value in offset[_FILES].items()}

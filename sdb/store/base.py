@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from contextlib import AbstractContextManager
+    from types import TracebackType
     from typing import BinaryIO
 
     from sdb.store.s3.doctor import Diagnosis
@@ -317,6 +318,33 @@ class Store(Protocol):
 
     def diagnose(self, location: Location) -> Diagnosis:
         """Try what the store does, see :func:`sdb.store.s3.doctor.diagnose`."""
+
+
+class LeftOpen:
+    """A context manager that gives an open file and does not close it.
+
+    Parameters
+    ----------
+    file : binary file
+        The file.
+    """
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def __enter__(self) -> BinaryIO:
+        """Give the file."""
+        return self._file
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave it as it is."""
 
 
 def child(folder: Location, name: str) -> str:

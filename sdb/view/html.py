@@ -6,9 +6,9 @@ from html import escape
 
 from sdb import sizes
 from sdb.packfile.describe import plain, type_names
+from sdb.view.facts import block_cells
 from sdb.view.style import CSS
 from sdb.view.svg import timeline
-from sdb.view.tables import block_cells
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ pytest.importorskip("pyspark")
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType, VariantVal
 
-from sdb.spark.options import ReadOptions
 from sdb.spark.schema import schema_of
+from sdb.spark.settings import ReadOptions
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 

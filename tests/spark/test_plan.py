@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdb import errors
-from sdb.spark.plan import File, Task, boundary, measure, plan
+from sdb.spark.plan import InputFile, Task, boundary, measure, plan
 from sdb.store.url import open_read
 
 ROWS = st.lists(
@@ -103,7 +103,9 @@ def test_long_rows_are_cut_further_away(tmp_path: Path) -> None:
 
 
 def test_small_files_share_tasks(tmp_path: Path) -> None:
-    files = [File(str(tmp_path / f"{n}.gz"), size, "") for n, size in enumerate([8, 1, 2, 3, 4, 6])]
+    files = [
+        InputFile(str(tmp_path / f"{n}.gz"), size, "") for n, size in enumerate([8, 1, 2, 3, 4, 6])
+    ]
     tasks = plan(files, target_bytes=8)
     assert [task.size_bytes for task in tasks] == [8, 8, 8]
     assert sorted(piece.number for task in tasks for piece in task.pieces) == list(range(6))
@@ -111,11 +113,11 @@ def test_small_files_share_tasks(tmp_path: Path) -> None:
 
 
 def test_no_processor_is_left_without_work(tmp_path: Path) -> None:
-    files = [File(str(tmp_path / f"{n}.gz"), 64 << 20, "") for n in range(4)]
+    files = [InputFile(str(tmp_path / f"{n}.gz"), 64 << 20, "") for n in range(4)]
     assert len(plan(files, parallelism=4)) == 4
     assert len(plan(files, parallelism=2)) == 2
     assert len(plan(files[:1], parallelism=1)) == 1
-    small = [File("x.gz", 1000, ""), File("y.gz", 1000, "")]
+    small = [InputFile("x.gz", 1000, ""), InputFile("y.gz", 1000, "")]
     assert len(plan(small, parallelism=16)) == 1
 
 
@@ -129,6 +131,6 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(errors.NotFoundError):
         measure([tmp_path / "nothing"])
     with pytest.raises(errors.UsageError):
-        plan([File("x", 1, "")], target_bytes=0)
+        plan([InputFile("x", 1, "")], target_bytes=0)
     with pytest.raises(errors.UsageError):
-        plan([File("x", 1, "")], tasks=0)
+        plan([InputFile("x", 1, "")], tasks=0)

@@ -15,9 +15,9 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from sdb.packfile.predicate import Anywhere
 from sdb.spark import scan
-from sdb.spark.files import listed, looked_at
-from sdb.spark.options import ReadOptions
+from sdb.spark.listing import listed, looked_at
 from sdb.spark.partitions import chosen, grouped
+from sdb.spark.settings import ReadOptions
 from tests.spark import events
 
 if TYPE_CHECKING:

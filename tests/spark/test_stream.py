@@ -6,7 +6,7 @@ import pytest
 
 import sdb
 from sdb.errors import ConflictError
-from sdb.spark.rowranges import Progress, RowRange, row_count
+from sdb.spark.rowranges import RowRange, RowsRead, row_count
 from tests.spark import events
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def test_rows_stay_where_they_are_however_a_file_grows(tmp_path: Path) -> None:
     for step in (1, 2, 40, 700, 1, 300, 0, 5):
         with sdb.open(path) as pack:
             assert row_count(pack) == total
-            offsets.append(Progress.of(pack, total))
+            offsets.append(RowsRead.of(pack, total))
             for before in offsets:
                 before.check(pack)
             for first, last in zip([None, *offsets], offsets, strict=False):
@@ -46,7 +46,7 @@ def test_rows_stay_where_they_are_however_a_file_grows(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_another_is_noticed(tmp_path: Path, count: int) -> None:
     path = events.make(tmp_path / "a.zion", 0, count)
     with sdb.open(path) as pack:
-        before = Progress.of(pack, count)
+        before = RowsRead.of(pack, count)
     events.make(path, 1, 1 + count)
     with sdb.open(path) as pack, pytest.raises(ConflictError, match="was replaced"):
         before.check(pack)

@@ -8,7 +8,7 @@ import pytest
 
 import sdb
 from sdb import bounds, errors
-from sdb.spark.options import read_options
+from sdb.spark.settings import read_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable

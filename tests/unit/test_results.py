@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb import errors, ion
-from sdb.query.plan.output import Column
-from sdb.query.plan.output import Execution as Rows
+from sdb.query.plan.columns import Column
+from sdb.query.plan.columns import Execution as Rows
 from sdb.query.result.lines import Number, cells, lines, parse, text
 from sdb.query.result.replay import Replay
 from sdb.query.result.result import Result

@@ -29,7 +29,7 @@ from tests.unit.test_reader import make
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.query.plan.output import Execution
+    from sdb.query.plan.columns import Execution
 
 
 KINDS = [None, True, 7, 7.5, "seven", "", "2021-01-02T03:04:05Z", ["x"], {"y": 1}]

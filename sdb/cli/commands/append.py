@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb import bounds
+from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
     BlockSize,
@@ -24,7 +25,6 @@ from sdb.cli.options import (
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
-from sdb.cli.progress import Meter
 from sdb.typed import Annotated
 
 EXAMPLES = (

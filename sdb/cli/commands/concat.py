@@ -6,9 +6,9 @@ import sys
 
 from sdb import sizes
 from sdb.cli import output
+from sdb.cli.meter import Meter
 from sdb.cli.options import AsJson, NoVerify, Packfiles, ProgressMode, Quiet, Verbose, locate
 from sdb.cli.parameters import Context, Option
-from sdb.cli.progress import Meter
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False

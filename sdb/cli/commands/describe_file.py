@@ -48,7 +48,7 @@ def command(
 
 
 def _draw(description: Description, *, blocks: bool, timeline: bool) -> None:
-    from sdb.view.tables import block_table
+    from sdb.view.facts import block_table
     from sdb.view.timeline import ASCII, UNICODE, draw
 
     glyphs = UNICODE if output.can_draw() else ASCII

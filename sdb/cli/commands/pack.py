@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb import bounds
 from sdb.cli import spark as sparks
+from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
     BlockSize,
@@ -23,7 +24,6 @@ from sdb.cli.options import (
 )
 from sdb.cli.output import binary, prepare
 from sdb.cli.parameters import Argument, Option
-from sdb.cli.progress import Meter
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

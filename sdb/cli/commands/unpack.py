@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
+from sdb.cli.meter import Meter
 from sdb.cli.options import (
     Fields,
     Force,
@@ -19,7 +20,6 @@ from sdb.cli.options import (
     names,
 )
 from sdb.cli.parameters import Context, Option
-from sdb.cli.progress import Meter
 from sdb.typed import Annotated
 
 EXAMPLES = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
+from sdb.cli.meter import Meter
 from sdb.cli.options import AsJson, Packfiles, ProgressMode, Verbose
 from sdb.cli.parameters import Context
-from sdb.cli.progress import Meter
 
 EXAMPLES = ("sdb validate-file events.zion", "sdb validate-file --json events.zion")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.query.duckdb_sql.lanes import Typed, Value
+from sdb.query.plan.columns import LETTERS
 from sdb.query.plan.dataset import MISSING, NUMBER
-from sdb.query.plan.output import LETTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from sdb.errors import QueryError
 from sdb.query.duckdb_sql import quoting
+from sdb.query.plan.columns import HOLDS, LETTERS, Shape
 from sdb.query.plan.dataset import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
-from sdb.query.plan.output import HOLDS, LETTERS, Shape
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from sdb.query.duckdb_sql.context import Query, SqlContext
 from sdb.query.duckdb_sql.levels import Level
 from sdb.query.duckdb_sql.select import select
 from sdb.query.duckdb_sql.unions import united
-from sdb.query.plan.output import Column, Shape
+from sdb.query.plan.columns import Column, Shape
 from sdb.query.syntax import ast
 from sdb.query.syntax.visitor import nodes
 from sdb.records import record, replace

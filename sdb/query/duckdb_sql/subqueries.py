@@ -7,8 +7,8 @@ from sdb.query.duckdb_sql import operators
 from sdb.query.duckdb_sql.lanes import Chosen, Keyed, Nothing, Value
 from sdb.query.duckdb_sql.levels import Level, Lookup
 from sdb.query.duckdb_sql.made import MadeStruct
+from sdb.query.plan.columns import LETTERS
 from sdb.query.plan.dataset import LIST, MISSING, NULL
-from sdb.query.plan.output import LETTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from sdb.errors import QueryError, SdbError
 from sdb.query.exec import udfs
 from sdb.query.exec.native import run as answered
 from sdb.query.plan.choice import choose
+from sdb.query.plan.columns import Column, Execution
 from sdb.query.plan.explain import steps
 from sdb.query.plan.operations import Count
-from sdb.query.plan.output import Column, Execution
 from sdb.query.result.exhausted import exhausted
 
 TYPE_CHECKING = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb import _core
 from sdb.query.exec.topk import Ordered, bounds, is_worth_it, note
+from sdb.query.plan.columns import Execution
 from sdb.query.plan.operations import Take, TopK
-from sdb.query.plan.output import Execution
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ module         holds
 `dataset`      names of tables, the protocol of what is read, types as bits
 `tables`       names of tables in FROM
 `scans`        scans, and places in their rows
-`output`       columns of the output and their lanes
+`columns`      columns of the output and their lanes
 `locations`    names of tables to paths and URLs
 `reduction`    conditions as far as metadata can answer them
 `tablescan`    packfiles and blocks that a table comes to

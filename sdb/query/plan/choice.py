@@ -8,9 +8,9 @@ says nothing about the others.
 from __future__ import annotations
 
 from sdb.query.analyze.calendar import MONTHS, UNITS_US
+from sdb.query.plan.columns import LETTERS, Column, Shape
 from sdb.query.plan.dataset import MISSING, NULL, NUMBER, TIME
 from sdb.query.plan.operations import Count, HashAggregate, Take, TopK
-from sdb.query.plan.output import LETTERS, Column, Shape
 from sdb.query.plan.pushdown import Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import FieldRef, ScanNode

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from sdb.query.plan.output import Column
+    from sdb.query.plan.columns import Column
     from sdb.query.plan.scans import Lane, ScanNode
 
 Grain: TypeAlias = tuple[str, int, int]

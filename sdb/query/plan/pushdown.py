@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdb.query.plan.scans import Predicate, ScanNode
 
 
-class Place(Protocol):
+class RowPlace(Protocol):
     """A value at a path of the rows of a scan."""
 
     @property
@@ -33,7 +33,7 @@ class Place(Protocol):
         """The way from there."""
 
 
-Resolve: TypeAlias = "Callable[[ast.Expr], Place | None]"
+Resolve: TypeAlias = "Callable[[ast.Expr], RowPlace | None]"
 """Finds the place that a path leads to; ``None`` when it leads to something else."""
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sdb.packfile.arrow import Scan
-    from sdb.query.plan.output import Column
+    from sdb.query.plan.columns import Column
     from sdb.query.result.replay import Replay
 
 _KINDS = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from typing import Any, BinaryIO, TypeVar
 
-    from sdb.query.plan.output import Column
+    from sdb.query.plan.columns import Column
 
     _Row = TypeVar("_Row")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.query.plan.output import Column
+    from sdb.query.plan.columns import Column
 
 MEMORY_BYTES = 64 << 20
 """What is more goes to a temporary file."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from sdb.query.plan.output import Column, Execution
+    from sdb.query.plan.columns import Column, Execution
     from sdb.query.plan.tablescan import TableScan
     from sdb.query.result.frames import Frame
     from sdb.query.result.replay import Replay

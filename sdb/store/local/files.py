@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
     from types import TracebackType
-    from typing import BinaryIO
 
 
 class LocalReader:
@@ -140,33 +139,6 @@ def open_read(path: str) -> LocalReader:
 def _os_error(error: OSError | ValueError) -> OSError:
     """Treat a path that no file can have (it holds a NUL) as one that is not there."""
     return error if isinstance(error, OSError) else FileNotFoundError(errno.ENOENT, "bad path")
-
-
-class LeftOpen:
-    """A context manager that gives an open file and does not close it.
-
-    Parameters
-    ----------
-    file : binary file
-        The file.
-    """
-
-    __slots__ = ("_file",)
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def __enter__(self) -> BinaryIO:
-        """Give the file."""
-        return self._file
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Leave it as it is."""
 
 
 class Translated:

@@ -15,7 +15,7 @@ from sdb.packfile import manifest
 from sdb.packfile.batches import encoded
 from sdb.packfile.inputs import Input
 from sdb.packfile.writer import DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
-from sdb.spark.options import paths
+from sdb.spark.settings import paths
 from sdb.store.base import child
 
 TYPE_CHECKING = False

@@ -9,8 +9,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from sdb.packfile.predicate import Anywhere
 from sdb.spark import scan
-from sdb.spark.files import listed, looked_at
 from sdb.spark.filters import test_of
+from sdb.spark.listing import listed, looked_at
 from sdb.spark.partitions import FilePart, chosen, grouped
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from sdb.packfile.predicate import Predicate
-    from sdb.spark.options import ReadOptions
+    from sdb.spark.settings import ReadOptions
 
 _log = logging.getLogger("sdb.spark")
 

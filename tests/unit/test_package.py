@@ -1,0 +1,43 @@
+"""Names in the package: one meaning each."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "sdb"
+COMMANDS = PACKAGE / "cli" / "commands"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """Files of commands have the names of the commands, and so do the functions that they call."""
+    found = defaultdict(list)
+    for path in MODULES:
+        if path.name != "__init__.py" and path.parent != COMMANDS:
+            found[path.name].append(str(path.relative_to(PACKAGE)))
+    assert len(found) > 100
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    found = defaultdict(list)
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(str(path.relative_to(PACKAGE)))
+    assert len(found) > 100
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+@pytest.mark.parametrize("name", ["store", "store/local", "store/s3", "packfile", "spark"])
+def test_each_package_tells_its_modules(name: str) -> None:
+    folder = PACKAGE / name
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+    told = [line.split()[0].strip("`") for line in text.splitlines() if line.startswith("`")]
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    packages = {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert sorted(told) == sorted(modules | packages)
