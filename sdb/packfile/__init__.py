@@ -23,6 +23,7 @@
 ``concat``        packfiles joined without compressing again
 ``unpack``        rows as text, Ion, Arrow or Parquet
 ``arrow``         rows as Arrow tables, streams and files
+``iontext``       rows as Ion text, for people
 ``describe``      facts of packfiles, and the text of `describe-file`
 ``validate``      a packfile read completely and checked
 ================  ==================================================================

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.query.duckdb_sql.lanes import Value, bounded, double_of
+from sdb.query.plan.columns import Shape
 from sdb.query.plan.dataset import MISSING, NULL, NUMBER
-from sdb.query.plan.output import Shape
 
 
 class Numeric(Value):
