@@ -215,7 +215,9 @@ def time_path(trailer: Trailer, field: str | Sequence[str] | None = None) -> Pat
             return candidates[0]
     names = ", ".join(".".join(path) for path in indexed)
     raise UsageError(
-        "which field is the time?",
+        f"rows have times at {len(indexed):,} paths, and none of them was named"
+        if names
+        else "no field is indexed by time, and none was named",
         hint=f"name one with --time-field; indexed are: {names}"
         if names
         else "name one with --time-field; no field of this file is indexed",

@@ -96,7 +96,7 @@ class Report:
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong."""
-        return not self.findings
+        return not self.findings and not self.dropped
 
 
 def validate(

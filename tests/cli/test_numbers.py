@@ -22,6 +22,7 @@ LINES = {
     "append": ["events.zion", "events.json"],
     "unpack": ["events.zion", "--fmt", "json"],
     "head": ["events.zion"],
+    "validate-file": ["events.zion"],
     "query": ["SELECT COUNT(*) FROM 'events.zion'"],
 }
 """A command line for each command with a numeric option, which it goes behind."""
@@ -90,7 +91,7 @@ def test_a_number_is_read_or_refused(
 ) -> None:
     before = sorted(tmp_path.iterdir())
     done = run(name, f"{flag}={value}", *LINES[name])
-    is_fine = value == "0" and flag in {"--limit", "--rows"}
+    is_fine = value == "0" and flag in {"--limit", "--rows", "--max-findings"}
     assert done.returncode == (0 if is_fine else 2), done.stderr
     if not is_fine:
         assert done.stderr.startswith(b"sdb: ")

@@ -41,7 +41,7 @@ def listed(folder: str | Path) -> list[str]:
         ([*PACK, "--conf", "x", "a.json"], "NAME=VALUE"),
         ([*PACK, "--target-size", "huge", "a.json"], "not a size"),
         ([*PACK, "-f", "yaml", "a.json"], "unknown format"),
-        (["spark", "environment"], "sdb spark cannot environment"),
+        (["spark", "environment"], "sdb spark has no command 'environment'"),
     ],
 )
 def test_what_makes_no_sense(run: Run, tmp_path: Path, arguments: list[str], told: str) -> None:  # noqa: F811

@@ -28,7 +28,7 @@ def command(
     It has sdb and what it depends on, for this system and this version of Python.
     """
     if what != "env":
-        raise UsageError(f"sdb spark cannot {what}", expected="sdb spark env")
+        raise UsageError(f"sdb spark has no command {what!r}", expected="sdb spark env")
     from sdb.spark.environment import build
 
     size = build(target, overwrite=force)

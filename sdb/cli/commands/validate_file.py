@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import sys
 
+from sdb import bounds
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import AsJson, Packfiles, ProgressMode, Verbose
-from sdb.cli.parameters import Context
+from sdb.cli.parameters import Context, Option
+from sdb.typed import Annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.validate import Report
 
 EXAMPLES = ("sdb validate-file events.zion", "sdb validate-file --json events.zion")
 
@@ -15,6 +21,15 @@ EXAMPLES = ("sdb validate-file events.zion", "sdb validate-file --json events.zi
 def command(
     context: Context,
     packfiles: Packfiles,
+    max_findings: Annotated[
+        int,
+        Option(
+            "--max-findings",
+            metavar="N",
+            bounds=bounds.FINDINGS,
+            help="Most findings of a file to print; the others are counted.",
+        ),
+    ] = 1000,
     verbose: Verbose = False,
     as_json: AsJson = False,
     progress: ProgressMode = "auto",
@@ -32,11 +47,13 @@ def command(
         if verbose:
             output.say(output.plain(f"checking {one.name}"), to=sys.stderr)
         with Meter("checking", progress) as meter:
-            report = validate(one.location, progress=meter)
+            report = validate(one.location, max_findings=max_findings, progress=meter)
         reports.append(report)
         for finding in report.findings:
             output.say(output.plain(str(finding)), to=sys.stderr)
-    ok = not any(report.findings for report in reports)
+        if report.dropped:
+            output.say(output.plain(_more(one.name, report)), to=sys.stderr)
+    ok = all(report.ok for report in reports)
     if as_json:
         files = [
             {
@@ -44,8 +61,16 @@ def command(
                 "blocks": report.blocks,
                 "rows": report.rows,
                 "findings": [str(finding) for finding in report.findings],
+                "more_findings": report.dropped,
             }
             for one, report in zip(found, reports, strict=True)
         ]
         output.say_json({"ok": ok, "files": files})
     return 0 if ok else 1
+
+
+def _more(name: str, report: Report) -> str:
+    count = report.dropped
+    findings = "finding" if count == 1 else "findings"
+    every = count + len(report.findings)
+    return f"{name}: {count:,} more {findings}; --max-findings {every} shows all"
