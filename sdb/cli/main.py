@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     import signal
     from typing import NoReturn
 else:
-    import _signal as signal  # the same without its enums, whose making takes long
+    import _signal as signal  # the same without its enums, which take 6 to 8 ms of a short command
 
 BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-_AT_EXIT = {"atexit", "threading"}  # modules that may have something to do in the end
 _STANDARD_OUTPUT = ("writing", "standard output")
 _QUICK = (["--version"], ["-version"], ["version"])
 
@@ -42,11 +41,6 @@ def main() -> NoReturn:
         code = _failed(error)
     if code:
         _forget_unwritten()
-    if code == 0 and not _AT_EXIT & sys.modules.keys():
-        # All is written: to take the interpreter apart would be a tenth of a short command.
-        os._exit(0)
-    if "duckdb" not in sys.modules:  # whose bindings count what is left at the end
-        gc.freeze()
     sys.exit(code)
 
 

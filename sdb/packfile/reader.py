@@ -301,18 +301,17 @@ class Packfile:
         pyarrow.Table
             The rows.
         """
-        from importlib import import_module
+        from sdb.packfile import arrow
 
         bounds.ROWS.check(limit)
-        arrow = import_module("sdb.packfile.arrow")
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
         return arrow.table(self, selection, fields=fields, limit=limit)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand all rows to any library that speaks the Arrow C stream interface."""
-        from importlib import import_module
+        from sdb.packfile.arrow import stream as begin
 
-        stream = import_module("sdb.packfile.arrow").stream(self, self.select())
+        stream = begin(self, self.select())
         return stream.__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:

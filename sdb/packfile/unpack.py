@@ -104,9 +104,8 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
         meter = _Meter(jobs, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
-            from importlib import import_module
+            from sdb.packfile import arrow
 
-            arrow = import_module("sdb.packfile.arrow")
             arrow.write(
                 jobs,
                 output,

@@ -13,6 +13,8 @@ from sdb import bounds, ion
 from sdb._core import Packer
 from sdb.errors import UsageError
 from sdb.packfile.inputs import Input, recognise_all
+from sdb.packfile.merge import Span, merge
+from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
 from sdb.records import record
 from sdb.store.apart import check_apart
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from sdb.packfile.sparseindex import Path
-    from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
 
@@ -195,9 +196,6 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, on_error)
         feeder.feed_all(sources, progress)
-        from sdb.packfile.merge import Span, merge
-        from sdb.packfile.trailer import Trailer
-
         types, types_complete = packer.types
         blocks, sparse = merge(
             [Span(*run) for run in packer.runs],
@@ -235,12 +233,6 @@ def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextM
     return LeftOpen(output)
 
 
-def _load_end() -> None:
-    """Load what makes the trailer: there is time for it while the threads are at work."""
-    import sdb.packfile.merge
-    import sdb.packfile.trailer  # noqa: F401
-
-
 class Feeder:
     """Moves bytes from the inputs to a packer, and frames from there to a file.
 
@@ -275,7 +267,6 @@ class Feeder:
             for consumed in self._feed(source):
                 self._drain()
                 progress(before + consumed, total)
-                _load_end()
             self._packer.end()
             before += consumed
         while self._packer.wait():
