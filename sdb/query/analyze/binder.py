@@ -102,7 +102,7 @@ class NameScope:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no source at all."""
+        """Tell whether there is no source at all."""
         return not self.fields and not self.names and self.outer is None
 
     def copy(self) -> NameScope:
@@ -240,7 +240,7 @@ def _is_grouped(select: ast.Select) -> bool:
 
 
 class _Keys:
-    """What a grouped select may use outside of aggregates."""
+    """Keys and names that a grouped select may use outside of aggregates."""
 
     def __init__(self, select: ast.Select, scope: NameScope) -> None:
         self._scope = scope

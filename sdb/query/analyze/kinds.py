@@ -70,7 +70,7 @@ TITLES = {
 
 @record
 class Signature:
-    """What a function takes and gives.
+    """Types that a function takes and gives.
 
     Attributes
     ----------
@@ -185,4 +185,4 @@ AGGREGATES: dict[str, Kind] = {
     **dict.fromkeys(words("COUNT APPROX_COUNT_DISTINCT ROW_NUMBER RANK DENSE_RANK"), Kind.NUMBER),
     "SNELLER_DATASHAPE": Kind.STRUCT,
 }
-"""What aggregates give, where it is not a number or NULL."""
+"""Types that aggregates give, where it is not a number or NULL."""

@@ -1,4 +1,4 @@
-"""What a function of the dialect is called with."""
+"""Arguments of a function of the dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of one statement share while it is translated."""
+"""State of the translation of one statement, which its parts share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a value of any type looks in SQL: typed lanes.
+"""Values of any type as SQL: typed lanes.
 
 An expression of the dialect becomes a :class:`Value`, which gives SQL for each lane on demand; what
 nobody asks for is neither read nor computed. In a typed lane SQL's NULL means "not of this type",
@@ -90,7 +90,7 @@ class Value:
 
     @property
     def shape(self) -> Shape:
-        """What is known of its types."""
+        """Types that it may have, and the lanes that tell them."""
         return Shape(self.mask)
 
     @property
@@ -180,7 +180,7 @@ class Typed(Value):
 
     @property
     def shape(self) -> Shape:
-        """What is known of its types."""
+        """Types that it may have, and the lanes that tell them."""
         return Shape(self.mask, self.absent, whole=self.whole)
 
     def like(self, sql: str, absent: int) -> Typed:

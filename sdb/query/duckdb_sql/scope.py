@@ -1,4 +1,4 @@
-"""What names stand for."""
+"""Names in SQL: finds the value that each stands for."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Scope:
         return self.found(node)
 
     def qualifies(self, node: ast.Expr) -> bool:
-        """Whether an expression is the alias of a source, so that a name behind it is a field."""
+        """Tell whether an expression is the alias of a source, with fields behind it."""
         if not isinstance(node, ast.Name):
             return False
         scope: Scope | None = self
@@ -174,7 +174,7 @@ class Scope:
         return False
 
     def hides(self, name: str) -> bool:
-        """Whether a bare name certainly is a field here."""
+        """Tell whether a bare name certainly is a field here."""
         for source in self.sources:
             if isinstance(source, Names) and name in source.values:
                 return True
@@ -201,7 +201,7 @@ class Scope:
         return None
 
     def binds(self, node: ast.Name | ast.Dot) -> bool:
-        """Whether a name means something here or further out."""
+        """Tell whether a name means something here or further out."""
         if node in self.known:
             return True
         return self._local(node) is not None or (
@@ -232,7 +232,7 @@ def _unbound(node: ast.Expr) -> QueryError:
 
 
 def _absent(value: Value) -> bool:
-    """Whether no row of the source has that field."""
+    """Tell whether no row of the source has that field."""
     if value.mask == ANY and isinstance(value, FieldValue) and not value.level:
         return not value.scan.holds(value.path)
     return value.mask == MISSING

@@ -76,7 +76,7 @@ class From:
             self.parts.append(f" ON {condition(source.on, self.scope, self.context)}")
 
     def _is_list(self, table: ast.PathTable) -> bool:
-        """Whether a path starts at something that is in scope, and so is to be unnested."""
+        """Tell whether a path starts at something that is in scope, and so is to be unnested."""
         root = root_name(table.expr)
         if root is None:
             return False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sdb.query.syntax import ast
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Way from a row to a value: field names and 0-based list indexes; empty for the row itself."""
+"""Path from a row to a value: field names and 0-based list indexes; empty for the row itself."""
 
 MISSING, NULL, BOOL, NUMBER, TIME, STRING, LIST, STRUCT = 0x80, 1, 2, 4, 8, 16, 32, 64
 """Types as bits of a mask; but for MISSING, the values of TYPE_BIT."""
@@ -50,7 +50,7 @@ class Dataset(Protocol):
 
     @property
     def is_remote(self) -> bool:
-        """Whether blocks come whole, over a network, however little of them is needed."""
+        """Tell that blocks come whole, over a network, however little of them is needed."""
 
     def types(self, path: Path) -> int | None:
         """Mask of the types that occur under a path (with MISSING), ``None`` when not known."""

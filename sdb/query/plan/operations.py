@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sdb.query.plan.scans import Lane, ScanNode
 
 Grain: TypeAlias = tuple[str, int, int]
-"""What times are rounded down to: ``("us", every, from)`` or ``("months", every, 0)``."""
+"""Unit that times are rounded down to: ``("us", every, from)`` or ``("months", every, 0)``."""
 Accumulator: TypeAlias = "tuple[str, int | None, Any]"
 """Function, lane and predicate of FILTER."""
 

@@ -26,7 +26,7 @@ class RowPlace(Protocol):
 
     @property
     def level(self) -> int:
-        """How deep its rows are unfolded; 0 for the rows themselves."""
+        """Depth to which its rows are unfolded; 0 for the rows themselves."""
 
     @property
     def path(self) -> Path:

@@ -23,7 +23,7 @@ def has_windows(node: ast.Node) -> bool:
 
 @record
 class Aliases:
-    """What names of a SELECT stand for.
+    """Aliases of a SELECT, and the expressions that they stand for.
 
     Attributes
     ----------

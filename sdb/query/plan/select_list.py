@@ -1,4 +1,4 @@
-"""What a SELECT asks for, in full: aliases are replaced by what they stand for."""
+"""Expressions of a SELECT in full: aliases are replaced by what they stand for."""
 
 from __future__ import annotations
 

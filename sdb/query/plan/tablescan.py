@@ -162,7 +162,7 @@ class TableScan:
 
     @property
     def is_remote(self) -> bool:
-        """Whether blocks come whole, over a network, however little of them is needed."""
+        """Tell whether blocks come whole, over a network, however little of them is needed."""
         return any(part.pack.reader.descriptor is None for part in self.read)
 
     def types(self, path: Path) -> int | None:

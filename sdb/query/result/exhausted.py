@@ -1,4 +1,4 @@
-"""What it means to the user that a query ran out of memory, or of room to put things aside."""
+"""Errors of queries that ran out of memory, or of room to put things aside."""
 
 from __future__ import annotations
 

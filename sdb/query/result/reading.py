@@ -1,4 +1,4 @@
-"""What a query reads and why, for people and programs."""
+"""Blocks that a query reads, and why, for people and programs."""
 
 from __future__ import annotations
 

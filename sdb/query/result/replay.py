@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sdb.query.plan.columns import Column
 
 MEMORY_BYTES = 64 << 20
-"""What is more goes to a temporary file."""
+"""Rows beyond this size go to a temporary file."""
 
 _ABSENT, _NULL = object(), object()
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?Z")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @record
 class Reading:
-    """What a query reads of its packfiles.
+    """Packfiles, blocks and bytes that a query reads.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Result:
 
     @property
     def reading(self) -> Reading:
-        """How much is read, of how much; of some queries it is known at their end.
+        """Packfiles, blocks and bytes that are read; of some queries known only at their end.
 
         A block counts once, however often the query looks at it.
         """
@@ -119,7 +119,7 @@ class Result:
 
     @property
     def note(self) -> str:
-        """How it is that not all blocks that could matter will be read; empty when they will."""
+        """Reason why some blocks that may hold rows are not read; empty when all are."""
         return self._result.note
 
     @property
@@ -128,12 +128,12 @@ class Result:
 
     @property
     def of_whole_rows(self) -> bool:
-        """Whether rows have members that are not known beforehand, as with ``SELECT *``."""
+        """Tell whether rows have members that are not known beforehand, as with ``SELECT *``."""
         return any(column.kind == "row" for column in self._shown)
 
     @property
     def is_plan(self) -> bool:
-        """Whether this is what EXPLAIN gives: a row with the query and its plan, a text."""
+        """Tell whether this is the plan of EXPLAIN: a row with the query and its plan, a text."""
         return self._result.is_plan
 
     @property

@@ -20,7 +20,7 @@ Span: TypeAlias = tuple[int, int]
 
 @record
 class Node:
-    """What all nodes have.
+    """A node of the tree.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ from sdb.query.syntax import hints
 from sdb.query.syntax.lexer import KEYWORDS, Lexer, Token
 
 MAX_DEPTH = 100
-"""How deep expressions and sub-queries may nest."""
+"""Depth to which expressions and sub-queries may nest."""
 
 
 class Cursor:

@@ -1,4 +1,4 @@
-"""What was probably meant, for errors about queries."""
+"""Suggestions for errors about queries: names and clauses that were probably meant."""
 
 from __future__ import annotations
 

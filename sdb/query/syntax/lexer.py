@@ -107,7 +107,7 @@ class Token:
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Name of the token in messages."""
         if self.kind in AGGREGATES:
             return "AGGREGATE"
         return self.kind if self.kind[0].isalpha() or self.kind[0] == "$" else f"'{self.kind}'"

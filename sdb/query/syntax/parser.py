@@ -12,7 +12,7 @@ from sdb.query.syntax.expressions import ExpressionParser
 from sdb.query.syntax.literals import INT64_MAX
 
 MAX_HEIGHT = 200
-"""How many levels a syntax tree may have; chains of AND, OR and ``||`` hardly count, those of other
+"""Levels that a syntax tree may have; chains of AND, OR and ``||`` hardly count, those of other
 operators have a level for each."""
 
 TABLE_FUNCTIONS = frozenset({"READ_FILE", "TABLE_GLOB", "TABLE_PATTERN"})

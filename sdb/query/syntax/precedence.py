@@ -1,4 +1,4 @@
-"""How tightly operators bind, from 1, the loosest; docs/sql.md has the table."""
+"""Precedence of operators, from 1, the loosest; docs/sql.md has the table."""
 
 from __future__ import annotations
 
