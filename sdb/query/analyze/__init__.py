@@ -5,8 +5,9 @@ module          holds
 ==============  ===========================================================
 `refusals`      errors about a place in a query
 `params`        values in the place of parameters
-`kinds`         kinds of values, signatures of functions
-`static_types`  kinds of expressions; refuses what could never give a value
+`types`         types of values as bits of a mask, for all rooms
+`signatures`    types that functions take and give
+`static_types`  types of expressions; refuses what could never give a value
 `regexes`       faults of regular expressions
 `binder`        names, what they may refer to; names of columns
 `calendar`      time functions of constants

@@ -9,7 +9,6 @@ from __future__ import annotations
 from sdb.errors import QueryError
 from sdb.query.analyze import binder
 from sdb.query.analyze.folding import fold
-from sdb.query.analyze.kinds import Kind
 from sdb.query.analyze.refusals import refuse
 from sdb.query.analyze.static_types import static_type
 from sdb.query.syntax import ast, printer, visitor
@@ -18,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Kind", "check", "fold", "static_type"]
+__all__ = ["check", "fold", "static_type"]
 
 _RANKS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 

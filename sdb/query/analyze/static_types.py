@@ -1,4 +1,4 @@
-"""Static kinds: what can be said of an expression before any row is seen.
+"""Static types: what can be said of an expression before any row is seen.
 
 An expression that could never give a value is refused; docs/sql.md has the rules.
 """
@@ -6,18 +6,25 @@ An expression that could never give a value is refused; docs/sql.md has the rule
 from __future__ import annotations
 
 from sdb.query.analyze import regexes
-from sdb.query.analyze.kinds import (
-    AGGREGATES,
-    CASTS,
-    FUNCTIONS,
+from sdb.query.analyze.refusals import refuse
+from sdb.query.analyze.signatures import AGGREGATES, CASTS, FUNCTIONS, TITLES, Signature
+from sdb.query.analyze.types import (
+    ANY,
+    BOOL,
+    INTEGER,
+    LIST,
     LOGICAL,
+    MISSING,
+    NULL,
+    NUMBER,
     NUMERIC,
     ORDERED,
-    TITLES,
-    Kind,
-    Signature,
+    STRING,
+    STRUCT,
+    TIME,
+    are_integers,
+    loose,
 )
-from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, hints, printer
 from sdb.query.syntax.lexer import AGGREGATES as AGGREGATE_NAMES
 from sdb.query.syntax.literals import INT64_MAX, INT64_MIN
@@ -38,8 +45,8 @@ def ill_typed(node: ast.Expr, why: str) -> NoReturn:
     refuse(f"{printer.quoted(node)} is ill-typed: {why}", node)
 
 
-def static_type(node: ast.Expr) -> Kind:
-    """Give the kinds of values that an expression may have.
+def static_type(node: ast.Expr) -> int:
+    """Give the types that an expression may have.
 
     Names are taken for fields, which may hold anything; the binder knows better where they stand
     for other expressions.
@@ -51,8 +58,9 @@ def static_type(node: ast.Expr) -> Kind:
 
     Returns
     -------
-    Kind
-        All kinds that are possible, with `Kind.MISSING` among them where there may be no value.
+    int
+        Mask of all types that are possible, with MISSING among them where there may be no value;
+        see :mod:`sdb.query.analyze.types`.
 
     Raises
     ------
@@ -63,36 +71,36 @@ def static_type(node: ast.Expr) -> Kind:
     Examples
     --------
     >>> from sdb.query.syntax.parser import parse
-    >>> static_type(parse("SELECT CHAR_LENGTH(name) / 2").select.items[0].expr)
-    <Kind.MISSING|INTEGER: 9>
+    >>> static_type(parse("SELECT CHAR_LENGTH(name) / 2").select.items[0].expr) == INTEGER | MISSING
+    True
     """
     return _RULES[type(node)](node)
 
 
-def _literal(node: ast.Literal) -> Kind:
+def _literal(node: ast.Literal) -> int:
     match node.value:
         case None:
-            return Kind.NULL
+            return NULL
         case bool():
-            return Kind.BOOLEAN
+            return BOOL
         case int() as value if INT64_MIN <= value <= INT64_MAX:
-            return Kind.INTEGER
+            return INTEGER
         case int() | float():
-            return Kind.NUMBER
+            return NUMBER
         case str():
-            return Kind.TEXT
-    return Kind.TIME
+            return STRING
+    return TIME
 
 
-def _anything(node: ast.Expr) -> Kind:  # noqa: ARG001 - one of the rules
-    return Kind.ANY
+def _anything(node: ast.Expr) -> int:  # noqa: ARG001 - one of the rules
+    return ANY
 
 
-def _dot(node: ast.Dot) -> Kind:
+def _dot(node: ast.Dot) -> int:
     if not isinstance(node.base, ast.MakeStruct):
-        if Kind.STRUCT not in static_type(node.base):
+        if not static_type(node.base) & STRUCT:
             ill_typed(node.base, "cannot use '.' operator on non-struct type")
-        return Kind.ANY
+        return ANY
     kinds = [(key, static_type(value)) for key, value in node.base.members]
     for key, kind in kinds:
         if key == node.name:
@@ -100,20 +108,20 @@ def _dot(node: ast.Dot) -> Kind:
     ill_typed(node.base, f'struct does not have field "{node.name}"')
 
 
-def _index(node: ast.Index) -> Kind:
+def _index(node: ast.Index) -> int:
     if node.index < 0:
         ill_typed(node, "cannot perform negative index operation")
     if not isinstance(node.base, ast.MakeList):
-        if Kind.LIST not in static_type(node.base):
+        if not static_type(node.base) & LIST:
             ill_typed(node.base, "cannot index into non-list type")
-        return Kind.ANY
+        return ANY
     kinds = [static_type(item) for item in node.base.items]
     if node.index >= len(kinds):
         ill_typed(node, f"cannot index a list of length {len(kinds)} at offset {node.index}")
     return kinds[node.index]
 
 
-def _operand(node: ast.Expr) -> Kind:
+def _operand(node: ast.Expr) -> int:
     """Give the kinds of what an operator or a function works on: of a query, one column."""
     if isinstance(node, ast.Subquery) and len(node.select.items) > 1:
         refuse(
@@ -122,103 +130,103 @@ def _operand(node: ast.Expr) -> Kind:
     return static_type(node)
 
 
-def _unary(node: ast.Unary) -> Kind:
+def _unary(node: ast.Unary) -> int:
     kind = _operand(node.operand)
     if node.op == "NOT":
         if not kind & LOGICAL:
             ill_typed(node, "can't compute NOT of non-logical expression")
-        return Kind.BOOLEAN | Kind.MISSING
-    if not kind.numeric:
+        return BOOL | MISSING
+    if not kind & NUMERIC:
         ill_typed(node, "argument is not numeric")
     if node.op == "~":
-        return Kind.INTEGER | _gaps(kind)
+        return INTEGER | _gaps(kind)
     return (kind & NUMERIC) | _gaps(kind)
 
 
-def _gaps(*kinds: Kind, wanted: Kind = NUMERIC) -> Kind:
+def _gaps(*kinds: int, wanted: int = NUMERIC) -> int:
     """Give MISSING, unless operands can only be what is wanted."""
-    return Kind.MISSING if any(kind & ~wanted for kind in kinds) else Kind(0)
+    return MISSING if any(kind & ~wanted for kind in kinds) else 0
 
 
-def _binary(node: ast.Binary) -> Kind:
+def _binary(node: ast.Binary) -> int:
     left, right = _operand(node.left), _operand(node.right)
     if node.op in {"AND", "OR"}:
         for kind, side in (left, "left"), (right, "right"):
             if not kind & LOGICAL:
                 ill_typed(node, f"{side}-hand-side not a logical expression")
-        return Kind.BOOLEAN | _gaps(left, right, wanted=~Kind.MISSING)
+        return BOOL | _gaps(left, right, wanted=~MISSING)
     if node.op in _ARITHMETIC:
         return _arithmetic(node, left, right)
     if node.op in _BITS:
-        if not (left.numeric and right.numeric):
+        if not (left & NUMERIC and right & NUMERIC):
             ill_typed(node, "arguments are not numeric")
-        return Kind.INTEGER | _gaps(left, right)
+        return INTEGER | _gaps(left, right)
     if node.op == "||":
-        if Kind.TEXT not in left or Kind.TEXT not in right:
-            ill_typed(node, TITLES[Kind.TEXT])
-        return Kind.TEXT | _gaps(left, right, wanted=Kind.TEXT)
+        if not left & STRING or not right & STRING:
+            ill_typed(node, TITLES[STRING])
+        return STRING | _gaps(left, right, wanted=STRING)
     return _comparison(node, node.op, left, right)
 
 
-def _arithmetic(node: ast.Binary, left: Kind, right: Kind) -> Kind:
-    if not (left.numeric and right.numeric):
+def _arithmetic(node: ast.Binary, left: int, right: int) -> int:
+    if not (left & NUMERIC and right & NUMERIC):
         ill_typed(node, "arguments are not numeric")
     if node.op in {"/", "%"} and _is_zero(node.right):
         ill_typed(node, "division by zero" if node.op == "/" else "modulo by zero")
-    whole = left.static_integer and right.static_integer
+    whole = are_integers(left) and are_integers(right)
     gaps = _gaps(left, right)
     if whole and node.op in {"/", "%"} and not isinstance(node.right, ast.Literal):
-        gaps = Kind.MISSING
+        gaps = MISSING
     if whole and node.op == "/" and isinstance(node.left, ast.Literal):
         whole = not isinstance(node.right, ast.Literal)
-    return (Kind.INTEGER if whole else Kind.NUMBER) | gaps
+    return (INTEGER if whole else NUMBER) | gaps
 
 
 def _is_zero(node: ast.Expr) -> bool:
     return isinstance(node, ast.Literal) and node.value == 0 and node.value is not False
 
 
-def _comparison(node: ast.Expr, op: str, left: Kind, right: Kind) -> Kind:
-    common = left.loose & right.loose & (~Kind.MISSING if op in {"=", "<>"} else ORDERED)
+def _comparison(node: ast.Expr, op: str, left: int, right: int) -> int:
+    common = loose(left) & loose(right) & (~MISSING if op in {"=", "<>"} else ORDERED)
     if not common:
         ill_typed(node, "lhs and rhs of comparison are never comparable")
     if op in {"=", "<>"}:
-        return Kind.BOOLEAN | _gaps(left, right, wanted=~Kind.MISSING)
-    return Kind.BOOLEAN | _gaps(left.loose, right.loose, wanted=common)
+        return BOOL | _gaps(left, right, wanted=~MISSING)
+    return BOOL | _gaps(loose(left), loose(right), wanted=common)
 
 
-def _between(node: ast.Between) -> Kind:
+def _between(node: ast.Between) -> int:
     operand = _operand(node.operand)
     low = _comparison(node, ">=", operand, _operand(node.low))
     return low | _comparison(node, "<=", operand, _operand(node.high))
 
 
-def _in(node: ast.In) -> Kind:
+def _in(node: ast.In) -> int:
     operand = _operand(node.operand)
     if isinstance(node.items, ast.Subquery):
-        return Kind.BOOLEAN | Kind.MISSING
+        return BOOL | MISSING
     kinds = {static_type(item) for item in node.items}
-    if not any(operand.loose & kind.loose & ~Kind.MISSING for kind in kinds):
+    if not any(loose(operand) & loose(kind) & ~MISSING for kind in kinds):
         ill_typed(node, "lhs and rhs of comparison are never comparable")
-    return Kind.BOOLEAN | _gaps(operand, wanted=~Kind.MISSING)
+    return BOOL | _gaps(operand, wanted=~MISSING)
 
 
-def _is(node: ast.Is) -> Kind:
+def _is(node: ast.Is) -> int:
     static_type(node.operand)
-    return Kind.BOOLEAN
+    return BOOL
 
 
-def _match(node: ast.Match) -> Kind:
+def _match(node: ast.Match) -> int:
     kind = _operand(node.operand)
-    if Kind.TEXT not in kind:
-        ill_typed(node, TITLES[Kind.TEXT])
+    if not kind & STRING:
+        ill_typed(node, TITLES[STRING])
     if node.escape is not None:
         _check_escape(node, node.escape)
     if not node.op.endswith("LIKE"):
         is_similar = node.op == "SIMILAR TO"
         if fault := regexes.fault(node.pattern, is_similar=is_similar):
             refuse(f"error parsing regexp: {fault}", node)
-    return Kind.BOOLEAN | _gaps(kind, wanted=Kind.TEXT)
+    return BOOL | _gaps(kind, wanted=STRING)
 
 
 def _check_escape(node: ast.Match, escape: str) -> None:
@@ -232,7 +240,7 @@ def _check_escape(node: ast.Match, escape: str) -> None:
         )
 
 
-def _call(node: ast.Call) -> Kind:
+def _call(node: ast.Call) -> int:
     signature = FUNCTIONS.get(node.name)
     if signature is None:
         if node.name in {"TABLE_GLOB", "TABLE_PATTERN"}:
@@ -246,26 +254,26 @@ def _call(node: ast.Call) -> Kind:
         return _choice(node, kinds)
     wanted = [signature.args[min(i, len(signature.args) - 1)] for i in range(len(kinds))]
     for position, (kind, want) in enumerate(zip(kinds, wanted, strict=True)):
-        if not kind & (want | Kind.NUMBER if want == Kind.INTEGER else want):
+        if not kind & (want | NUMBER if want == INTEGER else want):
             ill_typed(node, _mistyped(node, signature, position))
     if node.name == "IS_SUBNET_OF":
         _check_subnet(node)
     gives = signature.gives
-    if signature.keeps_integers and all(kind.static_integer for kind in kinds):
-        gives = Kind.INTEGER
+    if signature.keeps_integers and all(are_integers(kind) for kind in kinds):
+        gives = INTEGER
     sure = node.name in {"TYPE_BIT", "PI", "UTCNOW"}
-    return gives if sure else gives | Kind.MISSING
+    return gives if sure else gives | MISSING
 
 
-def _choice(node: ast.Call, kinds: list[Kind]) -> Kind:
+def _choice(node: ast.Call, kinds: list[int]) -> int:
     """Give the kinds of COALESCE and NULLIF."""
     if node.name == "NULLIF":
-        return kinds[0] | Kind.NULL
-    out = Kind(0)
+        return kinds[0] | NULL
+    out = 0
     for kind in kinds:
         out |= kind
-    last = kinds[-1] & (Kind.NULL | Kind.MISSING)
-    return (out & ~(Kind.NULL | Kind.MISSING)) | (Kind.NULL if last else Kind(0))
+    last = kinds[-1] & (NULL | MISSING)
+    return (out & ~(NULL | MISSING)) | (NULL if last else 0)
 
 
 def _miscounted(node: ast.Call, signature: Signature) -> str:
@@ -295,9 +303,9 @@ def _mistyped(node: ast.Call, signature: Signature, position: int) -> str:
         case "counted":
             return f"{_POSITIONS[position]} argument to {node.name} must be a list"
         case "named":
-            return "not a string" if wanted == Kind.TEXT else "not a number"
+            return "not a string" if wanted == STRING else "not a number"
     if node.name == "DATE_ADD" and position == 0:
-        wanted = Kind.INTEGER
+        wanted = INTEGER
     return TITLES[wanted]
 
 
@@ -318,18 +326,18 @@ def _check_subnet(node: ast.Call) -> None:
             ill_typed(node, fault or "not an IP address")
 
 
-def _cast(node: ast.Cast) -> Kind:
+def _cast(node: ast.Cast) -> int:
     kind = static_type(node.operand)
     takes, gives = CASTS[node.type]
     if not kind & takes and node.type not in {"NULL", "MISSING"}:
         ill_typed(node, "unsupported cast will never succeed")
     sure = node.type == "NULL" or not kind & ~takes
-    return gives if sure else gives | Kind.MISSING
+    return gives if sure else gives | MISSING
 
 
-def _case(node: ast.Case) -> Kind:
+def _case(node: ast.Case) -> int:
     subject = None if node.operand is None else static_type(node.operand)
-    out = Kind.MISSING if node.otherwise is None else static_type(node.otherwise)
+    out = MISSING if node.otherwise is None else static_type(node.otherwise)
     for condition, value in node.limbs:
         kind = static_type(condition)
         if subject is not None and node.operand is not None:
@@ -341,19 +349,19 @@ def _case(node: ast.Case) -> Kind:
     return out
 
 
-def _list(node: ast.MakeList) -> Kind:
+def _list(node: ast.MakeList) -> int:
     for item in node.items:
         static_type(item)
-    return Kind.LIST
+    return LIST
 
 
-def _struct(node: ast.MakeStruct) -> Kind:
+def _struct(node: ast.MakeStruct) -> int:
     for _, value in node.members:
         static_type(value)
-    return Kind.STRUCT
+    return STRUCT
 
 
-def _aggregate(node: ast.Aggregate) -> Kind:
+def _aggregate(node: ast.Aggregate) -> int:
     for arg in node.args:
         static_type(arg)
     if node.where is not None:
@@ -361,16 +369,16 @@ def _aggregate(node: ast.Aggregate) -> Kind:
     if node.over is not None:
         for expr in (*node.over.partition, *[key.expr for key in node.over.order]):
             static_type(expr)
-    return AGGREGATES.get(node.name, Kind.NUMBER | Kind.NULL)
+    return AGGREGATES.get(node.name, NUMBER | NULL)
 
 
-def _boolean(node: ast.Exists) -> Kind:  # noqa: ARG001 - one of the rules
-    return Kind.BOOLEAN
+def _boolean(node: ast.Exists) -> int:  # noqa: ARG001 - one of the rules
+    return BOOL
 
 
-_RULES: dict[type[ast.Node], Callable[..., Kind]] = {
+_RULES: dict[type[ast.Node], Callable[..., int]] = {
     ast.Literal: _literal,
-    ast.Missing: lambda _: Kind.MISSING,
+    ast.Missing: lambda _: MISSING,
     ast.Param: _anything,
     ast.Name: _anything,
     ast.Dot: _dot,

@@ -1,0 +1,146 @@
+"""Signatures of functions: the types that they take and give."""
+
+from __future__ import annotations
+
+from sdb.query.analyze.types import (
+    ANY,
+    BOOL,
+    INTEGER,
+    LIST,
+    MISSING,
+    NULL,
+    NUMBER,
+    NUMERIC,
+    STRING,
+    STRUCT,
+    TIME,
+)
+from sdb.query.syntax.literals import words
+from sdb.records import record
+
+TITLES = {
+    STRING: "not compatible with type string",
+    NUMERIC: "not compatible with type uint|int|float",
+    INTEGER: "not compatible with type uint|int",
+    TIME: "not compatible with type timestamp",
+    LIST: "not a list",
+    LIST | STRUCT: "not a structure or list",
+}
+
+
+@record
+class Signature:
+    """Types that a function takes and gives.
+
+    Attributes
+    ----------
+    args : tuple of int
+        ints of the arguments; the last one repeats when `most` is greater.
+    least, most : int
+        How many arguments it takes.
+    gives : int
+        What comes out, besides MISSING.
+    keeps_integers : bool
+        Whether a static integer comes out of static integers.
+    style : str
+        Wording of its errors: ``plain``, ``counted`` (spelled-out numbers and positions) or
+        ``named``.
+    """
+
+    args: tuple[int, ...]
+    least: int
+    most: int
+    gives: int
+    keeps_integers: bool = False
+    style: str = "plain"
+
+
+def _fixed(gives: int, *args: int, style: str = "plain") -> Signature:
+    return Signature(args, len(args), len(args), gives, style=style)
+
+
+_N, _I, _S, _B, _T, _L = (
+    NUMERIC,
+    INTEGER,
+    STRING,
+    BOOL,
+    TIME,
+    LIST,
+)
+_ANY = ANY | INTEGER
+_MANY = 1 << 20
+
+FUNCTIONS: dict[str, Signature] = {
+    **dict.fromkeys(
+        words(
+            "ROUND ROUND_EVEN TRUNC FLOOR CEIL CEILING SQRT CBRT EXP EXP2 EXP10 EXPM1 LN LN1P LOG2"
+            " LOG10 SIN COS TAN ASIN ACOS ATAN DEGREES RADIANS"
+        ),
+        _fixed(NUMBER, _N),
+    ),
+    **dict.fromkeys(["ABS", "SIGN"], Signature((_N,), 1, 1, NUMBER, keeps_integers=True)),
+    "PMOD": Signature((_N,), 2, 2, NUMBER, keeps_integers=True),
+    **dict.fromkeys(["LEAST", "GREATEST"], Signature((_N,), 1, _MANY, NUMBER, keeps_integers=True)),
+    **dict.fromkeys(["POW", "POWER", "HYPOT", "ATAN2"], _fixed(NUMBER, _N, _N)),
+    "LOG": Signature((_N,), 1, 2, NUMBER),
+    "PI": _fixed(NUMBER),
+    "WIDTH_BUCKET": _fixed(NUMBER, _N, _N, _N, _N),
+    "BIT_COUNT": _fixed(_I, _N),
+    **dict.fromkeys(["UPPER", "LOWER"], _fixed(_S, _S)),
+    **dict.fromkeys(["CHAR_LENGTH", "CHARACTER_LENGTH", "OCTET_LENGTH"], _fixed(_I, _S)),
+    "SUBSTRING": Signature((_S, _N), 2, 3, _S, style="named"),
+    **dict.fromkeys(["TRIM", "LTRIM", "RTRIM"], Signature((_S,), 1, 2, _S)),
+    "SPLIT_PART": _fixed(_S, _S, _S, _N, style="named"),
+    "CONCAT": _fixed(_S, _S),
+    "IS_SUBNET_OF": Signature((_S,), 2, 3, _B, style="named"),
+    **dict.fromkeys(
+        words("EQUALS_FUZZY EQUALS_FUZZY_UNICODE CONTAINS_FUZZY CONTAINS_FUZZY_UNICODE"),
+        _fixed(_B, _S, _S, _N, style="named"),
+    ),
+    "DATE_ADD": _fixed(_T, _N, _T),
+    "DATE_DIFF": _fixed(_I, _T, _T),
+    "DATE_TRUNC": _fixed(_T, _T),
+    "DATE_BIN": _fixed(_T, _T, _T),
+    "EXTRACT": _fixed(_I, _T),
+    **dict.fromkeys(["TO_UNIX_EPOCH", "TO_UNIX_MICRO"], _fixed(_I, _T)),
+    "TIME_BUCKET": _fixed(_I, _T, _N),
+    "UTCNOW": _fixed(_T),
+    "SIZE": _fixed(_I, LIST | STRUCT, style="counted"),
+    "ARRAY_SIZE": _fixed(_I, _L, style="counted"),
+    "ARRAY_CONTAINS": _fixed(_B, _L, _ANY, style="counted"),
+    "ARRAY_POSITION": _fixed(_I, _L, _ANY, style="counted"),
+    "ARRAY_SUM": _fixed(NUMBER, _L, style="counted"),
+    **dict.fromkeys(
+        words("INNER_PRODUCT L1_DISTANCE L2_DISTANCE COSINE_DISTANCE"),
+        _fixed(NUMBER, _L, _L, style="counted"),
+    ),
+    "GEO_DISTANCE": _fixed(NUMBER, _N, _N, _N, _N),
+    "GEO_HASH": _fixed(_S, _N, _N, _N),
+    **dict.fromkeys(["GEO_TILE_X", "GEO_TILE_Y"], _fixed(_I, _N, _N)),
+    "GEO_TILE_ES": _fixed(_S, _N, _N, _N),
+    "COALESCE": Signature((_ANY,), 1, _MANY, _ANY),
+    "NULLIF": _fixed(_ANY, _ANY, _ANY),
+    "TYPE_BIT": _fixed(_I, _ANY),
+}
+"""The functions of the dialect; the part of a time is no argument."""
+
+CASTS: dict[str, tuple[int, int]] = {
+    "INTEGER": (NUMERIC | BOOL, INTEGER),
+    "FLOAT": (NUMERIC | BOOL, NUMBER),
+    "BOOLEAN": (NUMERIC | BOOL, BOOL),
+    "STRING": (STRING | NUMERIC | BOOL, STRING),
+    "TIMESTAMP": (TIME, TIME),
+    "LIST": (LIST, LIST),
+    "STRUCT": (STRUCT, STRUCT),
+    "NULL": (_ANY, NULL),
+    "MISSING": (_ANY, MISSING),
+}
+"""For each type of CAST, the kinds that it takes and the kind that it gives."""
+
+AGGREGATES: dict[str, int] = {
+    **dict.fromkeys(["EARLIEST", "LATEST"], TIME | NULL),
+    **dict.fromkeys(["BOOL_AND", "BOOL_OR"], BOOL | NULL),
+    **dict.fromkeys(words("COUNT APPROX_COUNT_DISTINCT ROW_NUMBER RANK DENSE_RANK"), NUMBER),
+    "SNELLER_DATASHAPE": STRUCT,
+}
+"""Types that aggregates give, where it is not a number or NULL."""
