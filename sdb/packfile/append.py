@@ -45,7 +45,7 @@ _LONGEST_PAUSE_SECONDS = 5.0
 
 @record
 class AppendResult:
-    """What appending came to.
+    """The result of appending.
 
     Attributes
     ----------

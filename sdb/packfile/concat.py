@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @record
 class ConcatResult:
-    """What joining came to.
+    """The result of joining packfiles.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How a packfile goes on: what of it stays, and the trailer of both together."""
+"""Continue a packfile: decide what of it stays, and make the trailer of both together."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Told:
 
 @record
 class Job:
-    """What is asked for, the same for every attempt."""
+    """The request to append, the same for every attempt."""
 
     packfile: Location
     output: Location | None

@@ -1,4 +1,4 @@
-"""What packfiles say of themselves: the facts, and the text of `describe-file`."""
+"""Describe packfiles by their trailers: the facts, and the text of `describe-file`."""
 
 from __future__ import annotations
 

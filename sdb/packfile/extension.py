@@ -152,7 +152,7 @@ class Summary:
 
 @record
 class Extension:
-    """What the extension tells.
+    """The fields of the extension.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What can be packed: files, pipes and standard input, recognised by their content.
+"""Recognise inputs by their content: files, pipes and standard input.
 
 The content decides where it can: gzip and zstd by their first bytes, Parquet and Ion by their
 markers, a packfile by its trailer, JSON by its first bracket, a CloudTrail file by its first field.
@@ -232,7 +232,7 @@ def _of_name(name: str) -> tuple[str | None, str]:
 
 @record
 class _Found:
-    """What is known of an input by its name and options."""
+    """An input, as far as its name and options tell."""
 
     name: str
     forced: tuple[str, str] | None

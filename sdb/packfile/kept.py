@@ -1,4 +1,4 @@
-"""What stays of a packfile that grows, and what is known of it.
+"""The blocks and the index that stay when a packfile grows.
 
 Full blocks stay as they are. A short block at the end is continued: its chunks stay, save the last
 one, whose rows are packed again together with the new ones. What is not looked at must be covered
@@ -25,7 +25,7 @@ _TIMES_OF_A_RANGE = 2
 
 @record
 class Kept:
-    """What stays of a packfile.
+    """The part of a packfile that stays.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Kept:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether every row is new or packed again."""
+        """True if every row is new or packed again."""
         return self.size_bytes == 0
 
     @property

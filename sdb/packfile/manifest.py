@@ -73,7 +73,7 @@ class File:
 
 @record
 class Manifest:
-    """What a folder's manifest says.
+    """The manifest of a folder.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Manifest:
 
 @record
 class Published:
-    """What publishing came to.
+    """The result of publishing.
 
     Attributes
     ----------

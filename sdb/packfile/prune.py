@@ -42,7 +42,7 @@ _OPERATORS = {
 
 @record
 class Reason:
-    """What one comparison says of a file.
+    """The answer of a file to one comparison.
 
     Attributes
     ----------

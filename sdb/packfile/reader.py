@@ -55,7 +55,7 @@ class Packfile:
 
     @property
     def etag(self) -> str:
-        """What tells one version of the file from another; empty for local files."""
+        """ETag, which tells one version of the file from another; empty for local files."""
         return self._reader.etag
 
     @property
@@ -65,12 +65,12 @@ class Packfile:
 
     @property
     def verify(self) -> bool:
-        """Whether checksums and digests are compared with what is read."""
+        """True if checksums and digests are compared with what is read."""
         return self._verify
 
     @property
     def trailer(self) -> Trailer:
-        """What the file says of itself."""
+        """The trailer: block list, sparse index and compression."""
         return self._trailer
 
     @property

@@ -42,7 +42,7 @@ _TIMESTAMP = 1 << 6
 
 @record
 class SparseIndex:
-    """What is known of the rows of a packfile.
+    """The sparse index: time indexes, constants and summary of a packfile.
 
     Attributes
     ----------

@@ -104,7 +104,7 @@ class TimeIndex:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the index knows nothing: such a path counts as not indexed."""
+        """True if the index knows nothing: such a path counts as not indexed."""
         return not (self._max.times and self._min.times)
 
     @property

@@ -61,7 +61,7 @@ class Block:
 
 @record
 class Trailer:
-    """What a packfile says of itself.
+    """The trailer of a packfile: where its blocks are, and what is known of them.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whether a packfile is as it must be: every byte is read, every rule of the format checked.
+"""Validate a packfile: read every byte, and check every rule of the format.
 
 What can be told from the trailer is told when the file is opened. Then each block is decoded and
 its rows are checked, and what they hold is compared with the index: a time at an indexed path that
@@ -71,7 +71,7 @@ class Finding:
 
 @record
 class Report:
-    """What came of checking a packfile.
+    """The findings in a packfile.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if nothing is wrong."""
         return not self.findings and not self.dropped
 
 

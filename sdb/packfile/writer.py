@@ -65,7 +65,7 @@ class Rejected:
 
 @record
 class PackResult:
-    """What packing came to.
+    """The result of packing.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What runs on the executors: one attempt of a task packs one packfile. No pyspark in here."""
+"""Pack one packfile in an attempt of a task, on an executor. No pyspark in here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_KEPT_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How tasks pack.
+    """Options of packing, the same for all tasks.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What all tasks of a job have in common.
+    """The job that tasks belong to.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an attempt came to.
+    """The outcome of an attempt.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ _PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b.*
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What packing on Spark came to.
+    """The result of packing on Spark.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """What a task has written.
+    """The packfile that a task has written.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What of the filters that Spark pushes an index can answer.
+"""Reduce the filters that Spark pushes to predicates.
 
 Blocks are left out only for comparisons that mean the same here and there: those of columns whose
 type holds the values of the file unchanged. Spark still applies all filters to the rows.

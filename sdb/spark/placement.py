@@ -1,4 +1,4 @@
-"""Which worker a block belongs to: rendezvous hashing, also called highest random weight.
+"""Assign blocks to workers: rendezvous hashing, also called highest random weight.
 
 Each pair of a worker and a block has a weight, and a block belongs to the worker with the highest
 one. A worker that joins takes over what it has the highest weight for, about one block in n, and no

@@ -1,4 +1,4 @@
-"""Which inputs, or pieces of them, each task packs.
+"""Divide inputs, or pieces of them, among tasks.
 
 A file is cut where that is sure to be right: plain JSON between two lines that both are complete
 objects, because JSON has two values side by side at its top level only. Everything else is packed
@@ -73,13 +73,13 @@ class Piece:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of the input."""
+        """True if it is all of the input."""
         return self.start == 0 and self.stop == self.file.size_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What becomes one packfile.
+    """The pieces that become one packfile.
 
     Attributes
     ----------

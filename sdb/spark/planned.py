@@ -1,4 +1,4 @@
-"""What a query is going to read, from the plan that Spark made of it."""
+"""Tell what a query is going to read, from the plan that Spark made of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCAN = "BatchScanExec"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What tasks read.
+    """The blocks that tasks read.
 
     Attributes
     ----------

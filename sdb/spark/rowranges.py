@@ -29,7 +29,7 @@ _MARK_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """How far a packfile has been read.
+    """The rows of a packfile that have been read.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ _CACHE = "10GiB"
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How packfiles are read.
+    """Options of reading packfiles.
 
     Attributes
     ----------

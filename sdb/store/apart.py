@@ -1,4 +1,4 @@
-"""Whether two names stand for one object, so that no output takes the place of an input."""
+"""Compare names of objects, so that no output takes the place of an input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store is: where objects lie, and how they are read, made and replaced.
+"""The protocols of stores: objects are listed, read, made, replaced and deleted.
 
 Code above this package is written for these protocols and knows no store. A store needs no folders:
 they come and go with what is in them. An object appears in one step, when it is complete; whoever

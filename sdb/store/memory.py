@@ -42,7 +42,7 @@ _WRITES = frozenset({"put", "delete"})
 
 
 class Fault(enum.Enum):
-    """What goes wrong with a call."""
+    """A fault of a call."""
 
     REFUSED = enum.auto()
     """The store says that it failed; nothing was done."""

@@ -41,3 +41,16 @@ def test_each_package_tells_its_modules(name: str) -> None:
     modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
     packages = {path.parent.name for path in folder.glob("*/__init__.py")}
     assert sorted(told) == sorted(modules | packages)
+
+
+@pytest.mark.parametrize("name", ["store", "packfile", "spark"])
+def test_docstrings_name_their_subject(name: str) -> None:
+    """They begin with a verb or the noun of the field."""
+    found = []
+    for path in sorted((PACKAGE / name).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node) or ""
+                if text.startswith(("What ", "Whether ", "How ", "Which ")):
+                    found.append(f"{path.relative_to(PACKAGE)}: {text.splitlines()[0]}")
+    assert found == []

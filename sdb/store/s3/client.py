@@ -46,12 +46,12 @@ class Endpoint:
 
     @property
     def is_aws(self) -> bool:
-        """Whether it is S3 itself, which is known to do what it says."""
+        """True for S3 itself, which is known to do what it says."""
         return bool(_AWS_HOST.search(self.host))
 
     @property
     def copies_parts(self) -> bool:
-        """Whether it copies ranges of objects by itself: Google's does not."""
+        """True if it copies ranges of objects by itself: Google's does not."""
         return not self.host.endswith(_GOOGLE_HOST)
 
 

@@ -59,7 +59,7 @@ class Check:
 
 @record
 class Diagnosis:
-    """What an endpoint does.
+    """The diagnosis of an endpoint.
 
     Attributes
     ----------
@@ -83,27 +83,27 @@ class Diagnosis:
 
     @property
     def append_is_safe(self) -> bool:
-        """Whether two who append at the same time cannot undo each other's work."""
+        """True if two who append at the same time cannot undo each other's work."""
         return all(check.ok for check in self.checks if check.name in _FOR_APPEND)
 
     @property
     def new_is_safe(self) -> bool:
-        """Whether an object that appears meanwhile is not replaced by a new one."""
+        """True if an object that appears meanwhile is not replaced by a new one."""
         return all(check.ok for check in self.checks if check.name in _FOR_NEW)
 
     @property
     def copies(self) -> bool:
-        """Whether the store copies what stays of a packfile that grows."""
+        """True if the store copies what stays of a packfile that grows."""
         return endpoint().copies_parts and self._holds("part-copy")
 
     @property
     def recognises(self) -> bool:
-        """Whether a write without an answer can be recognised afterwards."""
+        """True if a write without an answer can be recognised afterwards."""
         return self._holds("metadata")
 
     @property
     def locks(self) -> bool:
-        """Whether those who append take a lock, because only S3 itself is known to choose one."""
+        """True if those who append take a lock: only S3 itself is known to choose one."""
         return not endpoint().is_aws
 
     def _holds(self, name: str) -> bool:

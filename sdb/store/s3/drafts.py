@@ -49,7 +49,7 @@ class S3Draft:
 
     @property
     def written_bytes(self) -> int:
-        """How many bytes went through this program."""
+        """Number of bytes that went through this program."""
         return self.parts.written_bytes
 
     def write(self, data: bytes, /) -> int:

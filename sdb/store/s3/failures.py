@@ -1,4 +1,4 @@
-"""What the store and the way to it say, as exceptions of `sdb`."""
+"""Translate failures of the store, and of the way to it, into exceptions of `sdb`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How objects are cut into parts."""
+"""Cut objects into parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an endpoint insists on the conditions of requests that publish an object.
+"""Try if an endpoint insists on the conditions of requests that publish an object.
 
 S3 does. Some stores that speak its protocol pass over what they do not know, and then the last of
 two writers wins, and what the other one added is lost. So they are tried, with a name that nobody

@@ -42,7 +42,7 @@ _NOT_FOUND = 404
 
 @record
 class Condition:
-    """What must be at a place for an object to appear there.
+    """The condition on a place for an object to appear there.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Condition:
 
 
 class _Now(enum.Enum):
-    """What is there, compared to what was and what should be."""
+    """The object that is there, compared to what was and what should be."""
 
     OURS = enum.auto()
     BEFORE = enum.auto()

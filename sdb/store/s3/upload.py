@@ -71,7 +71,7 @@ class Upload:
 
     @property
     def next_bytes(self) -> int:
-        """How large the next part should be."""
+        """Size that the next part should have, in bytes."""
         return part_bytes(self._count - self._copies, MAX_PARTS - self._copies)
 
     def put(self, data: bytes) -> None:
