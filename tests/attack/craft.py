@@ -77,6 +77,7 @@ def nested(kind: int, depth: int, name: bytes = b"") -> bytes:
 
 def padding(count: int) -> bytes:
     """Encode padding of so many bytes."""
+    assert count >= 0, "the content is longer than the chunk"
     out = b""
     while count:
         rest = count - 1

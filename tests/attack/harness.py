@@ -7,6 +7,7 @@ own, made from that seed and the name of the test: to run one test again is to r
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import resource
@@ -165,8 +166,9 @@ class Findings:
         complaints = list(complaints)
         if not complaints:
             return
+        kept = self.folder / f"finding-{len(self.found)}"
+        kept.with_suffix(".txt").write_text("\n".join([self.name, note, *complaints]) + "\n")
         if data is not None:
-            kept = self.folder / f"finding-{len(self.found)}"
             kept.write_bytes(data)
             note += f" [{kept}]"
         self.found += [f"{note} {complaint}".strip() for complaint in complaints]
@@ -179,6 +181,16 @@ class Findings:
             more = f"\n... and {len(self.found) - _SHOWN} more" * (len(self.found) > _SHOWN)
             head = f"{len(self.found)} findings in {self.attacks} attacks, SDB_ATTACK_SEED={SEED}"
             pytest.fail(f"{self.name}: {head}\n{text}{more}", pytrace=False)
+
+
+def is_same(text: bytes, other: bytes) -> bool:
+    """Compare lines of JSON: numbers as they are printed, members in any order."""
+    return text == other or _rows(text) == _rows(other)
+
+
+def _rows(text: bytes) -> list[Any]:
+    keep = {"parse_int": str, "parse_float": str, "parse_constant": str}
+    return [json.loads(line.replace(b"Inf", b"Infinity"), **keep) for line in text.splitlines()]
 
 
 def strays(folder: Path, known: Iterable[str]) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from sdb import open as open_packfile
 from tests.attack.damage import damaged
-from tests.attack.harness import ALGORITHMS, SAMPLE, Sdb, batches, dice, strays
+from tests.attack.harness import ALGORITHMS, SAMPLE, Sdb, batches, dice, is_same, strays
 from tests.conftest import VECTORS, golden
 
 if TYPE_CHECKING:
@@ -57,7 +57,22 @@ class Victim:
     data: bytes
     blocks: list[tuple[int, int]]
     answers: dict[str, bytes]
-    is_protected: bool
+    algorithm: str
+
+    def is_protected(self, step: str, data: bytes, note: str) -> bool:
+        """Tell whether damage can be seen: by digests of blocks, or by the checksums of zstd.
+
+        Queries read parts of blocks, of which digests tell nothing, and believe the trailer, which
+        nothing protects but that it must make sense. Checksums do not tell when whole frames
+        stand elsewhere.
+        """
+        is_query = step.startswith(("query", "count"))
+        end = self.blocks[-1][1] if self.blocks else 0
+        if is_query and data[:end] == self.data[:end]:
+            return False
+        if b"digests" in self.data and not is_query:
+            return True
+        return "iguana" not in self.algorithm and "swapped" not in note
 
 
 def victim(sdb: Sdb, data: bytes) -> Victim:
@@ -74,12 +89,7 @@ def victim(sdb: Sdb, data: bytes) -> Victim:
     assert rows.code == 0
     path.unlink()
     answers["unpack"] = rows.out
-    return Victim(data, list(pairwise(ends)), answers, is_protected(data, algorithm))
-
-
-def is_protected(data: bytes, algorithm: str) -> bool:
-    """Tell whether all of the rows are under checksums: those of zstd, or digests of blocks."""
-    return "iguana" not in algorithm or b"digests" in data
+    return Victim(data, list(pairwise(ends)), answers, algorithm)
 
 
 class Attack:
@@ -91,12 +101,14 @@ class Attack:
         self.findings = findings
         (sdb.folder / "more.json").write_bytes(MORE)
         (sdb.folder / "good.zion").write_bytes(victim.data)
+        self.is_protected = True
         self.known = {"more.json", "good.zion", "x.zion"}
 
     def __call__(self, step: str, data: bytes, note: str) -> None:
         """Take a step with a damaged file."""
         path = self.sdb.folder / "x.zion"
         path.write_bytes(data)
+        self.is_protected = self.victim.is_protected(step, data, note)
         complaints = getattr(self, step)(path)
         complaints += strays(self.sdb.folder, self.known)
         for stray in self.sdb.folder.iterdir():
@@ -107,9 +119,9 @@ class Attack:
     def _judged(self, outcome: Outcome, right: bytes, *, part: bool = False) -> list[str]:
         """Compare an answer; of one that ended with an error, a part may have been written."""
         found = outcome.complaints()
-        if outcome.code == 0 and outcome.out != right and self.victim.is_protected:
+        if outcome.code == 0 and outcome.out != right and self.is_protected:
             found.append(f"other rows, and exit code 0: {outcome}")
-        if outcome.code != 0 and outcome.out and self.victim.is_protected:
+        if outcome.code != 0 and outcome.out and self.is_protected:
             whole = part and right.startswith(outcome.out) and outcome.out.endswith(b"\n")
             if not whole:
                 found.append(f"other rows before the error: {outcome}")
@@ -150,7 +162,7 @@ class Attack:
     def validate(self, path: Path) -> list[str]:
         outcome = self.sdb("validate-file", "x.zion")
         found = outcome.complaints()
-        if outcome.code == 0 and self.victim.is_protected:
+        if outcome.code == 0 and self.is_protected:
             found += self.unpack(path)
             code = self.sdb("unpack", "--fmt", "json", "x.zion").code
             found += [f"valid, and cannot be unpacked: exit code {code}"] * (code != 0)
@@ -190,9 +202,9 @@ class Attack:
         """
         rows = self.sdb("unpack", "--fmt", "json", path.name)
         found = rows.complaints()
-        if self.victim.is_protected:
+        if self.is_protected:
             right = self.victim.answers["unpack"] + more
-            if rows.code == 0 and rows.out != right:
+            if rows.code == 0 and not is_same(rows.out, right):
                 found.append("other rows in what was made, and exit code 0")
             if rows.code not in {0, CORRUPT}:
                 found.append(f"cannot be read: {rows}")
@@ -228,7 +240,7 @@ def packed(sdb: Sdb, algorithm: str) -> Victim:
     return victim(sdb, data)
 
 
-@pytest.mark.parametrize("batch", batches(7))
+@pytest.mark.parametrize("batch", batches(5))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_flips(sdb: Sdb, findings: Findings, algorithm: str, batch: int) -> None:
     attack(sdb, packed(sdb, algorithm), findings, "flips", algorithm, batch, files=FILES)

@@ -127,7 +127,7 @@ def attack(
     findings.check()
 
 
-@pytest.mark.parametrize("batch", batches(4))
+@pytest.mark.parametrize("batch", batches(3))
 def test_outages(sdb: Sdb, s3: Server, files: Path, findings: Findings, batch: int) -> None:
     attack(sdb, s3, files, findings, ATTACKS, batch)
 
