@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
@@ -15,11 +15,15 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from sdb.bounds import TRUST
-from sdb.cli.commands import COMMANDS, load
+from sdb.cli.commands import COMMANDS, GROUPS, load
 from sdb.cli.main import BROKEN_PIPE
 from sdb.cli.output import complain
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.version import LINE
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+_BARE = {"spark env", "version"}  # what is complete without any argument
+_SPARK = "Pack on Spark, and build the environment of its executors."
 
 
 class _Commands(MutableMapping[str, Any]):
@@ -72,19 +76,38 @@ def _quiet_pipes() -> Iterator[None]:
 
 
 def _build(name: str) -> Any:
+    one = typer.Typer(rich_markup_mode=None, add_completion=False, context_settings=_HELP)
+    if name not in GROUPS:
+        _add(one, name)
+        return get_command(one)
+    group = typer.Typer(
+        rich_markup_mode=None, add_completion=False, no_args_is_help=True, context_settings=_HELP
+    )
+    full = [f"{name} {leaf}" for leaf in GROUPS[name]]
+    for leaf in full:
+        _add(group, leaf)
+    examples = [load(leaf).EXAMPLES[0] for leaf in full]
+    group.callback(epilog=_epilog(examples), help=_SPARK)(lambda: None)
+    return get_command(group)
+
+
+def _add(group: typer.Typer, name: str) -> None:
     module = load(name)
-    epilog = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES)
-    one = typer.Typer(rich_markup_mode=None, add_completion=False)
-    one.command(
-        name,
-        epilog=epilog,
-        no_args_is_help=name != "version",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )(_known_to_typer(module.command))
-    return get_command(one)
+    group.command(
+        name.rpartition(" ")[2],
+        epilog=_epilog(module.EXAMPLES),
+        no_args_is_help=name not in _BARE,
+        context_settings=_HELP,
+    )(_known_to_typer(module.command, getattr(module, "HIDDEN", ())))
 
 
-def _known_to_typer(command: Callable[..., int | None]) -> Callable[..., int | None]:
+def _epilog(examples: Iterable[str]) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples)
+
+
+def _known_to_typer(
+    command: Callable[..., int | None], hidden: Container[str] = ()
+) -> Callable[..., int | None]:
     """Describe the parameters of a command in typer's words."""
 
     @wraps(command)
@@ -92,19 +115,24 @@ def _known_to_typer(command: Callable[..., int | None]) -> Callable[..., int | N
         return command(*args, **values)
 
     whole = signature(command, eval_str=True)
-    kinds = {name: _annotation(one.annotation) for name, one in whole.parameters.items()}
+    kinds = {
+        name: _annotation(one.annotation, hidden=name in hidden)
+        for name, one in whole.parameters.items()
+    }
     parameters = [one.replace(annotation=kinds[name]) for name, one in whole.parameters.items()]
     call.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = kinds
     return call
 
 
-def _annotation(annotation: Any) -> Any:
+def _annotation(annotation: Any, *, hidden: bool) -> Any:
     if annotation is Context:
         return typer.Context
     match getattr(annotation, "__metadata__", ()):
         case (Option() as option,):
-            info: Any = _option(option, is_text=annotation.__origin__ in {str, str | None})
+            info: Any = _option(
+                option, is_text=annotation.__origin__ in {str, str | None}, hidden=hidden
+            )
         case (Argument() as argument,):
             info = typer.Argument(metavar=argument.metavar, help=argument.help)
         case _:
@@ -112,12 +140,12 @@ def _annotation(annotation: Any) -> Any:
     return Annotated[annotation.__origin__, info]
 
 
-def _option(option: Option, *, is_text: bool) -> Any:
+def _option(option: Option, *, is_text: bool, hidden: bool) -> Any:
     least = most = None
     if option.bounds is not None and not is_text:
         least, most = option.bounds.least, option.bounds.most
     return typer.Option(
-        *option.names, metavar=option.metavar, help=option.help, min=least, max=most
+        *option.names, metavar=option.metavar, help=option.help, min=least, max=most, hidden=hidden
     )
 
 
@@ -132,7 +160,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
     epilog="Exit codes and the Python twin of each command: docs/cli.md.",
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, takewhile
 
-from sdb.cli.commands import COMMANDS, load
+from sdb.cli.commands import leaves, load
 from sdb.cli.parameters import Option, described
 
 _OF_ALL = frozenset({"help", "install-completion", "root", "show-completion", "trust", "version"})
@@ -21,7 +21,7 @@ def long_flags() -> frozenset[str]:
         of the commands have.
     """
     found = set(_OF_ALL)
-    for name in COMMANDS:
+    for name in leaves():
         for parameter, annotation in described(load(name).command):
             for option in getattr(annotation, "__metadata__", ()):
                 flags = option.flags(parameter) if isinstance(option, Option) else ()

@@ -10,6 +10,7 @@ from sdb.typed import Annotated
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
 Packfile = Annotated[str, Argument(metavar="PACKFILE", help="A packfile.")]
 Packfiles = Annotated[list[str], Argument(metavar="PACKFILE...", help="One or more.")]
@@ -53,6 +54,23 @@ InputFormat = Annotated[
 ]
 BlockSize = Annotated[
     str, Option(metavar="SIZE", bounds=bounds.BLOCK, help="Decompressed size of a block.")
+]
+Algorithm = Annotated[
+    str,
+    Option(
+        "--algorithm",
+        "-c",
+        metavar="NAME",
+        help="zion+zstd, zion+iguana_v0, zion+iguana_v0/specialized or zstd.",
+    ),
+]
+Constants = Annotated[
+    list[str] | None,
+    Option(
+        "--constant",
+        metavar="NAME=VALUE",
+        help="A field for every row; NAME:str=VALUE for text.",
+    ),
 ]
 Hints = Annotated[str | None, Option(metavar="FILE", help="A hints file for the inputs.")]
 TimeFields = Annotated[
@@ -173,6 +191,28 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
             raise UsageError(f"the {what} {name!r} is given twice")
         found[name] = _convert(f"{what} {name!r}", kind, text)
     return found
+
+
+def packing(
+    algorithm: str,
+    block_size: str,
+    constant: list[str] | None,
+    hints: str | None,
+    fmt: str | None,
+    time_field: list[str] | None,
+    *,
+    verify: bool,
+) -> dict[str, Any]:
+    """Give the arguments that packing has here and on Spark, see :func:`sdb.pack`."""
+    return {
+        "algorithm": algorithm,
+        "block_bytes": bounds.BLOCK.read(block_size),
+        "constants": constants(constant or []),
+        "hints": content(hints),
+        "format": suffix(fmt),
+        "time_fields": tuple(paths(time_field)),
+        "verify": verify,
+    }
 
 
 def _infer(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from sdb.cli.commands import COMMANDS, load
+from sdb.cli.commands import GROUPS, leaves, load
 from sdb.cli.parameters import Argument, Context, Option, described
 from sdb.records import record
 
@@ -38,10 +38,13 @@ def understand(arguments: list[str]) -> Callable[[], int | None] | None:
     callable or None
         Runs the command and gives its exit code; None for 0. No callable: typer has to look at it.
     """
-    if len(arguments) < 2 or arguments[0] not in COMMANDS or "_SDB_COMPLETE" in os.environ:  # noqa: PLR2004 - a command without anything asks for help
+    words = 2 if arguments[:1] and arguments[0] in GROUPS else 1
+    name, rest = " ".join(arguments[:words]), arguments[words:]
+    # A command without anything asks for help.
+    if not rest or name not in leaves() or "_SDB_COMPLETE" in os.environ:
         return None
-    command = load(arguments[0]).command
-    values = read(command, arguments[1:])
+    command = load(name).command
+    values = read(command, rest)
     return None if values is None else lambda: command(**values)
 
 

@@ -1,4 +1,4 @@
-"""`sdb pack --spark`: its options, and what it tells in the end."""
+"""`sdb spark pack`: its options, and what it tells in the end."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Form:
 
 @record
 class Choice:
-    """What the options that only make sense with ``--spark`` came to."""
+    """What the options that only make sense on Spark came to."""
 
     master: str | None
     tasks: int | None
@@ -98,9 +98,8 @@ class Choice:
         }
         unused = [flag for flag, value in given.items() if value is not None and value is not False]
         if unused:
-            verb = "are" if len(unused) > 1 else "is"
             raise UsageError(
-                f"{', '.join(unused)} {verb} for Spark", hint="add --spark, or leave it out"
+                f"these options are for Spark: {', '.join(unused)}", hint="sdb spark pack"
             )
 
 
@@ -131,7 +130,9 @@ def run(
         raise UsageError("the threads of a task are its processors in Spark", hint=hint)
     if form.force and choice.append:
         raise UsageError("--force replaces what is there, and --append keeps it")
-    target_bytes = bounds.TARGET.read(choice.target_size or _TARGET_SIZE)
+    target_bytes = bounds.TARGET.read(
+        _TARGET_SIZE if choice.target_size is None else choice.target_size
+    )
     if choice.print_submit:
         output.say(submit_command(choice.master, choice.conf))
         return

@@ -120,7 +120,7 @@ def measure(inputs: Iterable[Location]) -> list[InputFile]:
     """
     given = list(inputs)
     if not given:
-        raise UsageError("no inputs", hint="sdb pack --spark -o FOLDER INPUT...")
+        raise UsageError("no inputs", hint="sdb spark pack -o FOLDER INPUT...")
     if "-" in given:
         raise UsageError("Spark cannot pack standard input", hint="name files or URLs")
     paths = [one.location for one in resolve(given, folders=False)]

@@ -86,9 +86,9 @@ def test_plain_command_lines_do_without_typer(events: Path, words: list[str]) ->
     assert not imported(events.parent, *words) & (HEAVY | {"typer"})
 
 
-@pytest.mark.parametrize("name", app.COMMANDS)
+@pytest.mark.parametrize("name", [*app.COMMANDS, "spark env", "spark pack"])
 def test_help(run: Any, name: str) -> None:
-    result = run(name, "--help")
+    result = run(*name.split(), "--help")
     assert result.returncode == 0
     assert result.stderr == b""
     text = result.stdout.decode()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sdb
-from sdb.cli.commands import COMMANDS
+from sdb.cli.commands import leaves, load
 from sdb.cli.parameters import Option
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ LINES = {
     "pack": ["-o", "x.zion", "events.json"],
     "append": ["events.zion", "events.json"],
     "unpack": ["events.zion", "--fmt", "json"],
+    "spark pack": ["-o", "out", "events.json"],
     "head": ["events.zion"],
     "validate-file": ["events.zion"],
     "query": ["SELECT COUNT(*) FROM 'events.zion'"],
@@ -45,8 +45,8 @@ def events(files: tuple[bytes, bytes], tmp_path: Path) -> None:
 
 def numeric() -> Iterator[tuple[str, str, bool]]:
     """Walk the descriptions: each command with each of its options that is a number or a size."""
-    for name in COMMANDS:
-        module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    for name in leaves():
+        module = load(name)
         for parameter, text in module.command.__annotations__.items():
             known: Any = eval(text, module.command.__globals__)  # noqa: S307
             for option in getattr(known, "__metadata__", ()):
@@ -90,7 +90,7 @@ def test_a_number_is_read_or_refused(
     run: Any, tmp_path: Path, name: str, flag: str, value: str
 ) -> None:
     before = sorted(tmp_path.iterdir())
-    done = run(name, f"{flag}={value}", *LINES[name])
+    done = run(*name.split(), f"{flag}={value}", *LINES[name])
     is_fine = value == "0" and flag in {"--limit", "--rows", "--max-findings"}
     assert done.returncode == (0 if is_fine else 2), done.stderr
     if not is_fine:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import wraps
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdb.cli import app, compat, plain
-from sdb.cli.commands import COMMANDS
+from sdb.cli.commands import leaves, load
 
 FLAGS = sorted(
     {
@@ -32,7 +31,7 @@ WORDS = st.one_of(
 
 def by_typer(name: str, words: list[str]) -> dict[str, Any]:
     """What a command is called with by typer."""
-    module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    module = load(name)
     command, calls = module.command, []
 
     @wraps(command)
@@ -46,9 +45,9 @@ def by_typer(name: str, words: list[str]) -> dict[str, Any]:
     return values
 
 
-@given(st.sampled_from([name for name in COMMANDS if name != "version"]), st.lists(WORDS))
+@given(st.sampled_from([name for name in leaves() if name != "version"]), st.lists(WORDS))
 def test_means_what_typer_says(name: str, words: list[str]) -> None:
-    module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    module = load(name)
     values = plain.read(module.command, words)
     if values is None:
         return
@@ -74,7 +73,7 @@ def test_means_what_typer_says(name: str, words: list[str]) -> None:
 )
 def test_usual_lines_are_understood(line: str) -> None:
     name, *words = line.split()
-    module = import_module(f"sdb.cli.commands.{name.replace('-', '_')}")
+    module = load(name)
     values = plain.read(module.command, words)
     assert values is not None
     expected = by_typer(name, words)

@@ -41,7 +41,10 @@ def listed(folder: str | Path) -> list[str]:
         ([*PACK, "--conf", "x", "a.json"], "NAME=VALUE"),
         ([*PACK, "--target-size", "huge", "a.json"], "not a size"),
         ([*PACK, "-f", "yaml", "a.json"], "unknown format"),
-        (["spark", "environment"], "sdb spark has no command 'environment'"),
+        (["spark", "environment"], "No such command 'environment'"),
+        (["spark", "pack", "-o", "out", "-"], "standard input"),
+        (["spark", "pack", "-o", "out", "--force", "--append", "a.json"], "--append"),
+        (["spark", "pack", "-o", "out", "-j", "2", "a.json"], "No such option"),
     ],
 )
 def test_what_makes_no_sense(run: Run, tmp_path: Path, arguments: list[str], told: str) -> None:  # noqa: F811
@@ -64,14 +67,15 @@ def test_what_is_missing_is_named(run: Run, tmp_path: Path) -> None:  # noqa: F8
     assert "b.json" in result.stderr.decode()
 
 
-def test_print_submit(run: Run) -> None:  # noqa: F811
+@pytest.mark.parametrize("pack", [PACK, ["spark", "pack", "-o", "out"]])
+def test_print_submit(run: Run, pack: list[str]) -> None:  # noqa: F811
     """What Spark is told goes to the front, the rest stays as it is; nothing is done."""
     words = ["--master", "yarn", "-conf", "spark.a=b c", "--conf=spark.pyspark.python=./my.pex"]
-    result = run(*PACK, *words, "--print-submit", "--tasks=4", "--", "s3://b/*.json", "--conf")
+    result = run(*pack, *words, "--print-submit", "--tasks=4", "--", "s3://b/*.json", "--conf")
     assert (result.returncode, result.stderr) == (0, b"")
     submit, given = shlex.split(result.stdout.decode()), "--tasks=4 -- s3://b/*.json --conf"
     place = submit.index(program())
-    assert submit[place + 1 :] == [*PACK, *given.split()]
+    assert submit[place + 1 :] == [*pack, *given.split()]
     assert submit[:5] == ["spark-submit", "--master", "yarn", "--files", "sdb.pex"]
     assert "spark.a=b c" in submit[:place]
     assert "spark.pyspark.python=./my.pex" in submit[:place]

@@ -22,6 +22,18 @@ COMMANDS = (
 """Their names, in the order of the help."""
 
 
+GROUPS = {"spark": ("env", "pack")}
+"""Those that have commands of their own."""
+
+
+def leaves() -> list[str]:
+    """Name the commands that do something, as in ``spark env``."""
+    return [
+        f"{name} {one}" if one else name for name in COMMANDS for one in GROUPS.get(name, ("",))
+    ]
+
+
 def load(name: str) -> Any:  # noqa: ANN401 - the module of a command
     """Load the module of a command; `importlib` takes as long to load as the command itself."""
-    return __import__(f"{__name__}.{name.replace('-', '_')}", fromlist=["command"])
+    module = name.replace("-", "_").replace(" ", "_")
+    return __import__(f"{__name__}.{module}", fromlist=["command"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sdb import bounds
 from sdb.cli import spark as sparks
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
+    Algorithm,
     AsJson,
     BlockSize,
+    Constants,
     Hints,
     InputFormat,
     NoVerify,
@@ -17,25 +18,20 @@ from sdb.cli.options import (
     Threads,
     TimeFields,
     Verbose,
-    constants,
-    content,
-    paths,
-    suffix,
+    packing,
 )
 from sdb.cli.output import binary, prepare
 from sdb.cli.parameters import Argument, Option
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 EXAMPLES = (
     "sdb pack -o events.zion events.json.gz",
-    "sdb pack --spark -o packed/ events.json.gz --master yarn --print-submit",
     "zcat events.json.gz | sdb pack -o events.zion --constant region=eu --force -",
 )
+
+HIDDEN = {"spark", "master", "tasks", "target_size", "conf", "append", "print_submit"}
+"""What `sdb spark pack` has taken over, and is still understood here."""
 
 
 def command(
@@ -47,21 +43,10 @@ def command(
         Option("--output", "-o", metavar="PACKFILE", help="Where to; - is standard output."),
     ],
     fmt: InputFormat = None,
-    algorithm: Annotated[
-        str,
-        Option(
-            "--algorithm",
-            "-c",
-            metavar="NAME",
-            help="zion+zstd, zion+iguana_v0, zion+iguana_v0/specialized or zstd.",
-        ),
-    ] = "zion+zstd",
+    algorithm: Algorithm = "zion+zstd",
     threads: Threads = None,
     block_size: BlockSize = "50MiB",
-    constant: Annotated[
-        list[str] | None,
-        Option(metavar="NAME=VALUE", help="A field for every row; NAME:str=VALUE for text."),
-    ] = None,
+    constant: Constants = None,
     hints: Hints = None,
     time_field: TimeFields = None,
     on_error: OnError = "fail",
@@ -85,15 +70,7 @@ def command(
     """
     if as_json and target == "-":
         raise UsageError("--json and -o - both write to standard output")
-    options: dict[str, Any] = {
-        "algorithm": algorithm,
-        "block_bytes": bounds.BLOCK.read(block_size),
-        "constants": constants(constant or []),
-        "hints": content(hints),
-        "format": suffix(fmt),
-        "time_fields": tuple(paths(time_field)),
-        "verify": not no_verify,
-    }
+    options = packing(algorithm, block_size, constant, hints, fmt, time_field, verify=not no_verify)
     prepare(verbose=verbose, unverified=no_verify)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     if spark:

@@ -1,4 +1,4 @@
-"""`sdb spark`."""
+"""`sdb spark env`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import sys
 from sdb import sizes
 from sdb.cli.options import AsJson, Quiet
 from sdb.cli.output import plain, say, say_json
-from sdb.cli.parameters import Argument, Option
-from sdb.errors import UsageError
+from sdb.cli.parameters import Option
 from sdb.typed import Annotated
 
 EXAMPLES = ("sdb spark env -o sdb.pex", "sdb spark env --force --json")
 
 
 def command(
-    what: Annotated[str, Argument(metavar="env", help="What to do; env builds the archive.")],
     target: Annotated[
         str, Option("--output", "-o", metavar="FILE", help="Where the archive shall be.")
     ] = "sdb.pex",
@@ -27,8 +25,6 @@ def command(
 
     It has sdb and what it depends on, for this system and this version of Python.
     """
-    if what != "env":
-        raise UsageError(f"sdb spark has no command {what!r}", expected="sdb spark env")
     from sdb.spark.environment import build
 
     size = build(target, overwrite=force)
