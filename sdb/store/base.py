@@ -264,7 +264,7 @@ class Store(Protocol):
             The store ignores conditions, and `single_writer` is off.
         """
 
-    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> None:
+    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
         """Put an object in the place of the version that was read, if it is still the one there.
 
         Parameters
@@ -275,6 +275,12 @@ class Store(Protocol):
             The new object.
         replaced : Reader or None
             The version that was read; None: there was none.
+
+        Returns
+        -------
+        str
+            The version that was written; empty when the answer was lost, so that it was seen to be
+            written only after someone had replaced it.
 
         Raises
         ------

@@ -212,13 +212,13 @@ class MemoryStore:
         with self._call("copy", source.path, "copying"):
             return self._same(source, "copying").data[start:stop]
 
-    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> None:
+    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
         """Put an object in the place of the version that was read; one call."""
         url = _object(location)
         if replaced is not None and replaced.path != url:
             raise UsageError(f"{replaced.path} was read, and not what {url} replaces", path=url)
         try:
-            self._put(url, data, "" if replaced is None else replaced.etag)
+            return self._put(url, data, "" if replaced is None else replaced.etag)
         except ExistsError as error:
             raise ConflictError(error.message, path=url, hint="run it again") from error
 
@@ -274,7 +274,7 @@ class MemoryStore:
         if failure is not None:
             raise failure
 
-    def _put(self, url: str, data: bytes, condition: str | None) -> None:
+    def _put(self, url: str, data: bytes, condition: str | None) -> str:
         """Write an object if the one there has an ETag; empty: if there is none; None: always."""
         with self._call("put", url, "writing"):
             now = self._objects.get(url)
@@ -284,6 +284,7 @@ class MemoryStore:
                 raise _changed(url, "writing")
             etag = f'"{md5(data, usedforsecurity=False).hexdigest()}"'
             self._objects[url] = _Object(data, etag, self._clock())
+            return etag
 
     def _check_absent(self, url: str) -> None:
         with self._call("version", url, "writing"):

@@ -211,10 +211,11 @@ def put_if(place: Place, data: bytes, replaced: Reader | None) -> None:
     """Take turns as every writer does who replaces what was read."""
     store = stores.store_of(place.root)
     if replaced is None:
-        store.put_if(place.at("x"), data, None)
-        return
-    with store.lock(place.at("x")):
-        store.put_if(place.at("x"), data, replaced)
+        version = store.put_if(place.at("x"), data, None)
+    else:
+        with store.lock(place.at("x")):
+            version = store.put_if(place.at("x"), data, replaced)
+    assert version == store.version(place.at("x"))
 
 
 def test_a_first_writer_wins(place: Place) -> None:

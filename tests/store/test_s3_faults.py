@@ -120,6 +120,17 @@ def test_what_becomes_of_a_new_object(
     assert direct.uploads(bucket.prefix) == []
 
 
+@pytest.mark.parametrize("fault", FEW)
+def test_a_lost_answer_does_not_hide_the_version(bucket: S3Place, proxy: Proxy, fault: str) -> None:
+    store = stores.store_of(bucket.root)
+    bucket.put("x", b"old")
+    probe._known[proxy.url, BUCKET, "puts_conditionally"] = True
+    with closing(store.open(bucket.at("x"))) as reader:
+        proxy.choose = on("PutObject", fault)
+        version = store.put_if(bucket.at("x"), b"new", reader)
+    assert version == store.version(bucket.at("x")) != reader.version
+
+
 @pytest.mark.parametrize("kept", [3, 6 * MIB])
 def test_a_late_writer_recognises_its_own_write_under_those_of_others(
     bucket: S3Place, proxy: Proxy, direct: Direct, monkeypatch: pytest.MonkeyPatch, kept: int

@@ -126,7 +126,7 @@ class LocalStore:
 
         return growing.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
 
-    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> None:
+    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
         """Put a file in the place of the version that was read."""
         from sdb.store.local import atomic, growing
 
@@ -134,10 +134,12 @@ class LocalStore:
         if replaced is not None:
             with growing.grow(replaced, 0, path) as draft:
                 draft.write(data)
-            return
+                return draft.version
         try:
             with atomic.atomic_write(path) as file:
                 file.write(data)
+                file.flush()
+                return version_of(os.fstat(file.fileno()))
         except ExistsError as error:
             hint = "run it again"
             raise ConflictError(f"{path} appeared meanwhile", path=path, hint=hint) from error

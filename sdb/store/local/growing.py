@@ -15,7 +15,7 @@ import stat
 
 from sdb.errors import AccessError, ConflictError, CorruptError, UsageError, from_os
 from sdb.store.local.atomic import Unnamed, resolve
-from sdb.store.local.files import LocalReader, Translated, open_read
+from sdb.store.local.files import LocalReader, Translated, open_read, version_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +65,12 @@ class LocalDraft:
         """Write bytes at the end."""
         self.written_bytes += len(data)
         return self._file.write(data)
+
+    @property
+    def version(self) -> str:
+        """Name of the version that it will be, if nothing more is written."""
+        self._file.flush()
+        return version_of(os.fstat(self._file.fileno()))
 
     def copy_range(self, source: Reader, start: int, stop: int) -> None:
         """Write a half-open range of another object at the end, by the kernel where it can."""

@@ -56,8 +56,11 @@ class S3Draft:
         """Write bytes at the end."""
         return self.parts.write(data)
 
-    def publish(self, condition: Condition) -> None:
-        """Let the object appear: a small one with one request, others by completing the upload."""
+    def publish(self, condition: Condition) -> str:
+        """Let the object appear, and give its ETag, see :meth:`Publication.run`.
+
+        A small one is sent with one request, others appear when their upload is completed.
+        """
         if not self.upload.id:
             send = partial(
                 connect(once=True).put_object,
@@ -81,8 +84,9 @@ class S3Draft:
         if condition.headers:
             guard = exclusive(self.place, insist=condition.replaced is not None)
         with guard, translated("writing", str(self.place)):
-            publication.run()
+            etag = publication.run()
         self.upload.finish()
+        return etag
 
 
 class _File(io.RawIOBase):

@@ -92,7 +92,7 @@ class S3Store:
         url = os.fspath(location)
         return grow.grow(source, kept_bytes, url, overwrite=overwrite, single_writer=single_writer)
 
-    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> None:
+    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
         """Put an object in the place of the version that was read."""
         from sdb.store.s3 import prefix
 
@@ -101,7 +101,7 @@ class S3Store:
             isinstance(replaced, S3Reader) and replaced.place == place.parse(url)
         ):
             raise UsageError(f"{replaced.path} was read, and not what {url} replaces", path=url)
-        prefix.put_if(url, data, replaced)
+        return prefix.put_if(url, data, replaced)
 
     def delete(self, location: Location) -> None:
         """Delete an object."""

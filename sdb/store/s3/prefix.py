@@ -107,7 +107,7 @@ def abandon(url: str, is_ours: Callable[[str], bool]) -> None:
                     raise
 
 
-def put_if(url: str, data: bytes, replaced: S3Reader | None) -> None:
+def put_if(url: str, data: bytes, replaced: S3Reader | None) -> str:
     """Put an object in the place of another version; see :meth:`sdb.store.base.Store.put_if`."""
     place = parse(url)
     check_conditions(place, completion=False)
@@ -116,7 +116,7 @@ def put_if(url: str, data: bytes, replaced: S3Reader | None) -> None:
         if draft.upload.id:
             check_conditions(place, completion=True)
         try:
-            draft.publish(Condition(replaced=replaced, absent=replaced is None))
+            return draft.publish(Condition(replaced=replaced, absent=replaced is None))
         except ExistsError as error:
             raise ConflictError(error.message, path=url, hint="run it again") from error
 

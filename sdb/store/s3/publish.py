@@ -101,8 +101,13 @@ class Publication:
     send: Callable[[], Any]
     upload: Upload | None = None
 
-    def run(self) -> None:
+    def run(self) -> str:
         """Publish the object.
+
+        Returns
+        -------
+        str
+            Its ETag; empty when the answer was lost and the object was replaced since.
 
         Raises
         ------
@@ -126,16 +131,25 @@ class Publication:
             if time.monotonic() - began > _SENDING_SECONDS:
                 break
             try:
-                self.send()
+                return str(self.send().get("ETag", ""))
             except (ClientError, BotoCoreError) as error:
                 sure = sure and (is_answer(error) or not was_sent(error))
                 last = error
                 if self._is_settled(error, sure=sure):
-                    return
-            else:
-                return
+                    return self._own_etag()
             time.sleep(random.uniform(0, _PAUSE_SECONDS * 2**attempt))  # noqa: S311 - no secret
         self._give_up(last if sure else None, sure=sure)
+        return self._own_etag()
+
+    def _own_etag(self) -> str:
+        """Ask for the ETag of an object that was published without an answer."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            answer = connect().head_object(**self.place.names)
+        except (ClientError, BotoCoreError):
+            return ""
+        return str(answer["ETag"]) if self.write_id in ids_of(answer)[:1] else ""
 
     def _is_settled(self, error: Exception, *, sure: bool) -> bool:
         """Find out what became of the request; false when it may be sent again."""
