@@ -40,7 +40,7 @@ def test_golden(folder: Path, tmp_path: Path) -> None:
     meta = facts(folder)
     base = folder.parent / meta["prepend"]
     grown = tmp_path / meta["pack"]
-    shutil.copy(base / facts(base)["pack"], grown)
+    shutil.copyfile(base / facts(base)["pack"], grown)
     sources = [folder / source["stored"] for source in meta["inputs"]]
     result = sdb.append(grown, sources, block_bytes=meta["flushmeta"], format="json")
     number = folder.name[:3]
@@ -72,7 +72,7 @@ def _lines(path: Path) -> list[str]:
 @pytest.mark.parametrize("entry", CORRUPT, ids=lambda entry: entry["file"])
 def test_corrupt_targets_are_refused_or_kept(entry: dict[str, Any], tmp_path: Path) -> None:
     target = tmp_path / entry["file"]
-    shutil.copy(VECTORS / "packfile/corrupt" / entry["file"], target)
+    shutil.copyfile(VECTORS / "packfile/corrupt" / entry["file"], target)
     before = target.read_bytes()
     source = tmp_path / "new.json"
     source.write_text('{"new": 1}\n')
