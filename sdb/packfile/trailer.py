@@ -14,7 +14,7 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 
 from sdb import bounds, ion, notes
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integers
 from sdb.records import record, replace
@@ -38,6 +38,7 @@ ALGORITHMS = (
 BLOCK_SHIFTS = range(9, 27)
 MAX_TRAILER_BYTES = 64 << 20
 MAX_BLOCKS = 1 << 24
+READABLE_VERSION = 2
 _LEAST_FRAME_BYTES = 6
 _LENGTH_BYTES = 4
 _FIELDS = {"version", "offset", "algo", "blockshift", "sparse", "blocks-delta", "blocks"}
@@ -66,7 +67,7 @@ class Trailer:
     Attributes
     ----------
     version : int
-        Version of the format, 1.
+        Version of the format: 1, and 2 in files that can only be read.
     offset : int
         Where the trailer starts and the last block ends, in bytes.
     algorithm : str
@@ -161,11 +162,19 @@ class Trailer:
         ------
         CorruptError
             A value of a wrong type, or an unknown field in version 1.
+        UnsupportedError
+            It is of a later version.
         """
         value = ion.loads(data)
         if not isinstance(value, dict):
             raise CorruptError("it is not a struct")
         version = _integer(value, "version", 0)
+        if version < 0:
+            raise CorruptError(f"its version is {version}")
+        if version > READABLE_VERSION:
+            raise UnsupportedError(
+                f"a packfile of version {version}, this build reads 1 to {READABLE_VERSION}"
+            )
         if version == 1 and (unknown := value.keys() - _FIELDS):
             raise CorruptError(f'unexpected field "{min(unknown)}"')
         if "offset" not in value:
@@ -219,7 +228,8 @@ class Trailer:
                 flaw = f"the summary has {rows:,} rows in block {number}"
                 sparse = replace(sparse, summary=None, digests=(), flaw=flaw)
                 break
-        return replace(self, sparse=sparse)
+        # Old writers left the version out, which is read as 0.
+        return replace(self, version=self.version or 1, sparse=sparse)
 
     def _check_blocks(self) -> None:
         if len(self.blocks) > MAX_BLOCKS:
@@ -259,6 +269,8 @@ def read_trailer(reader: Reader, path: str) -> Trailer:
     ------
     CorruptError
         The file does not end in a trailer that fits it.
+    UnsupportedError
+        It is of a later version.
     """
     size = reader.size_bytes
     try:
@@ -274,6 +286,8 @@ def read_trailer(reader: Reader, path: str) -> Trailer:
         if whole > len(tail):
             tail = reader.read(size - whole, size)
         trailer = Trailer.decode(tail[len(tail) - whole : -_LENGTH_BYTES]).check(size - whole)
+    except UnsupportedError as error:
+        raise error.within(path, path=path) from None
     except CorruptError as error:
         raise error.within(
             f"reading trailer from {path}", path=path, hint="is it a packfile, and complete?"

@@ -152,7 +152,13 @@ fn note(data: &[u8], row: Header, symbols: &SymbolTable, paths: &mut Paths) -> R
                 paths.saw(node, kind::TIMESTAMP);
                 paths.time(node, ion::timestamp::read(body, value_at)?);
             }
-            other => paths.saw(node, other),
+            kind::BOOL | kind::UINT | kind::NEGINT | kind::FLOAT | kind::STRING | kind::CLOB | kind::BLOB => {
+                paths.saw(node, value.kind);
+            }
+            other => {
+                let message = format!("a value of type {other}, which rows do not have");
+                return Err(Error::corrupt("ion", value_at, message));
+            }
         }
     }
     Ok(())
