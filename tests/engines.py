@@ -65,7 +65,7 @@ class Answers:
             opened = partial(self._opened, catalog)
             return choose(self._statement, opened) is not None
 
-    def columns(self, *, native: bool) -> list[tuple[str, list[str], str]] | None:
+    def columns(self, *, native: bool) -> list[tuple[str, list[str], int]] | None:
         """Give names, lanes and types of what comes out; ``None`` when it is not the way asked."""
         with closing(Catalog(str(self._root))) as catalog:
             opened = partial(self._opened, catalog)
@@ -82,7 +82,7 @@ class Answers:
             )
             if plan is None:
                 return None
-            return [(column.name, sorted(column.lanes), column.kind) for column in plan.columns]
+            return [(column.name, sorted(column.lanes), column.types) for column in plan.columns]
 
     def lines(self, *, native: bool, threads: int = 1, **more: Any) -> list[str]:
         """Give the rows."""

@@ -8,8 +8,8 @@ import pytest
 
 import sdb
 from sdb import errors
+from sdb.query.analyze import types
 from sdb.query.exec.catalog import Catalog
-from sdb.query.plan import dataset
 from sdb.query.plan.dataset import TableName
 from sdb.query.plan.locations import candidates
 from sdb.query.result.reading import ranges
@@ -111,11 +111,11 @@ def test_types_are_those_of_all_blocks_to_read(tmp_path: Path) -> None:
     pack(tmp_path / "b.zion", [{"v": [1], "s": 2.5}])
     catalog = Catalog(str(tmp_path))
     both = catalog((file("*.zion"),), None)
-    assert both.types(("v",)) == dataset.MISSING | dataset.NUMBER | dataset.NULL | dataset.LIST
-    assert both.types(("s", "t")) == dataset.MISSING | dataset.STRING
-    assert both.types(("s",)) == dataset.MISSING | dataset.STRUCT | dataset.NUMBER
-    assert both.types(("nosuch",)) == dataset.MISSING
-    assert both.types(()) == dataset.STRUCT
+    assert both.types(("v",)) == types.MISSING | types.NUMBER | types.NULL | types.LIST
+    assert both.types(("s", "t")) == types.MISSING | types.STRING
+    assert both.types(("s",)) == types.MISSING | types.STRUCT | types.NUMBER
+    assert both.types(("nosuch",)) == types.MISSING
+    assert both.types(()) == types.STRUCT
     assert both.types(("v", 0)) is None
     catalog.close()
 
@@ -126,7 +126,7 @@ def test_what_the_writer_did_not_say_is_not_known(vectors: Path) -> None:
     table = catalog((file(str(path)),), None)
     assert table.types(("ts",)) is None
     assert table.row_count() is None
-    assert table.types(()) == dataset.STRUCT
+    assert table.types(()) == types.STRUCT
     catalog.close()
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb import errors, ion
+from sdb.query.analyze import types
 from sdb.query.plan.columns import Column
 from sdb.query.plan.columns import Execution as Rows
 from sdb.query.result.lines import Number, cells, lines, parse, text
@@ -49,7 +50,7 @@ def mixed() -> Result:
         i=(pa.int64(), list(range(9))),
     )
     letters = {letter: at for at, letter in enumerate("tnxsbuj")}
-    return result(table, Column("v", letters, "any"), Column("i", {"x": 7}, "integer"))
+    return result(table, Column("v", letters, types.ANY), Column("i", {"x": 7}, types.INTEGER))
 
 
 def test_rows_are_values_of_python(mixed: Result) -> None:
@@ -101,7 +102,7 @@ def test_ion_of_many_rows_is_one_stream() -> None:
     count = 2500
     table = lanes(x=(pa.int64(), list(range(count))), s=(pa.utf8(), ["é" * 20] * count))
     out = io.BytesIO()
-    result(table, Column("x", {"x": 0}, "integer"), Column("y", {"s": 1}, "string")).write(
+    result(table, Column("x", {"x": 0}, types.INTEGER), Column("y", {"s": 1}, types.STRING)).write(
         out, "ion"
     )
     rows = amazon(out.getvalue())
@@ -139,7 +140,7 @@ def test_ion_of_whole_rows(row: dict[str, Any]) -> None:
         json.dumps(row).replace("Infinity", "Inf").replace(" Inf", " +Inf").replace("[Inf", "[+Inf")
     )
     table = lanes(n=(pa.int64(), [5]), r=(pa.utf8(), [printed]))
-    rows = result(table, Column("", {"j": 1}, "row"), Column("n", {"x": 0}, "integer"))
+    rows = result(table, Column("", {"j": 1}, types.ROW), Column("n", {"x": 0}, types.INTEGER))
     out = io.BytesIO()
     rows.write(out, "ion")
     marker, stream = out.getvalue()[:4], out.getvalue()[4:]
@@ -160,13 +161,13 @@ def test_columns_of_one_type_have_it() -> None:
     )
     got = result(
         table,
-        Column("int", {"x": 0, "n": 1}, "any"),
-        Column("double", {"n": 1}, "number"),
-        Column("text", {"s": 2}, "string"),
-        Column("time", {"u": 3}, "timestamp"),
-        Column("flag", {"b": 4}, "boolean"),
-        Column("empty", {"s": 5}, "string"),
-        Column("nothing", {"t": 6}, "null"),
+        Column("int", {"x": 0, "n": 1}, types.ANY),
+        Column("double", {"n": 1}, types.NUMBER),
+        Column("text", {"s": 2}, types.STRING),
+        Column("time", {"u": 3}, types.TIME),
+        Column("flag", {"b": 4}, types.BOOL),
+        Column("empty", {"s": 5}, types.STRING),
+        Column("nothing", {"t": 6}, types.NULL),
     ).to_arrow()
     assert [str(field.type) for field in got.schema] == [
         "int64",
@@ -183,7 +184,7 @@ def test_columns_of_one_type_have_it() -> None:
 
 def test_integers_with_other_numbers_are_doubles() -> None:
     table = lanes(x=(pa.int64(), [2**53 + 1, None]), n=(pa.float64(), [float(2**53), 0.5]))
-    got = result(table, Column("v", {"x": 0, "n": 1}, "any")).to_arrow()
+    got = result(table, Column("v", {"x": 0, "n": 1}, types.ANY)).to_arrow()
     assert got.column("v").to_pylist() == [2.0**53, 0.5]
 
 
@@ -196,9 +197,9 @@ def test_lists_and_structures_have_types_and_mixed_values_are_json() -> None:
     )
     got = result(
         table,
-        Column("s", {"j": 0}, "structure"),
-        Column("m", {"t": 1, "n": 2, "s": 3}, "any"),
-        Column("n", {"n": 2}, "number"),
+        Column("s", {"j": 0}, types.STRUCT),
+        Column("m", {"t": 1, "n": 2, "s": 3}, types.ANY),
+        Column("n", {"n": 2}, types.NUMBER),
     ).to_arrow()
     assert str(got.schema.field("s").type) == "struct<a: double, l: list<item: string>>"
     assert got.schema.field("m").metadata == {b"sdb.encoding": b"json"}
@@ -210,28 +211,28 @@ def test_lists_and_structures_have_types_and_mixed_values_are_json() -> None:
 
 def test_members_of_whole_rows_become_columns() -> None:
     table = lanes(j=(pa.utf8(), ['{"a": 1, "e": 5}', '{"b": [2]}']), x=(pa.int64(), [8, 9]))
-    got = result(table, Column("", {"j": 0}, "row"), Column("e", {"x": 1}, "integer"))
+    got = result(table, Column("", {"j": 0}, types.ROW), Column("e", {"x": 1}, types.INTEGER))
     assert b"".join(got.lines()) == b'{"a": 1, "e": 8}\n{"b": [2], "e": 9}\n'
-    got = result(table, Column("", {"j": 0}, "row"), Column("e", {"x": 1}, "integer"))
+    got = result(table, Column("", {"j": 0}, types.ROW), Column("e", {"x": 1}, types.INTEGER))
     assert list(got) == [{"a": 1, "e": 8}, {"b": [2], "e": 9}]
     assert got.to_arrow().to_pylist() == [
         {"a": 1, "b": None, "e": 8},
         {"a": None, "b": [2], "e": 9},
     ]
-    alone = result(table, Column("", {"j": 0}, "row"))
+    alone = result(table, Column("", {"j": 0}, types.ROW))
     assert b"".join(alone.lines()) == b'{"a": 1, "e": 5}\n{"b": [2]}\n'
 
 
 def test_the_last_of_columns_with_one_name_counts() -> None:
     table = lanes(x=(pa.int64(), [1]), s=(pa.utf8(), ["a"]))
-    columns = Column("v", {"x": 0}, "integer"), Column("v", {"s": 1}, "string")
+    columns = Column("v", {"x": 0}, types.INTEGER), Column("v", {"s": 1}, types.STRING)
     assert list(result(table, *columns)) == [{"v": "a"}]
     assert result(table, *columns).to_arrow().to_pylist() == [{"v": "a"}]
     assert result(table, *columns).columns == ["v"]
 
 
 def test_known_values_need_no_engine() -> None:
-    columns = Column("n", {"x": 0}, "integer"), Column("q", {"s": 1}, "string")
+    columns = Column("n", {"x": 0}, types.INTEGER), Column("q", {"s": 1}, types.STRING)
     known = Result("", Rows(columns, None, ((3, "é\n"), (None, None))), [])
     assert b"".join(known.lines()).decode() == '{"n": 3, "q": "é\\n"}\n{}\n'
     assert list(known) == [{"n": 3, "q": "é\n"}, {}]
@@ -263,7 +264,7 @@ def test_rows_beyond_the_memory_go_to_a_file() -> None:
 
 def test_dates_beyond_those_of_python() -> None:
     table = lanes(u=(pa.timestamp("us"), [-(10**17), NOON_US]))
-    rows = list(result(table, Column("v", {"u": 0}, "timestamp")))
+    rows = list(result(table, Column("v", {"u": 0}, types.TIME)))
     assert rows == [{"v": ion.Timestamp(-(10**17))}, {"v": NOON}]
 
 
@@ -278,7 +279,7 @@ def test_digits_stay_as_they_are() -> None:
 def test_pieces_of_many_lines() -> None:
     count = 200_000
     table = lanes(j=(pa.utf8(), ['{"a": "\\n{\\"\\": "}'] * count))
-    pieces = list(lines(table, [Column("", {"j": 0}, "row")]))
+    pieces = list(lines(table, [Column("", {"j": 0}, types.ROW)]))
     assert len(pieces) > 1
     assert b"".join(pieces) == b'{"a": "\\n{\\"\\": "}\n' * count
 

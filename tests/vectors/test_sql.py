@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
+from sdb.query.analyze import types
 from tests.conftest import VECTORS, json_lines
 from tests.engines import Answers
 
@@ -86,7 +87,7 @@ def test_columns_of_scans_are_those_of_the_engine(packed: Path, *, blind: bool) 
             alone += 1
             of_engine = answers.columns(native=False)
             assert of_engine is not None
-            counted = all(column[1:] == (["x"], "integer") for column in found)
+            counted = all(column[1:] == (["x"], types.INTEGER) for column in found)
             assert counted or found == of_engine, vector["sql"]
             assert [column[0] for column in found] == [column[0] for column in of_engine]
     assert alone >= 2 * BY_SCANS

@@ -12,20 +12,40 @@ ANY = 0xFF
 INTEGER = 0x100
 """Numbers that are known to be integers before any row is seen, and are computed in 64 bits; NUMBER
 stands for all others. Masks of expressions that are checked have it, masks of rows never."""
+ROW = 0x200
+"""A whole row, as `SELECT *` gives it; only columns of an output are that."""
 
 NUMERIC = INTEGER | NUMBER
 LOGICAL = BOOL | NULL | MISSING
 ORDERED = BOOL | NUMBER | TIME | STRING
 
-NAMES = {
-    NULL: "null",
-    BOOL: "boolean",
-    NUMBER: "number",
-    TIME: "timestamp",
-    STRING: "string",
-    LIST: "list",
-    STRUCT: "structure",
+LETTERS = {BOOL: "b", NUMBER: "n", TIME: "u", STRING: "s"}
+"""The lane of each type that has one of its own."""
+HOLDS = {
+    "t": ANY,
+    "n": NUMBER,
+    "x": NUMBER,
+    "s": STRING,
+    "b": BOOL,
+    "u": TIME,
+    "k": ANY & ~MISSING,
+    "j": ANY & ~MISSING,
+    "z": LIST | STRUCT,
+    "l": LIST,
+    "e": LIST,
 }
+"""Types of the values that each lane tells."""
+NAMES = {
+    NULL: "NULL",
+    BOOL: "BOOLEAN",
+    NUMBER: "NUMBER",
+    TIME: "TIMESTAMP",
+    STRING: "STRING",
+    LIST: "LIST",
+    STRUCT: "STRUCTURE",
+    MISSING: "MISSING",
+}
+"""Names of types in plans."""
 
 
 def are_integers(mask: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.lanes import (
     Constant,
@@ -16,7 +17,6 @@ from sdb.query.duckdb_sql.lanes import (
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.numeric import Numeric, best
 from sdb.query.duckdb_sql.operators import int64, sort_keys, within, wrap
-from sdb.query.plan.dataset import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

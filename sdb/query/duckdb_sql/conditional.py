@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.types import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.duckdb_sql import operators
 from sdb.query.duckdb_sql.lanes import Chosen, Constant, Nothing, Null, Typed, Value
-from sdb.query.plan.dataset import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.types import LETTERS, MISSING, NUMBER
 from sdb.query.duckdb_sql.lanes import Typed, Value
-from sdb.query.plan.columns import LETTERS
-from sdb.query.plan.dataset import MISSING, NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

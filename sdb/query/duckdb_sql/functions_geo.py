@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.types import MISSING, NUMBER, STRING
 from sdb.query.duckdb_sql.functions_string import position
 from sdb.query.duckdb_sql.lanes import Typed, Value
 from sdb.query.duckdb_sql.operators import number
-from sdb.query.plan.dataset import MISSING, NUMBER, STRING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.types import BOOL, LIST, MISSING, NUMBER, STRUCT
 from sdb.query.duckdb_sql.lanes import Nothing, Typed, Value
-from sdb.query.plan.dataset import BOOL, LIST, MISSING, NUMBER, STRUCT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

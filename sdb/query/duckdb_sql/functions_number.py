@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from sdb.query.analyze.types import MISSING, NUMBER
 from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.lanes import Constant, Typed, Value
 from sdb.query.duckdb_sql.numeric import best
 from sdb.query.duckdb_sql.operators import absent, int64, number, whole, wrap
-from sdb.query.plan.dataset import MISSING, NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import BOOL, NUMBER, STRING
 from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.lanes import Constant, Typed, Value
 from sdb.query.duckdb_sql.operators import boolean, string
-from sdb.query.plan.dataset import BOOL, NUMBER, STRING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

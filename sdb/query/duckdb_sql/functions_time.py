@@ -5,10 +5,10 @@ from __future__ import annotations
 from sdb.instants import FIRST_US, LAST_US
 from sdb.query.analyze.calendar import MONTHS, UNITS_US
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import MISSING, NUMBER, TIME
 from sdb.query.duckdb_sql.functions_string import position
 from sdb.query.duckdb_sql.lanes import Constant, Typed, Value
 from sdb.query.duckdb_sql.operators import instant, int64
-from sdb.query.plan.dataset import MISSING, NUMBER, TIME
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
 

@@ -13,9 +13,21 @@ list of numbers, ``e`` keys of the elements of a list.
 from __future__ import annotations
 
 from sdb.errors import QueryError
+from sdb.query.analyze.types import (
+    ANY,
+    BOOL,
+    HOLDS,
+    LETTERS,
+    LIST,
+    MISSING,
+    NULL,
+    NUMBER,
+    STRING,
+    STRUCT,
+    TIME,
+)
 from sdb.query.duckdb_sql import quoting
-from sdb.query.plan.columns import HOLDS, LETTERS, Shape
-from sdb.query.plan.dataset import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+from sdb.query.plan.columns import Shape
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False

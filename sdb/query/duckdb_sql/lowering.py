@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import BOOL, MISSING, STRING
 from sdb.query.duckdb_sql import operators
 from sdb.query.duckdb_sql.arguments import Arguments
 from sdb.query.duckdb_sql.conditional import cast, choice
@@ -11,7 +12,6 @@ from sdb.query.duckdb_sql.lanes import Nothing, Typed, Value
 from sdb.query.duckdb_sql.made import MadeList, MadeStruct
 from sdb.query.duckdb_sql.patterns import matches
 from sdb.query.duckdb_sql.subqueries import contains, exists, scalar
-from sdb.query.plan.dataset import BOOL, MISSING, STRING
 from sdb.query.syntax import ast
 from sdb.query.syntax.precedence import operands
 

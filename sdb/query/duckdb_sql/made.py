@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.types import LIST, MISSING, NUMBER, STRUCT
 from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.lanes import SQL_TYPES, Nothing, Value
-from sdb.query.plan.dataset import LIST, MISSING, NUMBER, STRUCT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

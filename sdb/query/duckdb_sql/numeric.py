@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.types import MISSING, NULL, NUMBER
 from sdb.query.duckdb_sql.lanes import Value, bounded, double_of
 from sdb.query.plan.columns import Shape
-from sdb.query.plan.dataset import MISSING, NULL, NUMBER
 
 
 class Numeric(Value):

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import BOOL, LETTERS, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.lanes import Constant, Nothing, Null, Typed, Value
-from sdb.query.plan.columns import LETTERS
-from sdb.query.plan.dataset import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import ANY, MISSING
 from sdb.query.duckdb_sql.fields import FieldValue
-from sdb.query.plan.dataset import ANY, MISSING
 from sdb.query.syntax import ast
 from sdb.records import changing_record, field
 from sdb.typed import Protocol

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql import aggregates
 from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.fields import FieldValue
@@ -12,7 +13,6 @@ from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.operators import sort_keys
 from sdb.query.duckdb_sql.scope import Outputs, Scope
 from sdb.query.duckdb_sql.sources import From
-from sdb.query.plan.dataset import MISSING
 from sdb.query.plan.pushdown import pushed
 from sdb.query.plan.rewrite import has_windows
 from sdb.query.plan.select_list import SelectList

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import ANY, MISSING, STRING
 from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.fields import FieldValue
 from sdb.query.duckdb_sql.lanes import Keyed, Typed, Value, passed
@@ -10,7 +11,6 @@ from sdb.query.duckdb_sql.levels import FromItem, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.scope import Binding, Names, Outputs, ScanRows, Scope
 from sdb.query.duckdb_sql.unions import united
-from sdb.query.plan.dataset import ANY, MISSING, STRING, TableName
 from sdb.query.plan.inward import narrowed
 from sdb.query.plan.rewrite import about, conjunction, conjuncts
 from sdb.query.plan.scans import ScanNode
@@ -21,6 +21,7 @@ from sdb.query.syntax.visitor import nodes, root_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.query.duckdb_sql.context import Query, SqlContext
+    from sdb.query.plan.dataset import TableName
 
 
 class From:

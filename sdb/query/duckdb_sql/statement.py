@@ -134,5 +134,5 @@ def _output(query: Query, context: SqlContext, *, typed: bool) -> tuple[tuple[Co
         for letter in shape.letters(typed=typed):
             column = level.column(value.lane(letter))
             lanes[letter] = numbers.setdefault(column, int(column[1:]))
-        output.append(Column(name, lanes, shape.kind))
+        output.append(Column(name, lanes, shape.types))
     return tuple(output), level

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import LETTERS, LIST, MISSING, NULL
 from sdb.query.duckdb_sql import operators
 from sdb.query.duckdb_sql.lanes import Chosen, Keyed, Nothing, Value
 from sdb.query.duckdb_sql.levels import Level, Lookup
 from sdb.query.duckdb_sql.made import MadeStruct
-from sdb.query.plan.columns import LETTERS
-from sdb.query.plan.dataset import LIST, MISSING, NULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

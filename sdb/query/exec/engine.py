@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from sdb import _core
 from sdb.errors import QueryError, SdbError
+from sdb.query.analyze.types import STRING
 from sdb.query.exec import udfs
 from sdb.query.exec.native import run as answered
 from sdb.query.plan.choice import choose
@@ -138,7 +139,7 @@ def _counted(count: Count) -> Execution:
 def _explained(statement: ast.Statement, plan: Translation, chosen: Operation | None) -> Execution:
     text = "\n".join(steps(plan.scans, chosen, plan.sql))
     name = {"list": "plan-lines", "gv": "graphviz"}.get(str(statement.explain), "plan")
-    columns = (Column("query", {"s": 0}, "string"), Column(name, {"s": 1}, "string"))
+    columns = (Column("query", {"s": 0}, STRING), Column(name, {"s": 1}, STRING))
     return Execution(columns, None, ((statement.text, text),), is_plan=True)
 
 

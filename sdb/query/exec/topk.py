@@ -27,7 +27,7 @@ from functools import lru_cache, partial
 from itertools import chain
 
 from sdb import _core
-from sdb.query.plan.dataset import ANY, BOOL, LIST, NULL, NUMBER, STRING, STRUCT
+from sdb.query.analyze.types import ANY, BOOL, LIST, NULL, NUMBER, STRING, STRUCT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ says nothing about the others.
 from __future__ import annotations
 
 from sdb.query.analyze.calendar import MONTHS, UNITS_US
-from sdb.query.plan.columns import LETTERS, Column, Shape
-from sdb.query.plan.dataset import MISSING, NULL, NUMBER, TIME
+from sdb.query.analyze.types import INTEGER, LETTERS, MISSING, NULL, NUMBER, TIME
+from sdb.query.plan.columns import Column, Shape
 from sdb.query.plan.operations import Count, HashAggregate, Take, TopK
 from sdb.query.plan.pushdown import Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
@@ -92,7 +92,7 @@ def _chosen(statement: ast.Statement, datasets: OpenDataset, *, typed: bool) -> 
         return _of_rows(node, listed, rows, typed=typed)
     if node.group_by is None and not rows.scan.explode and _only_counts(node):
         names = enumerate(name for name, _ in listed.names)
-        columns = tuple(Column(name, {"x": at}, "integer") for at, name in names)
+        columns = tuple(Column(name, {"x": at}, INTEGER) for at, name in names)
         return Count(rows.scan, columns)
     return _Grouping(node, listed, rows).operation(typed=typed)
 
@@ -206,7 +206,7 @@ def _columns(
             letter: places.setdefault((key, letter), len(places))
             for letter in shape.letters(typed=typed)
         }
-        columns.append(Column(name, lanes, shape.kind))
+        columns.append(Column(name, lanes, shape.types))
     return tuple(columns), list(places)
 
 

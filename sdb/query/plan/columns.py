@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from sdb.query.plan.dataset import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+from sdb.query.analyze.types import (
+    HOLDS,
+    INTEGER,
+    LETTERS,
+    LIST,
+    MISSING,
+    NULL,
+    NUMBER,
+    ROW,
+    STRUCT,
+)
 from sdb.records import changing_record, field, record
 
 TYPE_CHECKING = False
@@ -11,32 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-LETTERS = {BOOL: "b", NUMBER: "n", TIME: "u", STRING: "s"}
-"""The lane of each type that has one of its own."""
-HOLDS = {
-    "t": ANY,
-    "n": NUMBER,
-    "x": NUMBER,
-    "s": STRING,
-    "b": BOOL,
-    "u": TIME,
-    "k": ANY & ~MISSING,
-    "j": ANY & ~MISSING,
-    "z": LIST | STRUCT,
-    "l": LIST,
-    "e": LIST,
-}
-"""Types of the values that each lane tells."""
 _NESTED = LIST | STRUCT
-_KINDS = {
-    NULL: "null",
-    BOOL: "boolean",
-    NUMBER: "number",
-    TIME: "timestamp",
-    STRING: "string",
-    LIST: "list",
-    STRUCT: "structure",
-}
 
 
 @record
@@ -50,15 +35,19 @@ class Column:
     lanes : mapping of str to int
         For each lane (by its letter) the number of the column of the result that holds it. Without
         lane ``t`` the value is whichever lane is not null, and MISSING when all are.
-    kind : str
-        ``row`` for a whole row (lane ``j``), whose members stand among those of the output row;
-        a static type: ``null``, ``boolean``, ``integer``, ``number``, ``timestamp``, ``string``,
-        ``list``, ``structure``; ``any`` otherwise.
+    types : int
+        Mask of the types that are possible, for all that is known beforehand; ROW for a whole row
+        (lane ``j``), whose members stand among those of the output row.
     """
 
     name: str
     lanes: Mapping[str, int]
-    kind: str
+    types: int
+
+    @property
+    def is_row(self) -> bool:
+        """Tell whether it is a whole row."""
+        return self.types == ROW
 
 
 @record
@@ -107,13 +96,11 @@ class Shape:
         )
 
     @property
-    def kind(self) -> str:
-        """Give the static type, as :attr:`Column.kind` has it."""
+    def types(self) -> int:
+        """Give the types of values, as :attr:`Column.types` has them."""
         if self.row:
-            return "row"
-        if self.whole:
-            return "integer"
-        return _KINDS.get(self.mask & ~MISSING & ~(self.absent or 0), "any")
+            return ROW
+        return INTEGER if self.whole else self.mask & ~MISSING & ~(self.absent or 0)
 
 
 @changing_record

@@ -1,4 +1,4 @@
-"""Tables of a query as the logical plan sees them: names, rows to read, types of values."""
+"""Tables of a query as the logical plan sees them: names, and rows to read."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 
 Path: TypeAlias = tuple[str | int, ...]
 """Path from a row to a value: field names and 0-based list indexes; empty for the row itself."""
-
-MISSING, NULL, BOOL, NUMBER, TIME, STRING, LIST, STRUCT = 0x80, 1, 2, 4, 8, 16, 32, 64
-"""Types as bits of a mask; but for MISSING, the values of TYPE_BIT."""
-
-ANY = 0xFF
 
 
 @record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.types import NAMES
 from sdb.query.plan.operations import Count, TopK
 
 TYPE_CHECKING = False
@@ -11,9 +12,6 @@ if TYPE_CHECKING:
     from sdb.query.plan.dataset import Path, TableName
     from sdb.query.plan.operations import Operation
     from sdb.query.plan.scans import Predicate, ScanNode
-
-_TYPES = {1: "NULL", 2: "BOOLEAN", 4: "NUMBER", 8: "TIMESTAMP", 16: "STRING", 32: "LIST"}
-_TYPES |= {64: "STRUCTURE", 0x80: "MISSING"}
 
 
 def steps(scans: Iterable[ScanNode], operation: Operation | None, sql: str) -> list[str]:
@@ -87,7 +85,7 @@ def _condition(predicate: Predicate) -> str:
     if kind == "in":
         return f"{path} IN ({', '.join(map(_value, rest[1]))})"
     if kind == "is":
-        return f"{path} IS {' OR '.join(name for bit, name in _TYPES.items() if rest[1] & bit)}"
+        return f"{path} IS {' OR '.join(name for bit, name in NAMES.items() if rest[1] & bit)}"
     return f"{path} LIKE {rest[1]!r}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.plan.dataset import ANY, BOOL, MISSING, NULL
+from sdb.query.analyze.types import ANY, BOOL, MISSING, NULL
 from sdb.query.plan.rewrite import conjuncts
 from sdb.query.syntax import ast
 from sdb.query.syntax.precedence import operands

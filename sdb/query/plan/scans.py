@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.plan.dataset import ANY, MISSING, STRUCT
+from sdb.query.analyze.types import ANY, MISSING, STRUCT
 from sdb.records import record
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from itertools import chain
 
 from sdb.errors import CorruptError, from_os
 from sdb.packfile.prune import Intervals, blocks, reasons, union
-from sdb.query.plan import dataset
+from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 _OPENERS = 16
 # TYPE_BIT by Ion type; bytes read as text.
 _BITS = {
-    0: dataset.NULL,
-    1: dataset.BOOL,
-    2: dataset.NUMBER,
-    3: dataset.NUMBER,
-    4: dataset.NUMBER,
-    6: dataset.TIME,
-    7: dataset.STRING,
-    8: dataset.STRING,
-    9: dataset.STRING,
-    10: dataset.STRING,
-    11: dataset.LIST,
-    13: dataset.STRUCT,
+    0: NULL,
+    1: BOOL,
+    2: NUMBER,
+    3: NUMBER,
+    4: NUMBER,
+    6: TIME,
+    7: STRING,
+    8: STRING,
+    9: STRING,
+    10: STRING,
+    11: LIST,
+    13: STRUCT,
 }
 
 
@@ -98,16 +98,16 @@ class PackfileScan:
         """Give the types that occur at a path, ``None`` when they are not known."""
         summary = self.pack.trailer.sparse.summary
         if not path:
-            return dataset.STRUCT
+            return STRUCT
         if summary is None or not all(isinstance(step, str) for step in path):
             return None
         mask = summary.types.get(path, 0 if summary.complete else None)  # type: ignore[arg-type]
         if mask is None:
             return None
-        types = dataset.MISSING
+        types = MISSING
         for kind in range(mask.bit_length()):
             if mask >> kind & 1:
-                types |= _BITS.get(kind, dataset.ANY)
+                types |= _BITS.get(kind, ANY)
         return types
 
     def bounds(self, path: Path, *, latest: bool, beside: int) -> list[int | None]:
@@ -116,9 +116,9 @@ class PackfileScan:
         See :meth:`sdb.query.plan.dataset.Dataset.bounds`.
         """
         numbers = self.blocks
-        types = dataset.ANY if beside == dataset.ANY else self.types(path)
+        types = ANY if beside == ANY else self.types(path)
         index = self.pack.trailer.sparse.indices.get(path)  # type: ignore[arg-type]
-        if index is None or types is None or types & ~(beside | dataset.TIME | dataset.MISSING):
+        if index is None or types is None or types & ~(beside | TIME | MISSING):
             return [None] * len(numbers)
         ranges = map(index.known_range, numbers)
         return [None if known is None else known[latest] for known in ranges]
@@ -167,7 +167,7 @@ class TableScan:
 
     def types(self, path: Path) -> int | None:
         """Give the types that occur at a path, ``None`` when they are not known."""
-        types = dataset.MISSING if path else dataset.STRUCT
+        types = MISSING if path else STRUCT
         for part in self.read:
             more = part.types(path)
             if more is None:

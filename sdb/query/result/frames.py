@@ -11,7 +11,18 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sdb.errors import InputError
-from sdb.query.plan import dataset
+from sdb.query.analyze.types import (
+    BOOL,
+    HOLDS,
+    LETTERS,
+    LIST,
+    NULL,
+    NUMBER,
+    STRING,
+    STRUCT,
+    TIME,
+    loose,
+)
 from sdb.query.result.lines import effective, lines
 from sdb.query.result.outputs import structs
 from sdb.query.syntax.literals import INT64_MAX, INT64_MIN, UINT64_MAX
@@ -28,22 +39,8 @@ if TYPE_CHECKING:
     from sdb.query.plan.columns import Column
     from sdb.query.result.replay import Replay
 
-_KINDS = {
-    "x": dataset.NUMBER,
-    "n": dataset.NUMBER,
-    "s": dataset.STRING,
-    "b": dataset.BOOL,
-    "u": dataset.TIME,
-}
-_STATIC = {
-    "boolean": dataset.BOOL,
-    "integer": dataset.NUMBER,
-    "number": dataset.NUMBER,
-    "timestamp": dataset.TIME,
-    "string": dataset.STRING,
-}
 _DATED = r"^\s*\d{4}-\d\d-\d\d[Tt ]"
-_NESTED = dataset.LIST | dataset.STRUCT
+_NESTED = LIST | STRUCT
 
 
 class Frame:
@@ -66,7 +63,7 @@ class Frame:
         self._types = self._direct_types()
         self._packed: Scan | None = None
         indirect = [column for column in self._columns if column.name not in self._types]
-        if indirect or any(column.kind == "row" for column in self._columns):
+        if indirect or any(column.is_row for column in self._columns):
             self._packed = self._pack([c for c in self._columns if not self._is_direct(c)])
         self._schema = pa.schema(self._fields())
 
@@ -76,11 +73,11 @@ class Frame:
         return self._schema
 
     def _is_direct(self, column: Column) -> bool:
-        return column.kind != "row" and column.name in self._types
+        return not column.is_row and column.name in self._types
 
     def _direct_types(self) -> dict[str, pa.DataType]:
         """Give the columns that are made of lanes, and their types."""
-        candidates = [column for column in self._columns if column.kind != "row"]
+        candidates = [column for column in self._columns if not column.is_row]
         seen = {column.name: _Seen() for column in candidates}
         for batch in self._replay:
             for column in candidates:
@@ -88,10 +85,11 @@ class Frame:
         types = {}
         for column in candidates:
             found = seen[column.name]
-            kinds = found.kinds or _STATIC.get(column.kind, 0)
+            static = loose(column.types)
+            kinds = found.kinds or (static if static in LETTERS else 0)
             if kinds & _NESTED or kinds & (kinds - 1):
                 continue
-            if kinds == dataset.NUMBER and "x" in column.lanes and not found.fractions:
+            if kinds == NUMBER and "x" in column.lanes and not found.fractions:
                 types[column.name] = _integer_type(found.least, found.most)
             else:
                 types[column.name] = _arrow_type(kinds)
@@ -133,10 +131,10 @@ class Frame:
         import pyarrow as pa
 
         packed = {} if self._packed is None else {f.name: f for f in self._packed.schema}
-        others = {column.name for column in self._columns if column.kind != "row"}
+        others = {column.name for column in self._columns if not column.is_row}
         fields: dict[str, pa.Field] = {}
         for column in self._columns:
-            if column.kind == "row":
+            if column.is_row:
                 fields |= {name: f for name, f in packed.items() if name not in others}
             elif column.name in self._types:
                 fields[column.name] = pa.field(column.name, self._types[column.name])
@@ -243,10 +241,10 @@ class _Seen:
         filled = {letter for letter, lane in lanes.items() if lane.null_count < batch.num_rows}
         if "t" in lanes:
             for tag in pc.unique(lanes["t"]).to_pylist():
-                self.kinds |= (tag or 0) & ~dataset.NULL
+                self.kinds |= (tag or 0) & ~NULL
         else:
             for letter in filled:
-                self.kinds |= _KINDS.get(letter, _NESTED if letter == "j" else 0)
+                self.kinds |= HOLDS[letter]
         if "x" in filled:
             bounds = pc.min_max(lanes["x"]).as_py()
             self.least = min(self.least, int(bounds["min"]))
@@ -270,17 +268,13 @@ def _integer_type(least: int, most: int) -> pa.DataType:
 def _arrow_type(kind: int) -> pa.DataType:
     import pyarrow as pa
 
-    match kind:
-        case dataset.NUMBER:
-            return pa.float64()
-        case dataset.STRING:
-            return pa.utf8()
-        case dataset.BOOL:
-            return pa.bool_()
-        case dataset.TIME:
-            return pa.timestamp("us", "UTC")
-        case _:
-            return pa.null()
+    types = {
+        NUMBER: pa.float64(),
+        STRING: pa.utf8(),
+        BOOL: pa.bool_(),
+        TIME: pa.timestamp("us", "UTC"),
+    }
+    return types.get(kind, pa.null())
 
 
 def _array(batch: pa.RecordBatch, column: Column, of: pa.DataType) -> pa.Array:

@@ -51,12 +51,8 @@ def _at_any_depth(
 
 def effective(columns: Iterable[Column]) -> list[Column]:
     """Drop columns whose name comes again: the last one counts."""
-    last = {column.name: at for at, column in enumerate(columns) if column.kind != "row"}
-    return [
-        column
-        for at, column in enumerate(columns)
-        if column.kind == "row" or last[column.name] == at
-    ]
+    last = {column.name: at for at, column in enumerate(columns) if not column.is_row}
+    return [column for at, column in enumerate(columns) if column.is_row or last[column.name] == at]
 
 
 def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
@@ -105,7 +101,7 @@ def members(columns: Iterable[Column]) -> list[tuple[str | None, dict[str, int]]
     shown = effective(columns)
     found = [
         (
-            None if column.kind == "row" else column.name,
+            None if column.is_row else column.name,
             {letter: at for letter, at in column.lanes.items() if letter in _PRINTED},
         )
         for column in shown

@@ -6,7 +6,7 @@ import re
 
 from sdb import instants, ion
 from sdb.errors import UsageError
-from sdb.query.plan.dataset import NULL
+from sdb.query.analyze.types import NULL
 from sdb.query.result.lines import effective, value
 
 TYPE_CHECKING = False
@@ -154,7 +154,7 @@ def rows(batches: Iterable[pa.RecordBatch], columns: Sequence[Column]) -> Iterat
             for column, values in members:
                 if values[at] is _ABSENT:
                     continue
-                if column.kind == "row":
+                if column.is_row:
                     row.update(values[at])
                 else:
                     row[column.name] = values[at]

@@ -92,7 +92,7 @@ class Result:
     @property
     def columns(self) -> list[str]:
         """Names of the members of each row; none for those of whole rows (``SELECT *``)."""
-        return [column.name for column in self._shown if column.kind != "row"]
+        return [column.name for column in self._shown if not column.is_row]
 
     @property
     def text(self) -> str:
@@ -129,7 +129,7 @@ class Result:
     @property
     def of_whole_rows(self) -> bool:
         """Tell whether rows have members that are not known beforehand, as with ``SELECT *``."""
-        return any(column.kind == "row" for column in self._shown)
+        return any(column.is_row for column in self._shown)
 
     @property
     def is_plan(self) -> bool:
