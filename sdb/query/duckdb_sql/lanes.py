@@ -334,6 +334,11 @@ class PassedValue(Value):
         self.integer = inner.integer
         self.wide = inner.wide
 
+    @property
+    def shape(self) -> Shape:
+        """Types that it may have, and the lanes that tell them."""
+        return super().shape if self.optional else self.inner.shape
+
     def _lane(self, letter: str) -> str:
         sql = self.relation.column(self.inner.lane(letter))
         return f"coalesce({sql}, 0)" if letter == "t" and self.optional else sql
