@@ -10,6 +10,7 @@ import pytest
 
 import sdb
 from sdb.packfile import manifest
+from sdb.packfile.resolve import contents
 from tests.spark import events
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
+
+
+def listed(folder: str) -> list[str]:
+    return [one.location for one in contents(folder)]
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +52,7 @@ def test_what_is_written_is_read_again(spark: SparkSession, tmp_path: Path) -> N
     ]
     assert lines[0] == lines[1]
     assert len(lines[0]) == 500
-    paths = manifest.listed(str(tmp_path / "out"))
+    paths = listed(str(tmp_path / "out"))
     assert 1 <= len(paths) <= 3
     for path in paths:
         assert not sdb.validate(path).findings
@@ -90,7 +95,7 @@ def test_any_type_of_spark(spark: SparkSession, tmp_path: Path) -> None:
         "ntz": at.replace(microsecond=0),
     }
     save(frame.coalesce(1), tmp_path / "out", ignoreNullFields="false")
-    (path,) = manifest.listed(str(tmp_path / "out"))
+    (path,) = listed(str(tmp_path / "out"))
     with sdb.open(path) as pack:
         for row, text in zip(pack.rows(), texts, strict=True):
             value = json.loads(text)
@@ -106,7 +111,7 @@ def test_rows_are_added_and_replaced(spark: SparkSession, tmp_path: Path) -> Non
     save(spark.range(5), folder, "overwrite")
     assert sorted(row.id for row in load(spark, folder).collect()) == list(range(5))
     kept = {path.name for path in folder.glob("*.zion")}
-    assert {f"{folder}/{name}" for name in kept} == set(manifest.listed(str(folder)))
+    assert {f"{folder}/{name}" for name in kept} == set(listed(str(folder)))
 
 
 def test_killed_and_failed_tasks_write_no_row_twice(spark: SparkSession, tmp_path: Path) -> None:
@@ -150,7 +155,7 @@ def test_a_job_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) ->
     assert load(spark, folder).count() == 10
     names = {f"{folder}/{path.name}" for path in folder.glob("*.zion")}
     # A task that was still running when the job was given up may leave a file that does not count.
-    assert names >= set(manifest.listed(str(folder)))
+    assert names >= set(listed(str(folder)))
 
 
 def test_other_packfiles_are_not_replaced(spark: SparkSession, tmp_path: Path) -> None:
