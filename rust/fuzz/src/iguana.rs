@@ -3,14 +3,16 @@
 use zion::Result;
 use zion::codec::iguana::{Encoder, decompress};
 
-const LIMIT: usize = 1 << 20;
+/// The largest chunk.
+const LIMIT: usize = 64 << 20;
 
 /// Decompresses `data`, then compresses it.
 pub fn check(data: &[u8]) -> Result<()> {
     let mut out = vec![];
     if decompress(data, &mut out, LIMIT).is_ok() {
         assert!(out.len() <= LIMIT);
-        round_trip(&out)?;
+        // To pack the content of a bomb takes the time of a thousand others.
+        round_trip(&out[..out.len().min(1 << 20)])?;
     }
     round_trip(data)
 }

@@ -71,3 +71,10 @@ fn hints() -> Result<()> {
 fn xsv() -> Result<()> {
     replay("xsv", fuzz::xsv::check)
 }
+
+#[test]
+fn resume() -> Result<()> {
+    // The same blocks as those of `block`, and some of its own.
+    replay("resume", fuzz::resume::check)?;
+    replay("block", fuzz::resume::check)
+}

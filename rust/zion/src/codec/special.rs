@@ -56,7 +56,7 @@ pub fn decode(segment: &[u8], out: &mut Vec<u8>, limit: usize) -> Result<()> {
         let size = input.varuint()?;
         varuint::put(out, label as u64);
         ion::put_header(out, kind::LIST, size);
-        if size > end.saturating_sub(out.len()) {
+        if out.len() > end || size > end - out.len() {
             return Err(damaged("a list that is larger than its chunk"));
         }
         let stop = out.len() + size;
@@ -362,6 +362,26 @@ fn put_cluster(out: &mut Vec<u8>, class: u8, items: &[(Item, f64)]) {
                 out.extend_from_slice(&word.to_le_bytes()[..width]);
             }
             Item::Float(value) => out.extend_from_slice(&value.to_le_bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_lists_count_too() {
+        for encoding in [SMALL, NUMERIC] {
+            let mut segment = vec![encoding, 0x8A];
+            let one: &[u8] = if encoding == SMALL { &[0x80] } else { &[0x80, 0x80] };
+            (0..1000).for_each(|_| segment.extend_from_slice(one));
+            let mut out = vec![];
+            assert!(decode(&segment, &mut out, 2000).is_ok());
+            assert_eq!(out.len(), 2000);
+            out.clear();
+            assert!(decode(&segment, &mut out, 1999).is_err());
+            assert!(out.len() <= 2000);
         }
     }
 }

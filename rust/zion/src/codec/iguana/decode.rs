@@ -7,8 +7,8 @@ use super::{LAYER, command, decode_ans1, decode_ans32, decode_nibbles, stream, t
 use crate::error::{Error, Result};
 use crate::simd::lz::{Cursor, SIDE_SLACK, SLACK, Side};
 
-/// Tokens without effect are allowed, so streams may be longer than the content. Not by more than this.
-const MOST_PER_BYTE: usize = 4;
+/// Tokens without effect are allowed, so that there may be more of them than bytes. Not by more than this.
+const MOST_TOKENS_PER_BYTE: usize = 2;
 const MOST_BEYOND: usize = 64;
 
 #[cold]
@@ -89,7 +89,7 @@ impl Decoder {
 
     /// The six streams of a structural command, and the tokens over them.
     fn structural(&mut self, control: &mut Control, out: &mut [u8]) -> Result<usize> {
-        let packed = read_streams(control, MOST_PER_BYTE * out.len() + MOST_BEYOND)?;
+        let packed = read_streams(control, out.len() - SLACK)?;
         self.unpack(&packed)?;
         let content = |number: usize| &self.streams[number][..packed[number].length];
         let side =
@@ -112,16 +112,38 @@ impl Decoder {
         let [others @ .., literals] = &mut self.streams;
         let [other_packed @ .., literals_packed] = packed;
         let mut literals = literals_packed.start(literals, of_literals)?;
-        for (stream, packed) in others.iter_mut().zip(other_packed) {
+        let mut most = [0; stream::LITERALS];
+        for (number, (stream, packed)) in others.iter_mut().zip(other_packed).enumerate() {
+            if number != stream::TOKENS && packed.length > most[number] {
+                let (length, most) = (packed.length, most[number]);
+                return Err(damaged(format!("a stream of {length} bytes, the tokens take {most} at most")));
+            }
             if let Some(mut coded) = packed.start(stream, of_others)? {
                 if let Some(literals) = &mut literals {
                     literals.advance_with(&mut coded);
                 }
                 coded.finish()?;
             }
+            if number == stream::TOKENS {
+                most = most_taken(&stream[..packed.length]);
+            }
         }
         literals.map_or(Ok(()), Ans32::finish)
     }
+}
+
+/// The most that tokens can take of each stream. What a buffer says of their lengths is not believed: that would
+/// be memory for nothing.
+fn most_taken(tokens: &[u8]) -> [usize; stream::LITERALS] {
+    let mut most = [0; stream::LITERALS];
+    for &token in tokens {
+        let meaning = &tokens::MEANINGS[usize::from(token)];
+        most[stream::OFFSETS_16] += usize::from(meaning.near);
+        most[stream::OFFSETS_24] += usize::from(meaning.far);
+        most[stream::LITERAL_LENGTHS] += usize::from(meaning.more_literals & 4);
+        most[stream::MATCH_LENGTHS] += usize::from(meaning.more_length & 4);
+    }
+    most
 }
 
 impl Packed<'_> {
@@ -145,8 +167,9 @@ impl Packed<'_> {
     }
 }
 
-/// Reads the parameters of a structural command and takes its data.
-fn read_streams<'a>(control: &mut Control<'a>, most: usize) -> Result<[Packed<'a>; stream::COUNT]> {
+/// Reads the parameters of a structural command that yields at most `room` bytes, and takes its data.
+fn read_streams<'a>(control: &mut Control<'a>, room: usize) -> Result<[Packed<'a>; stream::COUNT]> {
+    let most_tokens = MOST_TOKENS_PER_BYTE * room + MOST_BEYOND;
     let header = control.varuint()?;
     if header >> (4 * stream::COUNT) != 0 {
         return Err(damaged("an entropy mode for a seventh stream"));
@@ -158,6 +181,12 @@ fn read_streams<'a>(control: &mut Control<'a>, most: usize) -> Result<[Packed<'a
             return Err(damaged(format!("an unknown entropy mode {}", stream.mode)));
         }
         let length = control.varuint()?;
+        let most = match number {
+            stream::TOKENS => most_tokens,
+            stream::LITERALS => room,
+            // What the tokens take is not known yet: no length takes more than four bytes.
+            _ => 4 * most_tokens,
+        };
         if length > most as u64 {
             return Err(damaged(format!("a stream of {length} bytes, {most} would be a lot")));
         }
@@ -194,4 +223,51 @@ fn entropy(coder: u8, data: &[u8], slots: &mut Slots, target: &mut [u8]) -> Resu
     let (frequencies, data) = table::read_bytes(data)?;
     slots.fill(&frequencies);
     if coder == command::ANS1 { decode_ans1(data, slots, target) } else { decode_ans32(data, slots, target) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::control::ControlWriter;
+    use super::*;
+
+    /// A buffer of a structural command that announces streams of these lengths, all but the tokens coded, and
+    /// has `tokens` only.
+    fn announcing(total: usize, lengths: [usize; stream::COUNT], tokens: &[u8]) -> Vec<u8> {
+        let mut control = ControlWriter::default();
+        control.varuint(total);
+        control.byte(command::STRUCTURAL | command::LAST);
+        control.varuint(0x22_2220);
+        lengths.iter().for_each(|&length| control.varuint(length));
+        (1..stream::COUNT).for_each(|_| control.varuint(0));
+        let mut out = tokens.to_vec();
+        control.finish(&mut out);
+        out
+    }
+
+    #[test]
+    fn lengths_of_streams_are_not_believed() {
+        const LIMIT: usize = 64 << 20;
+        for number in 1..stream::LITERALS {
+            let mut lengths = [1, 0, 0, 0, 0, 0];
+            lengths[number] = LIMIT;
+            let mut decoder = Decoder::default();
+            let buffer = announcing(1000, lengths, &[0xFF]);
+            assert!(decoder.decompress(&buffer, &mut vec![], LIMIT).is_err(), "{number}");
+            let buffer = announcing(LIMIT, lengths, &[0xFF]);
+            assert!(decoder.decompress(&buffer, &mut vec![], LIMIT).is_err(), "{number}");
+            assert!(decoder.streams.iter().all(|stream| stream.len() < 4096), "{number}");
+        }
+        let lengths = [1, 0, 0, 0, 0, 1001];
+        assert!(
+            Decoder::default().decompress(&announcing(1000, lengths, &[0xFF]), &mut vec![], LIMIT).is_err()
+        );
+    }
+
+    #[test]
+    fn what_each_token_may_take() {
+        assert_eq!(most_taken(&[0x00]), [0, 0, 3, 0, 0]);
+        assert_eq!(most_taken(&[0x1F]), [0, 0, 3, 0, 4]);
+        assert_eq!(most_taken(&[0x20, 0x7F]), [0, 4, 0, 4, 4]);
+        assert_eq!(most_taken(&[0x80, 0xFF]), [0, 0, 0, 4, 4]);
+    }
 }
