@@ -8,9 +8,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use zion::Result;
 use zion::lanes::{
-    Call, Constant, First, Function, Groups, Inside, Key, Lane, Letter, Number, Op, Path, Pattern, Picks,
-    Plan, Predicate, Ranking, Request, Sort, Step, Summary, Unnest, arranged,
+    Call, Constant, First, Function, Groups, Inside, Key, Lane, Letter, Op, Path, Pattern, Picks, Plan,
+    Predicate, Ranking, Request, Sort, Step, Summary, Unnest, arranged,
 };
+use zion::number::Number;
 use zion::runs::{Block, Form, Next, Runs};
 
 use super::block;

@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use zion::codec::Algorithm;
 use zion::lanes::{
-    Constant, First, Groups, Inside, Lane, Letter, MAX_STEPS, Number, Op, Path, Pattern, Plan, Predicate,
-    Ranking, Request, Step, Summary, Unnest,
+    Constant, First, Groups, Inside, Lane, Letter, MAX_STEPS, Op, Path, Pattern, Plan, Predicate, Ranking,
+    Request, Step, Summary, Unnest,
 };
+use zion::number::Number;
 use zion::runs::Form;
 use zion::{Error, Result};
 

@@ -17,9 +17,11 @@ pub mod inflate;
 pub mod input;
 pub mod ion;
 pub mod json;
+pub mod key;
 pub mod lanes;
 mod lines;
 pub mod natives;
+pub mod number;
 pub mod pack;
 pub mod paths;
 pub mod pipeline;
@@ -29,6 +31,7 @@ pub mod scan;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod unpack;
+pub mod value;
 pub mod verify;
 pub mod xsv;
 

@@ -3,6 +3,7 @@
 pub mod columns;
 pub mod fields;
 pub mod input;
+pub(crate) mod names;
 pub mod nest;
 pub mod pad;
 pub mod remap;

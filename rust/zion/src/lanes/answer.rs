@@ -1,6 +1,6 @@
 //! Groups put in order, and made into columns.
 //!
-//! The keys of a group are those of its values (see [`super::key`]), each after its length in 4 bytes.
+//! The keys of a group are those of its values (see [`crate::key`]), each after its length in 4 bytes.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use arrow_array::{
 };
 use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::key;
 use super::keytable::KeyTable;
 use super::order::{Rank, Sort};
 use super::plan::Letter;
 use super::totals::{Function, Total};
-use super::value::Number;
 use crate::error::{Error, Result};
 use crate::json::sink::Sink;
-use crate::natives::key::{Key, parse, put_json, put_scalar};
+use crate::key;
+use crate::key::{Key, parse, put_json, put_scalar};
+use crate::number::Number;
 
 /// Bytes of the length of a key.
 const LENGTH: usize = 4;

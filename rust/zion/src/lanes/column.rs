@@ -7,16 +7,17 @@ use arrow_array::{ArrayRef, BooleanArray, ListArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{ArrowError, Field};
 
-use super::key;
 use super::plan::Letter;
-use super::value::{Number, Value, WHOLE_DIGITS};
 use crate::budget;
 use crate::error::Result;
 use crate::ion::SymbolTable;
+use crate::ion::names::text_of;
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
+use crate::key;
+use crate::number::{Number, WHOLE_DIGITS};
 use crate::scan::buffers::{Bytes, primitive, strings};
-use crate::scan::names::text_of;
+use crate::value::Value;
 
 /// The chunk at hand, and what all columns share.
 pub(super) struct Scene<'a> {

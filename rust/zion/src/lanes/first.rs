@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::order::{Rank, Sort};
 use super::plan::Plan;
-use super::value::Value;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
+use crate::value::Value;
 
 /// Which rows come first.
 #[derive(Debug, Clone)]

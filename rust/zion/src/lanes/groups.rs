@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use super::answer::{self, Answer};
 use super::grain::Grain;
-use super::key;
 use super::keytable::{KEY_BYTES, KeyTable};
 use super::plan::{Path, Plan};
 use super::predicate::{Predicate, Row};
 use super::recent::{self, Recent};
 use super::totals::{Function, Scene, Total};
-use super::value::Value;
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
+use crate::key;
+use crate::value::Value;
 
 /// Groups are given up at the latest when they take so much memory.
 const MOST_BYTES: usize = 64 << 30;

@@ -1,6 +1,5 @@
 //! Rows of lanes as a stream of Ion structs.
 
-use super::value::Number;
 use crate::error::{Error, Result};
 use crate::ion::fields::{Fields, Keep};
 use crate::ion::value::MAX_DEPTH;
@@ -9,6 +8,7 @@ use crate::ion::{
 };
 use crate::json::sink::Sink;
 use crate::json::{digits, number, text};
+use crate::number::Number;
 
 /// What a member is.
 #[derive(Clone, Copy)]

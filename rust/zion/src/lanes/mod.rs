@@ -9,7 +9,6 @@ mod first;
 mod grain;
 mod groups;
 mod ion;
-pub mod key;
 mod keytable;
 mod order;
 mod picks;
@@ -19,7 +18,6 @@ mod recent;
 mod render;
 mod tally;
 mod totals;
-mod value;
 mod walk;
 mod worker;
 
@@ -39,7 +37,6 @@ pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
 pub use totals::Function;
-pub use value::{Number, bits};
 use walk::{Sink, Walker};
 use worker::Worker;
 

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::predicate::order;
-use super::value::{Number, Value, bits};
 use crate::error::Result;
 use crate::ion::SymbolTable;
+use crate::number::Number;
+use crate::number::order;
+use crate::value::{Value, bits};
 
 /// How rows are put in order.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use super::predicate::Predicate;
-use super::value::WHOLE_DIGITS;
 use crate::error::{Error, Result};
+use crate::number::WHOLE_DIGITS;
 
 /// Paths and chains of unnesting are no longer than this.
 pub const MAX_STEPS: usize = 500;

@@ -4,9 +4,10 @@
 
 use std::cmp::Ordering;
 
-use super::value::{Number, Value, bits};
 use crate::error::Result;
 use crate::ion::SymbolTable;
+use crate::number::{Number, order};
+use crate::value::{Value, bits};
 
 /// How two values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,30 +160,6 @@ fn compare(row: &Row<'_>, value: &Value, op: Op, constant: &Constant) -> Result<
     }))
 }
 
-/// Numbers by value, exactly. NaN equals itself and is above all others, as it is for `DuckDB`.
-pub fn order(a: Number, b: Number) -> Ordering {
-    match (a, b) {
-        (Number::Int(a), Number::Int(b)) => a.cmp(&b),
-        (Number::Float(a), Number::Float(b)) => {
-            a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
-        }
-        (Number::Int(a), Number::Float(b)) => order_mixed(a, b),
-        (Number::Float(a), Number::Int(b)) => order_mixed(b, a).reverse(),
-    }
-}
-
-fn order_mixed(a: i128, b: f64) -> Ordering {
-    // Far beyond all integers, and far from the bounds of i128.
-    const LIMIT: f64 = 1e30;
-    if b.is_nan() || b >= LIMIT {
-        Ordering::Less
-    } else if b < -LIMIT {
-        Ordering::Greater
-    } else {
-        a.cmp(&(b.floor() as i128)).then_with(|| 0.0f64.total_cmp(&(b - b.floor())))
-    }
-}
-
 /// A pattern of LIKE.
 #[derive(Debug, Clone)]
 pub struct Pattern(Vec<Part>);
@@ -261,32 +238,6 @@ fn after(text: &[u8], at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_compare_by_value() {
-        let (int, float) = (Number::Int, Number::Float);
-        for (a, b, expected) in [
-            (int(1), float(1.5), Ordering::Less),
-            (int(-1), float(-1.5), Ordering::Greater),
-            (int(2), float(1.5), Ordering::Greater),
-            (int(i64::MAX.into()), float(9.3e18), Ordering::Less),
-            (int(i64::MIN.into()), float(-9.3e18), Ordering::Greater),
-            (int(u64::MAX.into()), float(18_446_744_073_709_551_616.0), Ordering::Less),
-            (int(u64::MAX.into()), float(18_446_744_073_709_549_568.0), Ordering::Greater),
-            (int(u64::MAX.into()), int(i128::from(u64::MAX) - 1), Ordering::Greater),
-            (int(1 << 63), float(9_223_372_036_854_775_808.0), Ordering::Equal),
-            (int(-i128::from(u64::MAX)), float(f64::NEG_INFINITY), Ordering::Greater),
-            (int(u64::MAX.into()), float(f64::INFINITY), Ordering::Less),
-            (int(9_007_199_254_740_993), float(9_007_199_254_740_992.0), Ordering::Greater),
-            (int(i64::MAX.into()), float(f64::NAN), Ordering::Less),
-            (float(f64::NAN), float(f64::NAN), Ordering::Equal),
-            (float(f64::INFINITY), float(f64::NAN), Ordering::Less),
-            (float(0.5), float(0.25), Ordering::Greater),
-        ] {
-            assert_eq!(order(a, b), expected, "{a:?} {b:?}");
-            assert_eq!(order(b, a), expected.reverse(), "{b:?} {a:?}");
-        }
-    }
 
     #[test]
     fn patterns_match() {

@@ -2,8 +2,8 @@
 //!
 //! Most rows have a key that many have. Its bytes say so before it is known what they mean.
 
-use super::value::Value;
 use crate::ion::kind;
+use crate::value::Value;
 
 /// Number of places; a group may be in one of them.
 const PLACES: usize = 256;

@@ -11,10 +11,11 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::ion::{Cell, IonRows};
 use super::plan::Letter;
-use super::value::{Number, bits};
 use crate::error::{Error, Result};
 use crate::json::digits;
 use crate::json::sink::Sink;
+use crate::number::Number;
+use crate::value::bits;
 
 /// A member of the objects: its name, and which columns hold its lanes.
 #[derive(Debug, Clone)]

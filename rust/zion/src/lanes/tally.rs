@@ -7,10 +7,10 @@
 
 use super::groups::Groups;
 use super::plan::Plan;
-use super::value::Value;
 use crate::bucket::Visit;
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable};
+use crate::value::Value;
 
 /// The node of the top-level field; that of the row is before it.
 const TOP: usize = 1;

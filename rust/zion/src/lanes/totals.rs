@@ -3,14 +3,15 @@
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
 
-use super::key;
 use super::keytable::{KEY_BYTES, KeyTable};
-use super::predicate::order;
-use super::value::{Number, Value};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
-use crate::natives::key::Key;
-use crate::natives::number::Sum;
+use crate::key;
+use crate::key::Key;
+use crate::number::Number;
+use crate::number::Sum;
+use crate::number::order;
+use crate::value::Value;
 
 /// What is found out about the rows of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

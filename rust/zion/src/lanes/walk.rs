@@ -15,9 +15,9 @@ use super::groups::Groups;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
 use super::tally::{self, Tally};
-use super::value::{Fields, Items, Value, bits};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
+use crate::value::{Fields, Items, Value, bits};
 
 /// A batch with so many bytes of text is full.
 const FULL_BYTES: usize = 16 << 20;

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::plan::Plan;
-use super::value::Value;
 use super::walk::{Sink, Walker};
 use super::{ROW_BITS, Request};
 use crate::block::{BlockReader, Chunk, Codecs, OpenChunk};
@@ -19,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::ion::{Header, SymbolTable};
 use crate::rows::Rows;
 use crate::runs::Job;
+use crate::value::Value;
 
 /// One thread's decompressors, and the columns that it makes.
 pub(super) struct Worker {

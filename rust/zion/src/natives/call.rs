@@ -10,13 +10,14 @@ use arrow_schema::{DataType, Field, Fields};
 use regex::Regex;
 
 use super::fuzzy::Fuzzy;
-use super::number::{Shift, Sum};
+use super::number::Shift;
 use super::shape::Shape;
-use super::{address, geo, key, text};
+use super::{address, geo, text};
 use crate::error::{Error, Result};
 use crate::json::digits;
 use crate::json::sink::Sink;
-use crate::lanes::Number;
+use crate::key;
+use crate::number::{Number, Sum};
 
 /// Calls a function.
 ///
@@ -156,7 +157,7 @@ fn number_keys(column: &Float64Array) -> ArrayRef {
     for value in column {
         buffer.clear();
         out.append_option(value.map(|value| {
-            key::put_number(&mut buffer, value);
+            key::put_number(value.into(), &mut buffer);
             String::from_utf8_lossy(&buffer)
         }));
     }

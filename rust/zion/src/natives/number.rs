@@ -1,4 +1,4 @@
-//! Numbers: shifts that never fail, and sums that lose nothing on the way.
+//! Shifts that never fail.
 
 /// Direction of a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,42 +34,9 @@ impl Shift {
     }
 }
 
-/// A sum with compensation of rounding (Neumaier's).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sum {
-    total: f64,
-    lost: f64,
-}
-
-impl Sum {
-    /// Adds a number.
-    pub fn add(&mut self, value: f64) {
-        let total = self.total + value;
-        self.lost += if self.total.abs() >= value.abs() {
-            (self.total - total) + value
-        } else {
-            (value - total) + self.total
-        };
-        self.total = total;
-    }
-
-    /// Adds the numbers of another sum.
-    pub fn join(&mut self, other: Self) {
-        self.add(other.total);
-        if other.total.is_finite() {
-            self.add(other.lost);
-        }
-    }
-
-    /// The sum of all numbers. Infinities and NaN win over any compensation.
-    pub fn value(self) -> f64 {
-        if self.total.is_finite() { self.total + self.lost } else { self.total }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Shift, Sum};
+    use super::Shift;
 
     #[test]
     fn shifts_never_fail() {
@@ -81,20 +48,5 @@ mod tests {
         assert_eq!(Shift::Logical.apply(-16, 64), 0);
         assert_eq!(Shift::Logical.apply(-16, -1), 0);
         assert_eq!(Shift::from_name("<"), None);
-    }
-
-    #[test]
-    fn sums_keep_what_naive_ones_lose() {
-        let sum = |values: &[f64]| {
-            let mut sum = Sum::default();
-            for value in values {
-                sum.add(*value);
-            }
-            sum.value()
-        };
-        assert_eq!(sum(&[1.0, 1e100, 1.0, -1e100]), 2.0);
-        assert_eq!(sum(&[0.1; 10]), 1.0);
-        assert_eq!(sum(&[f64::INFINITY, 1.0]), f64::INFINITY);
-        assert!(sum(&[f64::INFINITY, f64::NEG_INFINITY]).is_nan());
     }
 }

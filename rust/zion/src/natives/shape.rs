@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::key::{self, Key};
+use crate::key::{self, Key};
 
 /// At most so many fields are told of.
 const MAX_FIELDS: usize = 10_000;

@@ -16,11 +16,11 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields};
 
 use super::buffers::{Bytes, narrow, primitive, strings};
 use super::fit;
-use super::names::{Lookup, text_of};
 use super::schema::{Layout, Misfit, Type};
 use super::variant::Encoder;
 use crate::budget;
 use crate::error::{Error, Result};
+use crate::ion::names::{Lookup, text_of};
 use crate::ion::symtab::NameHasher;
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use crate::json::print::Printer;

@@ -3,7 +3,6 @@
 pub(crate) mod buffers;
 mod build;
 mod fit;
-pub(crate) mod names;
 mod schema;
 mod seen;
 mod variant;

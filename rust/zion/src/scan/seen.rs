@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::names::{Lookup, text_of};
 use crate::error::{Error, Result};
+use crate::ion::names::{Lookup, text_of};
 use crate::ion::symtab::NameHasher;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
 

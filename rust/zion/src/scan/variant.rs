@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::names::text_of;
 use crate::budget;
 use crate::error::{Error, Result};
+use crate::ion::names::text_of;
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use crate::json::print::float;
 

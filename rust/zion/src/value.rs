@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
+use crate::ion::names::text_of;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
 use crate::json::print::float;
 use crate::json::sink::Sink;
-use crate::scan::names::text_of;
+use crate::number::Number;
 
 /// What `TYPE_BIT` says of a value, which is 0 for none.
 pub mod bits {
@@ -25,70 +26,31 @@ pub mod bits {
 /// A value in a chunk: where its type byte is, and its extent.
 #[derive(Debug, Clone, Copy)]
 pub struct Value {
-    pub(super) at: usize,
-    pub(super) header: Header,
-}
-
-/// A number; whatever is whole and at most [`WHOLE_LIMIT`] away from 0 is an integer, however it is stored.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
-    /// An integer.
-    Int(i128),
-    /// Any other number.
-    Float(f64),
-}
-
-/// 2^64: no integer of a packfile is further away from 0.
-pub const WHOLE_LIMIT: f64 = 18_446_744_073_709_551_616.0;
-/// Decimal digits that every integer of [`Number`] fits.
-pub const WHOLE_DIGITS: u8 = 20;
-
-impl From<f64> for Number {
-    #[inline]
-    fn from(value: f64) -> Self {
-        const INT64: f64 = 9_223_372_036_854_775_808.0;
-        if (-INT64..INT64).contains(&value) && value.trunc() == value {
-            Self::Int(i128::from(value as i64))
-        } else if value.abs() <= WHOLE_LIMIT && value.trunc() == value {
-            Self::Int(value as i128)
-        } else {
-            Self::Float(value)
-        }
-    }
-}
-
-impl Number {
-    /// The nearest double.
-    #[inline]
-    pub fn to_f64(self) -> f64 {
-        match self {
-            Self::Int(value) => value as f64,
-            Self::Float(value) => value,
-        }
-    }
+    pub(crate) at: usize,
+    pub(crate) header: Header,
 }
 
 impl Value {
     #[inline]
-    pub(super) fn body<'a>(&self, data: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn body<'a>(&self, data: &'a [u8]) -> &'a [u8] {
         &data[self.header.body..self.header.end]
     }
 
     /// Whether this is a list, and not null.
     #[inline]
-    pub(super) fn is_list(&self) -> bool {
+    pub(crate) fn is_list(&self) -> bool {
         self.header.kind == kind::LIST && !self.header.is_null()
     }
 
     /// Whether this is a struct, and not null.
     #[inline]
-    pub(super) fn is_struct(&self) -> bool {
+    pub(crate) fn is_struct(&self) -> bool {
         self.header.kind == kind::STRUCT && !self.header.is_null()
     }
 
     /// The bit of its type.
     #[inline]
-    pub(super) fn type_bit(&self) -> Result<u8> {
+    pub(crate) fn type_bit(&self) -> Result<u8> {
         if self.header.is_null() {
             return Ok(bits::NULL);
         }
@@ -104,14 +66,14 @@ impl Value {
     }
 
     #[cold]
-    pub(super) fn unknown(&self) -> Error {
+    pub(crate) fn unknown(&self) -> Error {
         let message = format!("a value of type {}, which rows do not have", self.header.kind);
         Error::corrupt("ion", self.at, message)
     }
 
     /// The number, if it is one.
     #[inline]
-    pub(super) fn number(&self, data: &[u8]) -> Result<Option<Number>> {
+    pub(crate) fn number(&self, data: &[u8]) -> Result<Option<Number>> {
         if self.header.is_null() {
             return Ok(None);
         }
@@ -126,13 +88,13 @@ impl Value {
 
     /// The boolean, if it is one.
     #[inline]
-    pub(super) fn boolean(&self) -> Option<bool> {
+    pub(crate) fn boolean(&self) -> Option<bool> {
         (self.header.kind == kind::BOOL && !self.header.is_null()).then_some(self.header.low == 1)
     }
 
     /// The microseconds of a timestamp.
     #[inline]
-    pub(super) fn time(&self, data: &[u8]) -> Result<Option<i64>> {
+    pub(crate) fn time(&self, data: &[u8]) -> Result<Option<i64>> {
         if self.header.kind != kind::TIMESTAMP || self.header.is_null() {
             return Ok(None);
         }
@@ -141,7 +103,7 @@ impl Value {
 
     /// The text of a string or symbol; bytes have that of their printed form.
     #[inline]
-    pub(super) fn text<'a>(&self, data: &'a [u8], table: &'a SymbolTable) -> Result<Option<Cow<'a, [u8]>>> {
+    pub(crate) fn text<'a>(&self, data: &'a [u8], table: &'a SymbolTable) -> Result<Option<Cow<'a, [u8]>>> {
         if self.header.is_null() {
             return Ok(None);
         }
@@ -159,14 +121,14 @@ impl Value {
 
     /// The elements of a list; none of anything else.
     #[inline]
-    pub(super) fn items<'a>(&self, data: &'a [u8]) -> Items<'a> {
+    pub(crate) fn items<'a>(&self, data: &'a [u8]) -> Items<'a> {
         let end = if self.is_list() { self.header.end } else { self.header.body };
         Items { data: &data[..end], at: self.header.body }
     }
 
     /// The fields of a struct; none of anything else.
     #[inline]
-    pub(super) fn fields<'a>(&self, data: &'a [u8]) -> Fields<'a> {
+    pub(crate) fn fields<'a>(&self, data: &'a [u8]) -> Fields<'a> {
         let end = if self.is_struct() { self.header.end } else { self.header.body };
         Fields { data: &data[..end], at: self.header.body }
     }
@@ -181,7 +143,7 @@ fn base64(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Goes over the elements of a list.
-pub(super) struct Items<'a> {
+pub(crate) struct Items<'a> {
     data: &'a [u8],
     at: usize,
 }
@@ -211,7 +173,7 @@ impl Iterator for Items<'_> {
 }
 
 /// Goes over the fields of a struct: symbol and value.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     data: &'a [u8],
     at: usize,
 }
@@ -221,7 +183,7 @@ impl Fields<'_> {
     /// error to tell.
     #[allow(clippy::inline_always, reason = "its six words would go through memory")]
     #[inline(always)]
-    pub(super) fn step(&mut self) -> Option<(u64, Value)> {
+    pub(crate) fn step(&mut self) -> Option<(u64, Value)> {
         while self.at < self.data.len() {
             let (label, at) = varuint::look(self.data, self.at)?;
             let header = ion::look(self.data, at)?;
@@ -235,7 +197,7 @@ impl Fields<'_> {
 
     /// The error that the fields ended with, if they did.
     #[inline]
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.at < self.data.len() { self.fail() } else { Ok(()) }
     }
 
