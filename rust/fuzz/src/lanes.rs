@@ -7,12 +7,13 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use zion::Result;
-use zion::lanes::{
-    Call, Constant, First, Function, Groups, Inside, Key, Lane, Letter, Op, Path, Pattern, Picks, Plan,
-    Predicate, Ranking, Request, Sort, Step, Summary, Unnest, arranged,
-};
+use zion::aggregate::{Call, Function, Groups, Key, Summary};
 use zion::number::Number;
 use zion::runs::{Block, Form, Next, Runs};
+use zion::scan::{
+    Constant, First, Inside, Lane, Letter, Op, Path, Pattern, Picks, Plan, Predicate, Ranking, Request, Sort,
+    Step, Unnest, arranged,
+};
 
 use super::block;
 

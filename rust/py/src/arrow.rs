@@ -10,7 +10,7 @@ use pyo3::types::PyCapsule;
 use zion::codec::Algorithm;
 use zion::rows::TimeFilter;
 use zion::runs::{Form, Runs};
-use zion::scan::{Layout, Misfit, Request, Seen};
+use zion::scan::typed::{Layout, Misfit, Request, Seen};
 use zion::{Error, Result};
 
 use crate::capsule;

@@ -7,7 +7,8 @@ use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use zion::lanes::{Call, Function, Grain, Groups, Key, Letter, Summary};
+use zion::aggregate::{Call, Function, Grain, Groups, Key, Summary};
+use zion::scan::Letter;
 use zion::{Error, Result};
 
 use crate::capsule;

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
+use zion::aggregate::{Groups, Summary};
 use zion::codec::Algorithm;
-use zion::lanes::{
-    Constant, First, Groups, Inside, Lane, Letter, MAX_STEPS, Op, Path, Pattern, Plan, Predicate, Ranking,
-    Request, Step, Summary, Unnest,
-};
 use zion::number::Number;
 use zion::runs::Form;
+use zion::scan::{
+    Constant, First, Inside, Lane, Letter, MAX_STEPS, Op, Path, Pattern, Plan, Predicate, Ranking, Request,
+    Step, Unnest,
+};
 use zion::{Error, Result};
 
 use crate::capsule;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use zion::lanes::{First, Picks, ROW_BITS, Request, Sort, arranged};
+use zion::scan::{First, Picks, ROW_BITS, Request, Sort, arranged};
 use zion::{Error, Result};
 
 use crate::errors::to_py;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zion::Result;
 use zion::json::sink::Sink;
-use zion::lanes::{IonRows, Letter, Member, Page, Renderer};
+use zion::scan::{IonRows, Letter, Member, Page, Renderer};
 
 use crate::errors::to_py;
 use crate::foreign;

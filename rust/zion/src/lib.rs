@@ -4,6 +4,7 @@
 //! `docs/format.md`; the modules follow its sections.
 #![deny(unsafe_code)]
 
+pub mod aggregate;
 pub mod block;
 pub mod bucket;
 pub mod budget;
@@ -18,7 +19,6 @@ pub mod input;
 pub mod ion;
 pub mod json;
 pub mod key;
-pub mod lanes;
 mod lines;
 pub mod natives;
 pub mod number;

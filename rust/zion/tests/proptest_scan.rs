@@ -13,7 +13,9 @@ use serde_json::{Map, Value, json};
 use zion::ion::{self, SymbolTable, kind, timestamp};
 use zion::json::print::Printer;
 use zion::json::sink::Sink;
-use zion::scan::{Builder, ENCODING, Layout, MAX_DEPTH, MAX_FIELDS, MAX_NODES, Misfit, Observer, Seen, Type};
+use zion::scan::typed::{
+    Builder, ENCODING, Layout, MAX_DEPTH, MAX_FIELDS, MAX_NODES, Misfit, Observer, Seen, Type,
+};
 use zion::{Error, Result};
 
 /// A value that is to be stored.

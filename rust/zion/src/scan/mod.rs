@@ -1,169 +1,97 @@
-//! Blocks to Arrow: one pass finds out what types the fields have, a second one builds record batches.
+//! What is decided row by row while rows are decoded: which fields, which rows, how many, which come first.
+//!
+//! Rows of no schema become typed columns, for each path that a query mentions a few lanes; or, in [`typed`],
+//! tables of one schema. What sums up many rows is in [`crate::aggregate`].
+//!
+//! A lane shows one side of a value: the bit of its type, the number, the string, a key that is equal for
+//! equal values, the JSON text. Where the value is of another type, or is not there, the lane is null.
 
-pub(crate) mod buffers;
-mod build;
-mod fit;
-mod schema;
-mod seen;
-mod variant;
+mod column;
+mod first;
+mod ion;
+pub(crate) mod order;
+mod picks;
+pub(crate) mod plan;
+pub(crate) mod predicate;
+mod render;
+pub mod typed;
+mod walk;
+mod worker;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
 
-pub use build::Builder;
-pub use schema::{ENCODING, JSON, Layout, Misfit, Type};
-pub use seen::{MAX_DEPTH, MAX_FIELDS, MAX_NODES, Observer, Seen};
+pub use first::{First, Ranking};
+pub use ion::IonRows;
+pub use order::Sort;
+pub use picks::{Picks, arranged};
+pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
+pub use predicate::{Constant, Op, Pattern, Predicate};
+pub use render::{Member, Page, Renderer};
+use walk::{Sink, Walker};
+use worker::Worker;
 
-use crate::block::{Chunk, Codecs};
+use crate::aggregate::Groups;
 use crate::error::Result;
-use crate::ion::{Header, SymbolTable};
-use crate::rows::{Rows, TimeFilter};
 use crate::runs::{Cut, Job, Runs};
 
-/// Bytes of chunks that one batch covers.
+/// Bytes of chunks that one job covers.
 const RUN_BYTES: usize = 4 << 20;
+/// Bits of the number of a row that tell its place in its block.
+pub const ROW_BITS: u32 = 36;
 
-/// Which rows of which blocks, and what of them.
-#[derive(Debug, Clone)]
+/// Which rows, and how they are put into batches.
+#[derive(Clone)]
 pub struct Request {
-    /// Names of the top-level fields that are wanted; none: all.
-    pub fields: Option<Vec<Box<str>>>,
-    /// The times that rows must have.
-    pub filter: Option<TimeFilter>,
-    /// At most so many rows.
+    /// What is wanted of them.
+    pub plan: Arc<Plan>,
+    /// Only these rows, of which the predicate is not asked; all, if there are none.
+    pub picks: Option<Arc<Picks>>,
+    /// At most so many rows come out.
     pub limit: Option<u64>,
     /// Number of threads; 0: one for each processor.
     pub threads: usize,
+    /// Rows of a batch.
+    pub batch_rows: usize,
+    /// Counts the rows that were looked at.
+    pub looked: Arc<AtomicU64>,
 }
 
 impl Request {
-    /// Finds out what types the values of the rows have, and counts the rows; the results are to be
-    /// merged in order.
-    pub fn observe(&self) -> Result<Runs<(Seen, u64)>> {
-        let fields = self.fields.clone();
-        self.run(move || Observer::new(fields.clone()), |observer| Ok(observer.take()))
+    /// Record batches of the lanes.
+    pub fn batches(&self) -> Result<Runs<Vec<RecordBatch>>> {
+        self.run(None, false, |walker, _| walker.take())
     }
 
-    /// Makes record batches of the rows.
-    pub fn build(&self, layout: &Arc<Layout>) -> Result<Runs<Vec<RecordBatch>>> {
-        let layout = Arc::clone(layout);
-        self.run(move || Builder::new(Arc::clone(&layout)), Builder::take)
+    /// Numbers of rows that come out.
+    pub fn count(&self) -> Result<Runs<u64>> {
+        self.run(None, self.plan.counts_all(), |walker, rows| walker.take().map(|_| rows))
     }
 
-    fn run<V, R, M, T>(&self, make: M, take: T) -> Result<Runs<R>>
+    /// Groups of the rows, starting from groups without any; they are to be joined.
+    pub fn groups(&self, start: Groups) -> Result<Runs<Option<Groups>>> {
+        self.run(Some(Sink::Groups(start)), false, |walker, _| Ok(walker.take_groups()))
+    }
+
+    /// The first rows of each run, starting from none; they are to be joined.
+    pub fn first(&self, start: First) -> Result<Runs<Option<First>>> {
+        self.run(Some(Sink::First(start)), false, |walker, _| Ok(walker.take_first()))
+    }
+
+    fn run<R, T>(&self, sink: Option<Sink>, shapes_only: bool, take: T) -> Result<Runs<R>>
     where
-        V: Visit + 'static,
         R: Send + 'static,
-        M: Fn() -> V + Send + Sync + 'static,
-        T: Fn(&mut V) -> Result<R> + Send + Sync + 'static,
+        T: Fn(&mut Walker, u64) -> Result<R> + Send + Sync + 'static,
     {
-        let cut = Cut { run_bytes: RUN_BYTES, verbatim: false };
+        let cut = Cut { run_bytes: RUN_BYTES, verbatim: shapes_only };
         let request = self.clone();
-        // After an error a visitor may hold half a row; no further result is taken then.
-        let decoded = self.decoded();
-        let make = move || Worker {
-            decoded: decoded.clone(),
-            filter: request.filter.clone(),
-            codecs: None,
-            visitor: make(),
-            synced: None,
-        };
-        let work = move |worker: &mut Worker<V>, job: &Job| {
-            let rows = worker.walk(job)?;
-            Ok((take(&mut worker.visitor)?, rows))
+        let make = move || Worker::new(request.clone(), sink.clone());
+        let work = move |worker: &mut Worker, job: &Job| {
+            let rows = worker.work(job, shapes_only)?;
+            Ok((take(&mut worker.walker, rows)?, rows))
         };
         Runs::new(cut, self.threads, self.limit, make, work)
-    }
-
-    /// What must be decoded: the fields, and the one that the filter needs.
-    fn decoded(&self) -> Option<Vec<Box<[u8]>>> {
-        let fields = self.fields.as_ref()?;
-        let mut names: Vec<Box<[u8]>> = fields.iter().map(|name| name.as_bytes().into()).collect();
-        names.extend(self.filter.iter().map(|filter| filter.field().into()));
-        Some(names)
-    }
-}
-
-/// What is done with rows.
-trait Visit {
-    fn sync(&mut self, table: &SymbolTable, is_new: bool);
-    fn row(&mut self, data: &[u8], row: Header, table: &SymbolTable) -> Result<()>;
-}
-
-impl Visit for Observer {
-    fn sync(&mut self, _: &SymbolTable, is_new: bool) {
-        if is_new {
-            self.reset_symbols();
-        }
-    }
-
-    fn row(&mut self, data: &[u8], row: Header, table: &SymbolTable) -> Result<()> {
-        Self::row(self, data, row, table)
-    }
-}
-
-impl Visit for Builder {
-    fn sync(&mut self, table: &SymbolTable, is_new: bool) {
-        Self::sync(self, table, is_new);
-    }
-
-    fn row(&mut self, data: &[u8], row: Header, table: &SymbolTable) -> Result<()> {
-        Self::row(self, data, row, table)
-    }
-}
-
-/// One thread's decompressors, and what it does with rows.
-struct Worker<V> {
-    decoded: Option<Vec<Box<[u8]>>>,
-    filter: Option<TimeFilter>,
-    codecs: Option<Codecs>,
-    visitor: V,
-    /// The table that was taken over last.
-    synced: Option<Arc<SymbolTable>>,
-}
-
-impl<V: Visit> Worker<V> {
-    /// Shows the rows of a run to the visitor; gives their number.
-    fn walk(&mut self, job: &Job) -> Result<u64> {
-        let codecs = match self.codecs.take() {
-            Some(codecs) => codecs,
-            None => Codecs::new()?,
-        };
-        let decoded = self.decoded.take();
-        let mut reader = job.reader(codecs)?.project(decoded.as_deref());
-        let mut rows = 0;
-        for number in 0..job.chunks {
-            let Some(chunk) = reader.next_chunk()? else { break };
-            if !self.synced.as_ref().is_some_and(|synced| Arc::ptr_eq(synced, chunk.table)) {
-                self.visitor.sync(chunk.table, number == 0 || chunk.resets);
-                if let Some(filter) = &mut self.filter {
-                    filter.sync(chunk.table);
-                }
-                self.synced = Some(Arc::clone(chunk.table));
-            }
-            rows += self.chunk(&chunk, job.limit - rows).map_err(|error| chunk.error(&error))?;
-        }
-        self.codecs = Some(reader.into_codecs());
-        self.decoded = decoded;
-        Ok(rows)
-    }
-
-    fn chunk(&mut self, chunk: &Chunk<'_>, limit: u64) -> Result<u64> {
-        let mut rows = 0;
-        for row in Rows::new(chunk.data, chunk.rows_at) {
-            let (_, row) = row?;
-            if rows == limit {
-                break;
-            }
-            if let Some(filter) = &self.filter
-                && !filter.admits(chunk.data, row)?
-            {
-                continue;
-            }
-            self.visitor.row(chunk.data, row, chunk.table)?;
-            rows += 1;
-        }
-        Ok(rows)
     }
 }

@@ -1,6 +1,6 @@
 //! Variants of Spark and Parquet: what they hold, out of their binary encoding.
 //!
-//! The specification is `VariantEncoding.md` of Parquet. [`crate::scan::variant`] is the way back.
+//! The specification is `VariantEncoding.md` of Parquet. [`crate::scan::typed`] is the way back.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};

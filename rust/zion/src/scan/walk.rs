@@ -11,10 +11,10 @@ use arrow_schema::ArrowError;
 
 use super::column::{Column, Scene, Tools};
 use super::first::First;
-use super::groups::Groups;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
-use super::tally::{self, Tally};
+use crate::aggregate::Groups;
+use crate::aggregate::tally::{self, Tally};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::value::{Fields, Items, Value, bits};

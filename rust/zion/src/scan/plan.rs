@@ -78,7 +78,7 @@ impl Letter {
         })
     }
 
-    pub(super) fn data_type(self) -> DataType {
+    pub(crate) fn data_type(self) -> DataType {
         let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
         match self {
             Self::Type => DataType::UInt8,
@@ -127,40 +127,40 @@ pub struct Unnest {
 
 /// A place in a row that something asks for.
 #[derive(Debug, Default)]
-pub(super) struct Node {
-    pub(super) fields: Vec<(Box<str>, usize)>,
+pub(crate) struct Node {
+    pub(crate) fields: Vec<(Box<str>, usize)>,
     /// Ascending.
-    pub(super) items: Vec<(usize, usize)>,
+    pub(crate) items: Vec<(usize, usize)>,
 }
 
 /// What is done with a level of unnesting.
 #[derive(Debug)]
-pub(super) struct Level {
+pub(crate) struct Level {
     /// Its nodes; the first is the row or the element itself.
-    pub(super) nodes: Range<usize>,
+    pub(crate) nodes: Range<usize>,
     /// The node that is unnested to make the level; none for rows.
-    pub(super) from: Option<(usize, Inside)>,
+    pub(crate) from: Option<(usize, Inside)>,
 }
 
 /// A column: the node that it looks at, and what of it.
 #[derive(Debug)]
-pub(super) struct Column {
-    pub(super) level: usize,
-    pub(super) node: usize,
-    pub(super) letter: Letter,
+pub(crate) struct Column {
+    pub(crate) level: usize,
+    pub(crate) node: usize,
+    pub(crate) letter: Letter,
 }
 
 /// Lanes, unnestings and a predicate, checked and put together.
 #[derive(Debug)]
 pub struct Plan {
-    pub(super) nodes: Vec<Node>,
-    pub(super) levels: Vec<Level>,
-    pub(super) columns: Vec<Column>,
-    pub(super) predicate: Option<Predicate<usize>>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) levels: Vec<Level>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) predicate: Option<Predicate<usize>>,
     /// The top-level fields that are needed; none: all.
-    pub(super) fields: Option<Vec<Box<[u8]>>>,
+    pub(crate) fields: Option<Vec<Box<[u8]>>>,
     /// Those of the predicate.
-    pub(super) tested: Option<Vec<Box<[u8]>>>,
+    pub(crate) tested: Option<Vec<Box<[u8]>>>,
     /// The columns, `c0`, `c1` and so on.
     pub schema: SchemaRef,
 }
@@ -207,7 +207,7 @@ impl Plan {
     }
 
     /// The node of a path from the row, if something is there that is asked for.
-    pub(super) fn node(&self, path: &[Step]) -> Option<usize> {
+    pub(crate) fn node(&self, path: &[Step]) -> Option<usize> {
         path.iter().try_fold(0, |node, step| {
             let Node { fields, items } = self.nodes.get(node)?;
             match step {

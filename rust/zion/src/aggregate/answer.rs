@@ -12,14 +12,14 @@ use arrow_array::{
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::keytable::KeyTable;
-use super::order::{Rank, Sort};
-use super::plan::Letter;
 use super::totals::{Function, Total};
 use crate::error::{Error, Result};
 use crate::json::sink::Sink;
 use crate::key;
 use crate::key::{Key, parse, put_json, put_scalar};
 use crate::number::Number;
+use crate::scan::order::{Rank, Sort};
+use crate::scan::plan::Letter;
 
 /// Bytes of the length of a key.
 const LENGTH: usize = 4;

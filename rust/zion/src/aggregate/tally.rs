@@ -6,34 +6,34 @@
 )]
 
 use super::groups::Groups;
-use super::plan::Plan;
 use crate::bucket::Visit;
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable};
+use crate::scan::plan::Plan;
 use crate::value::Value;
 
 /// The node of the top-level field; that of the row is before it.
 const TOP: usize = 1;
 
 /// Adds rows whose fields come one by one.
-pub(super) struct Tally<'a> {
-    pub(super) groups: &'a mut Groups,
-    pub(super) table: &'a SymbolTable,
+pub(crate) struct Tally<'a> {
+    pub(crate) groups: &'a mut Groups,
+    pub(crate) table: &'a SymbolTable,
     /// For each symbol the node of a top-level field.
-    pub(super) tops: &'a [usize],
+    pub(crate) tops: &'a [usize],
     /// For each node above that of the path the symbols of the next one.
-    pub(super) steps: &'a [Vec<(u64, usize)>],
+    pub(crate) steps: &'a [Vec<(u64, usize)>],
     /// Rows that may still come.
-    pub(super) left: u64,
-    pub(super) rows: u64,
+    pub(crate) left: u64,
+    pub(crate) rows: u64,
     /// Whether the row at hand has had the top-level field: the first one counts.
-    pub(super) is_taken: bool,
+    pub(crate) is_taken: bool,
 }
 
 /// Whether all that is asked for is about one path of fields, and of every row.
-pub(super) fn is_enough(plan: &Plan, groups: &Groups) -> bool {
+pub(crate) fn is_enough(plan: &Plan, groups: &Groups) -> bool {
     let last = plan.nodes.len() - 1;
-    let leads_on = |(at, node): (usize, &super::plan::Node)| {
+    let leads_on = |(at, node): (usize, &crate::scan::plan::Node)| {
         node.items.is_empty() && node.fields.iter().map(|(_, child)| *child).eq((at < last).then_some(at + 1))
     };
     last >= TOP

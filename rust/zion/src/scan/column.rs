@@ -8,6 +8,7 @@ use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{ArrowError, Field};
 
 use super::plan::Letter;
+use super::typed::buffers::{Bytes, primitive, strings};
 use crate::budget;
 use crate::error::Result;
 use crate::ion::SymbolTable;
@@ -16,7 +17,6 @@ use crate::json::print::Printer;
 use crate::json::sink::Sink;
 use crate::key;
 use crate::number::{Number, WHOLE_DIGITS};
-use crate::scan::buffers::{Bytes, primitive, strings};
 use crate::value::Value;
 
 /// The chunk at hand, and what all columns share.

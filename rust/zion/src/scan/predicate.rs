@@ -57,7 +57,7 @@ pub enum Predicate<P> {
 
 impl<P> Predicate<P> {
     /// The same with other places.
-    pub(super) fn map<Q>(&self, place: &mut impl FnMut(&P) -> Q) -> Predicate<Q> {
+    pub(crate) fn map<Q>(&self, place: &mut impl FnMut(&P) -> Q) -> Predicate<Q> {
         match self {
             Self::And(all) => Predicate::And(all.iter().map(|one| one.map(place)).collect()),
             Self::Or(all) => Predicate::Or(all.iter().map(|one| one.map(place)).collect()),
@@ -70,7 +70,7 @@ impl<P> Predicate<P> {
     }
 
     /// Calls `visit` for each place.
-    pub(super) fn each<'a>(&'a self, visit: &mut impl FnMut(&'a P)) {
+    pub(crate) fn each<'a>(&'a self, visit: &mut impl FnMut(&'a P)) {
         match self {
             Self::And(all) | Self::Or(all) => all.iter().for_each(|one| one.each(visit)),
             Self::Not(one) => one.each(visit),
@@ -80,15 +80,15 @@ impl<P> Predicate<P> {
 }
 
 /// The row at hand: what was found at each node.
-pub(super) struct Row<'a> {
-    pub(super) data: &'a [u8],
-    pub(super) table: &'a SymbolTable,
-    pub(super) slots: &'a [Option<Value>],
+pub(crate) struct Row<'a> {
+    pub(crate) data: &'a [u8],
+    pub(crate) table: &'a SymbolTable,
+    pub(crate) slots: &'a [Option<Value>],
 }
 
 impl Predicate<usize> {
     /// Whether it is true of a row; none if that cannot be said.
-    pub(super) fn test(&self, row: &Row<'_>) -> Result<Option<bool>> {
+    pub(crate) fn test(&self, row: &Row<'_>) -> Result<Option<bool>> {
         let at = match self {
             Self::And(all) => return connect(all, row, false),
             Self::Or(all) => return connect(all, row, true),

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use super::answer::{self, Answer};
 use super::grain::Grain;
 use super::keytable::{KEY_BYTES, KeyTable};
-use super::plan::{Path, Plan};
-use super::predicate::{Predicate, Row};
 use super::recent::{self, Recent};
 use super::totals::{Function, Scene, Total};
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::key;
+use crate::scan::plan::{Path, Plan};
+use crate::scan::predicate::{Predicate, Row};
 use crate::value::Value;
 
 /// Groups are given up at the latest when they take so much memory.
@@ -64,8 +64,8 @@ struct Places {
 }
 
 #[derive(Debug)]
-pub(super) struct Counted {
-    pub(super) function: Function,
+pub(crate) struct Counted {
+    pub(crate) function: Function,
     node: usize,
     filter: Option<Predicate<usize>>,
 }
@@ -136,7 +136,7 @@ impl Groups {
     }
 
     /// The groups of the rows that were added since the last time.
-    pub(super) fn take(&mut self) -> Self {
+    pub(crate) fn take(&mut self) -> Self {
         let fresh = Self::empty(Arc::clone(&self.places));
         std::mem::replace(self, fresh)
     }
@@ -147,7 +147,7 @@ impl Groups {
     }
 
     /// Adds a row.
-    pub(super) fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<()> {
+    pub(crate) fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<()> {
         if self.is_full() {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Groups {
     }
 
     /// Whether all rows are one group, of which only values of `node` are asked.
-    pub(super) fn is_about(&self, node: usize) -> bool {
+    pub(crate) fn is_about(&self, node: usize) -> bool {
         let is_known =
             |call: &Counted| call.filter.is_none() && (call.function == Function::Rows || call.node == node);
         self.places.keys.is_empty() && self.places.calls.iter().all(is_known)
@@ -175,7 +175,7 @@ impl Groups {
 
     /// Adds a value of the node that [`Groups::is_about`].
     #[inline]
-    pub(super) fn add_value(&mut self, data: &[u8], table: &SymbolTable, value: &Value) -> Result<()> {
+    pub(crate) fn add_value(&mut self, data: &[u8], table: &SymbolTable, value: &Value) -> Result<()> {
         if self.is_full() {
             return Ok(());
         }
@@ -194,7 +194,7 @@ impl Groups {
 
     /// Adds a row, whatever values it has.
     #[inline]
-    pub(super) fn add_row(&mut self) {
+    pub(crate) fn add_row(&mut self) {
         for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
             if call.function == Function::Rows {
                 total.add_row();
@@ -294,9 +294,9 @@ mod tests {
     use arrow_array::types::Float64Type;
     use arrow_array::{Array, ArrayRef, RecordBatch};
 
-    use super::super::plan::{Lane, Letter, Step};
     use super::*;
     use crate::ion;
+    use crate::scan::plan::{Lane, Letter, Step};
 
     const ALL: [Function; 7] = [
         Function::Rows,

@@ -22,7 +22,7 @@ pub struct Sort {
 
 /// As much of a value as tells its place.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Rank<T> {
+pub(crate) enum Rank<T> {
     Null,
     Bool(bool),
     Number(Number),
@@ -33,7 +33,7 @@ pub(super) enum Rank<T> {
 }
 
 impl<T> Rank<T> {
-    pub(super) fn bit(&self) -> u8 {
+    pub(crate) fn bit(&self) -> u8 {
         match self {
             Self::Null => bits::NULL,
             Self::Bool(_) => bits::BOOL,
@@ -45,7 +45,7 @@ impl<T> Rank<T> {
         }
     }
 
-    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Rank<U> {
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Rank<U> {
         match self {
             Self::Null => Rank::Null,
             Self::Bool(flag) => Rank::Bool(flag),
@@ -60,7 +60,7 @@ impl<T> Rank<T> {
 
 impl<'a> Rank<Cow<'a, [u8]>> {
     /// That of a value in a chunk.
-    pub(super) fn of(data: &'a [u8], table: &'a SymbolTable, value: &Value) -> Result<Self> {
+    pub(crate) fn of(data: &'a [u8], table: &'a SymbolTable, value: &Value) -> Result<Self> {
         Ok(match value.type_bit()? {
             bits::BOOL => Self::Bool(value.boolean() == Some(true)),
             bits::NUMBER => value.number(data)?.map_or(Self::Null, Self::Number),
@@ -75,7 +75,7 @@ impl<'a> Rank<Cow<'a, [u8]>> {
 
 impl Sort {
     /// Lists and structs come last, in no order.
-    pub(super) fn compare<A, B>(self, a: &Rank<A>, b: &Rank<B>) -> Ordering
+    pub(crate) fn compare<A, B>(self, a: &Rank<A>, b: &Rank<B>) -> Ordering
     where
         A: AsRef<[u8]>,
         B: AsRef<[u8]>,
