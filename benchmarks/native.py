@@ -1,0 +1,111 @@
+"""Compares what scans answer on their own with the SQL engine, query by query in one warm process.
+
+Decision 012: what is not at least 1.5 times faster than the engine is not worth its code.
+
+    .venv/bin/python benchmarks/native.py [FILE.zion | FILE.json.gz] [ROUNDS]
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sdb
+from sdb.query.analyze.check import check
+from sdb.query.exec import engine
+from sdb.query.exec.catalog import Catalog
+from sdb.query.plan.choice import choose
+from sdb.query.result.result import Result
+from sdb.query.syntax.parser import parse
+
+if TYPE_CHECKING:
+    from sdb.query.syntax import ast
+
+SAMPLE = Path(__file__).parent.parent / "testdata" / "gh2015_1k.json.gz"
+LEAST = 1.5
+MIN_ROWS = 200_000
+QUERIES = {
+    # Decided row by row.
+    "projection": "SELECT type, actor.login FROM {}",
+    "predicate": "SELECT id FROM {} WHERE actor.login LIKE 'a%' AND payload.size > 1",
+    "limit": "SELECT * FROM {} WHERE type = 'PushEvent' LIMIT 100",
+    "count": "SELECT COUNT(*) AS n FROM {} WHERE type = 'PushEvent'",
+    "top-k": "SELECT type, created_at FROM {} ORDER BY actor.id DESC LIMIT 10",
+    # Accumulators.
+    "groups: COUNT(*)": "SELECT type, COUNT(*) AS n FROM {} GROUP BY type",
+    "groups: many keys": "SELECT actor.login, COUNT(*) AS n FROM {} GROUP BY actor.login",
+    "groups: two keys": "SELECT type, public, COUNT(*) AS n FROM {} GROUP BY type, public",
+    "groups: DATE_TRUNC": "SELECT DATE_TRUNC(MINUTE, created_at) AS t, COUNT(*) AS n FROM {} "
+    "GROUP BY DATE_TRUNC(MINUTE, created_at)",
+    "COUNT(x)": "SELECT COUNT(payload.size) AS n FROM {}",
+    "COUNT(DISTINCT x)": "SELECT COUNT(DISTINCT actor.login) AS n FROM {}",
+    "SUM": "SELECT SUM(actor.id) AS n FROM {}",
+    "AVG": "SELECT AVG(payload.size) AS n FROM {}",
+    "MIN": "SELECT MIN(actor.id) AS n FROM {}",
+    "MAX": "SELECT MAX(actor.id) AS n FROM {}",
+    "EARLIEST": "SELECT EARLIEST(created_at) AS n FROM {}",
+    "LATEST": "SELECT LATEST(created_at) AS n FROM {}",
+    "FILTER": "SELECT COUNT(*) FILTER (WHERE type = 'PushEvent') AS n, COUNT(*) AS m FROM {}",
+}
+
+
+def main() -> int:
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLE
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    slow = []
+    with tempfile.TemporaryDirectory() as folder:
+        packed = source if source.suffix == ".zion" else _packed(source, Path(folder))
+        print(f"{'query':22} {'scan':>9} {'engine':>9} {'ratio':>7}")
+        for name, query in QUERIES.items():
+            statement = check(parse(query.format(f"'{packed.name}'")))
+            alone, other = _race(statement, packed.parent, rounds)
+            ratio = other / alone
+            print(f"{name:22} {alone * 1e3:7.1f}ms {other * 1e3:7.1f}ms {ratio:6.1f}x", flush=True)
+            slow += [name] if ratio < LEAST else []
+    if slow:
+        print(f"less than {LEAST} times faster: {', '.join(slow)}")
+    return 1 if slow else 0
+
+
+def _packed(source: Path, folder: Path) -> Path:
+    """Pack a small sample as often as makes a table."""
+    once = folder / "once.zion"
+    sdb.pack([str(source)], str(once))
+    with sdb.open(str(once)) as packfile:
+        rows = packfile.trailer.blocks and sum(1 for _ in packfile.rows())
+    table = folder / "t.zion"
+    sdb.pack([str(source)] * -(-MIN_ROWS // max(rows, 1)), str(table))
+    return table
+
+
+def _race(statement: ast.Statement, root: Path, rounds: int) -> tuple[float, float]:
+    """Give the median times of the scan and of the engine, which take turns."""
+    with closing(Catalog(str(root))) as catalog:
+        assert choose(statement, catalog) is not None, "no scan answers this"
+    times: dict[bool, list[float]] = {True: [], False: []}
+    answers = {}
+    for number in range(rounds + 1):
+        for native in (True, False):
+            start = time.perf_counter()
+            answers[native] = _answer(statement, root, native=native)
+            if number:  # the first time warms up
+                times[native].append(time.perf_counter() - start)
+    assert answers[True] == answers[False], "different answers"
+    return statistics.median(times[True]), statistics.median(times[False])
+
+
+def _answer(statement: ast.Statement, root: Path, *, native: bool) -> int:
+    """Write all rows; give their number."""
+    with closing(Catalog(str(root))) as catalog:
+        found = engine.run(statement, datasets=catalog, native=native, typed=False)
+        with Result("", found, catalog.tables) as result:
+            return sum(piece.count(b"\n") for piece in result.lines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
