@@ -75,7 +75,7 @@ class Outcome:
             found.append(f"exit code {self.code}")
         if "Traceback" in self.err or "panicked" in self.err or "this is a bug" in self.err:
             found.append("traceback")
-        if self.code > 1 and not self.err.startswith("sdb: ") and "sdb: " not in self.err:
+        if 1 < self.code < BROKEN_PIPE and "sdb: " not in self.err:
             found.append("no message")
         if self.cpu_seconds > CPU_SECONDS:
             found.append(f"took {self.cpu_seconds:.0f} s of a processor")
