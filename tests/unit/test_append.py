@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-    from sdb.store.url import Draft
+    from sdb.store.base import Draft
 
 ROOT = Path(__file__).parents[2]
 DAY = "2021-01-{:02}T00:00:00Z"
