@@ -227,6 +227,14 @@ def _infer(text: str) -> str:
     return "time" if re.fullmatch(_TIME, text) else "str"
 
 
+def _number(text: str) -> float:
+    """Read a float; it is infinite only when it says so."""
+    number = float(text)
+    if abs(number) == float("inf") and any(letter.isdigit() for letter in text):
+        raise OverflowError
+    return number
+
+
 def _convert(what: str, kind: str, text: str) -> object:
     try:
         match kind:
@@ -235,14 +243,16 @@ def _convert(what: str, kind: str, text: str) -> object:
             case "int":
                 return _integer(text)
             case "float":
-                return float(text)
+                return _number(text)
             case "time":
                 return _moment(text)
             case _:
                 return text
     except _BeyondError:
         raise UsageError(f"the {what}: {text[:_MOST_DIGITS]} is outside -2^63 to 2^64-1") from None
-    except (ValueError, KeyError, OverflowError):
+    except OverflowError:
+        raise UsageError(f"the {what}: {text!r} is beyond what {kind} can hold") from None
+    except (ValueError, KeyError):
         raise UsageError(f"the {what}: {text!r} is not of type {kind}") from None
 
 

@@ -195,3 +195,30 @@ def test_skipping_in_an_array_of_many_parts(run: Any) -> None:
     assert (result.returncode, result.stderr) == (0, b"")
     facts = json.loads(result.stdout)
     assert (facts["rows"], facts["rejected"]) == (2500, 0)
+
+
+def test_a_time_before_the_year_0_stays_text(run: Any) -> None:
+    texts = ["0000-01-01T00:30:00+01:00", "0000-01-01 00:00:00.5+00:01"]
+    rows = [{"a": text} for text in texts]
+    packed(run, lines([*rows, {"a": "0000-01-01T01:00:00+01:00"}]))
+    assert unpacked(run) == [*rows, {"a": "0000-01-01T00:00:00Z"}]
+    packed(run, ("a\n" + "\n".join(texts)).encode(), name="a.csv")
+    assert unpacked(run) == rows
+
+
+@pytest.mark.parametrize("text", ["1e400", "-1e400", "1.8e308"])
+@pytest.mark.parametrize("name", ["x", "x:float"])
+def test_a_constant_beyond_floats(run: Any, text: str, name: str) -> None:
+    result = run("pack", "-o", "a.zion", "--constant", f"{name}={text}", "-", data=b"{}")
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert b"constant 'x': '" + text.encode() + b"' is beyond what float can hold" in result.stderr
+
+
+def test_a_zero_byte_in_a_name(run: Any, tmp_path: Path) -> None:
+    rows = [{"a\0b": 1, "c": {"\0": "\0"}}]
+    packed(run, lines(rows))
+    assert unpacked(run) == rows
+    assert parsed(run("query", "--fmt", "json", "SELECT * FROM 'a.zion'")) == rows
+    result = run("unpack", "-o", "a.parquet", "a.zion")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert pq.read_table(tmp_path / "a.parquet").to_pylist() == [{"a␀b": 1, "c": {"␀": "\0"}}]

@@ -36,3 +36,7 @@ pub mod verify;
 pub mod xsv;
 
 pub use error::{Error, Result};
+
+#[cfg(test)]
+#[path = "../tests/common/vectors.rs"]
+mod vectors;

@@ -1,8 +1,11 @@
 //! Ion streams as input: all forms of the standard, in parts of any size.
 
+mod common;
+
 use std::error::Error;
 use std::sync::Arc;
 
+use common::folder;
 use proptest::prelude::*;
 use zion::chunker::{BlockInfo, Chunk, Sink, Stream};
 use zion::ion::{SymbolTable, input::IonInput, put_header, put_string};
@@ -199,8 +202,8 @@ fn bad_rows_are_passed_over() -> Outcome {
 
 #[test]
 fn only_times_at_the_top_are_indexed() -> Outcome {
-    let Ok(folder) = std::env::var("SDB_VECTORS") else { return Ok(()) };
-    let data = std::fs::read(format!("{folder}/packfile/golden/s28-ion-input/input.10n"))?;
+    let Some(folder) = folder("packfile") else { return Ok(()) };
+    let data = std::fs::read(folder.join("golden/s28-ion-input/input.10n"))?;
     let converted = convert(&data, 1 << 30, OnError::Fail)?;
     assert_eq!(converted.text.lines().count(), 600);
     let paths: Vec<_> =

@@ -1,8 +1,11 @@
 //! The recorded conversions of `CloudTrail` files, fed in pieces and cut into parts.
 
+mod common;
+
 use std::error::Error;
 use std::sync::Arc;
 
+use common::folder;
 use serde_json::Value;
 use zion::codec::Algorithm;
 use zion::inflate::Compression;
@@ -39,8 +42,8 @@ fn rows(text: &[u8], format: &str, piece: usize, part_bytes: usize) -> Result<u6
 
 #[test]
 fn recorded_conversions() -> Result<(), Box<dyn Error>> {
-    let Ok(folder) = std::env::var("SDB_VECTORS") else { return Ok(()) };
-    let vectors = std::fs::read_to_string(format!("{folder}/packfile/json-ingest.jsonl"))?;
+    let Some(folder) = folder("packfile") else { return Ok(()) };
+    let vectors = std::fs::read_to_string(folder.join("json-ingest.jsonl"))?;
     let mut count = 0;
     for line in vectors.lines() {
         let vector: Value = serde_json::from_str(line)?;

@@ -179,3 +179,31 @@ fn json_ingest() -> Outcome<()> {
     assert!(failures.is_empty(), "{} of {count} failed:\n{}", failures.len(), failures.join("\n"));
     Ok(())
 }
+
+/// Texts whose offset leads out of the stored years: the original moves them by a year, which is another
+/// instant. They stay text here.
+const BEFORE_THE_YEARS: [&str; 2] = ["0000-01-01T00:00:00+00:01", "0000-01-01T00:30:00+01:00"];
+
+#[test]
+fn timestamps() -> Outcome<()> {
+    let Some(root) = folder("packfile") else { return Ok(()) };
+    let mut count = 0;
+    for line in fs::read_to_string(root.join("timestamps.jsonl"))?.lines() {
+        let case: Value = serde_json::from_str(line)?;
+        let text = case["s"].as_str().unwrap_or_default();
+        let is_defect = case["class"] == "defect" || BEFORE_THE_YEARS.contains(&text);
+        let us = case["unix_us"].as_i64().filter(|_| !is_defect && case["timestamp"] == true);
+        let found = timestamp::recognise(text.as_bytes());
+        if case["class"] != "defect" {
+            assert_eq!(found, us, "{text:?}");
+        }
+        if let Some(us) = us {
+            let mut out = vec![];
+            timestamp::put(&mut out, us);
+            assert_eq!(out, hex(case["ion"].as_str().unwrap_or_default())?, "{text:?}");
+        }
+        count += 1;
+    }
+    assert!(count > 100, "only {count} vectors");
+    Ok(())
+}

@@ -1,9 +1,12 @@
 //! The recorded conversions of CSV and TSV, and what is expected of files without hints.
 
+mod common;
+
 use std::error::Error;
 use std::io::Read;
 use std::sync::Arc;
 
+use common::folder;
 use proptest::prelude::*;
 use serde_json::Value;
 use zion::chunker::{Chunk, Sink, Stream, Summary};
@@ -120,8 +123,8 @@ fn ranges(summary: &Summary) -> Vec<Vec<(Vec<String>, i64, i64)>> {
 
 #[test]
 fn recorded_conversions() -> Outcome {
-    let Ok(folder) = std::env::var("SDB_VECTORS") else { return Ok(()) };
-    let text = std::fs::read_to_string(format!("{folder}/packfile/xsv-ingest.jsonl"))?;
+    let Some(folder) = folder("packfile") else { return Ok(()) };
+    let text = std::fs::read_to_string(folder.join("xsv-ingest.jsonl"))?;
     let mut count = 0;
     for line in text.lines() {
         let vector: Value = serde_json::from_str(line)?;

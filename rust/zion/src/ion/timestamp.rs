@@ -227,13 +227,8 @@ fn recognise_tail(civil: Civil, mut rest: &[u8]) -> Option<i64> {
     if !rest.iter().all(|&byte| is_space(byte)) {
         return None;
     }
-    Some(clamp_year(civil.to_micros() - offset * SECOND + micros))
-}
-
-/// Years below 0 become 0, with the other parts kept; the text form cannot go above 16383.
-fn clamp_year(us: i64) -> i64 {
-    let civil = Civil::from_micros(us);
-    if civil.year < 0 { Civil { year: 0, ..civil }.to_micros() } else { us }
+    // What an offset moves out of the years that are stored stays text; four digits cannot go above 16383.
+    Some(civil.to_micros() - offset * SECOND + micros).filter(|&us| Civil::from_micros(us).year >= 0)
 }
 
 /// White space of the text formats: space, tab, LF, CR, VT, FF.
@@ -272,6 +267,18 @@ mod tests {
         assert_eq!(out, [0x6C, 0x80, 0x0F, 0xE5, 0x81, 0x82, 0x83, 0x84, 0x85, 0xC6, 0x0A, 0x5B, 0xF5]);
         assert_eq!(read(&out[1..], 0)?, us);
         Ok(())
+    }
+
+    #[test]
+    fn no_offset_leads_out_of_the_years() {
+        for text in
+            ["0000-01-01T00:30:00+01:00", "0000-01-01T00:00:00+00:01", "0000-01-01 22:59:59.999999999+23:00"]
+        {
+            assert_eq!(recognise(text.as_bytes()), None, "{text}");
+        }
+        for text in ["0000-01-01T01:00:00+01:00", "0000-01-01T00:00:00-00:01", "9999-12-31T23:59:59-23:59"] {
+            assert!(recognise(text.as_bytes()).is_some(), "{text}");
+        }
     }
 
     #[test]

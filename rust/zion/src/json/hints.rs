@@ -409,8 +409,8 @@ mod tests {
 
     #[test]
     fn vectors() -> Result<(), Box<dyn std::error::Error>> {
-        let Ok(folder) = std::env::var("SDB_VECTORS") else { return Ok(()) };
-        let text = std::fs::read_to_string(format!("{folder}/packfile/json-ingest.jsonl"))?;
+        let Some(folder) = crate::vectors::folder("packfile") else { return Ok(()) };
+        let text = std::fs::read_to_string(folder.join("json-ingest.jsonl"))?;
         for line in text.lines() {
             let vector: serde_json::Value = serde_json::from_str(line)?;
             let hints = match (vector["hints_text"].as_str(), vector.get("hints")) {

@@ -83,7 +83,9 @@ impl Xsv {
             (Kind::Tsv, ..) => b'\t',
             (Kind::Csv, Some(hints), _) => hints.separator.unwrap_or(b','),
             (Kind::Csv, None, Some(header)) => header.separator,
-            (Kind::Csv, None, None) => csv::likely_separator(text),
+            (Kind::Csv, None, None) => {
+                csv::likely_separator(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text))
+            }
         }
     }
 
@@ -105,27 +107,27 @@ impl Xsv {
         }
     }
 
-    /// Refuses an input whose lines end with carriage returns alone: all of it would be one record.
-    fn check_line_ends(&self, text: &[u8], separator: u8) -> Result<()> {
-        let first = self.read(text, 0, separator, &mut Record::default());
-        let found = first.and_then(|(end, _)| csv::lone_return(text, end, self.kind == Kind::Csv));
-        found.map_or(Ok(()), |at| {
+    /// Refuses an input whose first record, from `at` to `end`, has carriage returns alone for line ends: all
+    /// of it would be one record.
+    fn check_line_ends(&self, text: &[u8], at: usize, end: usize) -> Result<()> {
+        let found = csv::lone_return(&text[at..], end - at, self.kind == Kind::Csv);
+        found.map_or(Ok(()), |found| {
             let message = "lines that end with a carriage return alone; make them line feeds: tr '\\r' '\\n'";
-            Err(Error::syntax(at, message).at_line(1))
+            Err(Error::syntax(at + found, message).at_line(1))
         })
     }
 
     /// Takes the header at the start of the input; gives the place behind it, or None when there are only
     /// empty lines.
-    fn take_header(&self, text: &[u8]) -> Result<Option<usize>> {
+    fn take_header(&self, text: &[u8], separator: u8) -> Result<Option<usize>> {
         let mut record = Record::default();
         let unmarked = |at: usize| match text.get(at..) {
             Some(rest) if rest.starts_with(BYTE_ORDER_MARK) => at + BYTE_ORDER_MARK.len(),
             _ => at,
         };
         let mut at = unmarked(0);
-        let separator = self.separator(&text[at..]);
         while let Some((next, read)) = self.read(text, at, separator, &mut record) {
+            self.check_line_ends(text, at, next)?;
             read.map_err(|error| error.at_line(1))?;
             if record.len() > 1 || record.field(text, 0) != Some(b"") {
                 let names = (0..record.len()).map(|index| record.field(text, index).unwrap_or_default());
@@ -220,7 +222,7 @@ impl Splitter for XsvSplitter {
         };
         let Some(end) = end else { return Ok(None) };
         if self.xsv.hints.is_none() {
-            self.begun = self.begun || self.xsv.take_header(&text[..end])?.is_some();
+            self.begun = self.begun || self.xsv.take_header(&text[..end], separator)?.is_some();
             self.next = u64::from(self.begun);
         } else {
             self.skip(&text[..end], separator);
@@ -280,15 +282,18 @@ impl PartParser for XsvParser {
         let (mut at, mut to_skip) = (0, context.start.saturating_sub(1));
         match &self.xsv.hints {
             Some(hints) if context.start == 0 => to_skip = hints.skip_records,
-            None if context.start == 0 => match self.xsv.take_header(text)? {
+            None if context.start == 0 => match self.xsv.take_header(text, self.xsv.separator(text))? {
                 Some(behind) => at = behind,
                 None => return Ok(()),
             },
             _ => {}
         }
         let separator = self.xsv.separator(text);
-        if context.start == 0 {
-            self.xsv.check_line_ends(text, separator)?;
+        if context.start == 0
+            && self.xsv.hints.is_some()
+            && let Some((end, _)) = self.xsv.read(text, 0, separator, &mut self.record)
+        {
+            self.xsv.check_line_ends(text, 0, end)?;
         }
         let mut writer = self.writer();
         let mut lines = Lines::default();

@@ -1,5 +1,7 @@
 //! The test vectors: where they are, and their byte strings.
-#![allow(dead_code, clippy::print_stderr)]
+#![allow(dead_code)]
+
+mod vectors;
 
 use std::error::Error;
 use std::io::Read;
@@ -8,21 +10,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use zion::chunker::{Chunk, Sink};
 
-pub type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
+pub use vectors::folder;
 
-/// The folder of the vectors of one format; none, said aloud, when they are not at hand.
-pub fn folder(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("SDB_VECTORS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"),
-        PathBuf::from,
-    );
-    let folder = root.join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("SKIPPED: no vectors at {}; set SDB_VECTORS", folder.display());
-    None
-}
+pub type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
 /// The vectors of zion and iguana.
 pub fn load() -> Result<Option<(PathBuf, Value)>> {

@@ -141,7 +141,8 @@ impl Type {
 
     /// A column of this type.
     pub fn field(&self, name: &str) -> FieldRef {
-        let field = Field::new(name, self.data_type(), true);
+        // Arrow's C interface ends a name at its first zero byte; the picture of one takes its place.
+        let field = Field::new(name.replace('\0', "\u{2400}"), self.data_type(), true);
         Arc::new(match self {
             Self::Json => field.with_metadata(HashMap::from([(ENCODING.to_owned(), JSON.to_owned())])),
             _ => field,
