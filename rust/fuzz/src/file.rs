@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zion::block::BlockReader;
 use zion::codec::Algorithm;
 use zion::inflate::Compression;
-use zion::json::parse::OnError;
+use zion::pack::OnError;
 use zion::pack::{Constants, Format, Options, Packer, Run, Stop};
 use zion::rows::Rows;
 use zion::{Error, Result};

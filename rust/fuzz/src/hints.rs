@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use zion::Result;
 use zion::json::hints::Hints;
-use zion::json::parse::{JsonParser, OnError};
+use zion::json::parse::JsonParser;
 use zion::json::split::JsonSplitter;
 use zion::pack::Constants;
+use zion::pack::OnError;
 
 use super::ingest;
 

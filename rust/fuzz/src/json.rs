@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use zion::Result;
 use zion::ion::{Header, SymbolTable, kind, magnitude, timestamp};
-use zion::json::parse::{JsonParser, OnError};
+use zion::json::parse::JsonParser;
 use zion::json::split::JsonSplitter;
 use zion::pack::Constants;
+use zion::pack::OnError;
 
 use super::{ingest, rows};
 

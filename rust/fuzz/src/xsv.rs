@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use zion::Result;
-use zion::json::parse::OnError;
 use zion::pack::Constants;
+use zion::pack::OnError;
 use zion::xsv::{Kind, Xsv};
 
 use super::ingest;

@@ -11,7 +11,7 @@ use zion::codec::Algorithm;
 use zion::inflate::Compression;
 use zion::ion::SymbolTable;
 use zion::ion::value::{self, Value};
-use zion::json::parse::OnError;
+use zion::pack::OnError;
 use zion::pack::{Constants, Format, InputError, Options, Stop};
 use zion::paths::Path;
 use zion::{Error, Result};

@@ -9,9 +9,9 @@ use common::folder;
 use proptest::prelude::*;
 use zion::chunker::{BlockInfo, Chunk, Sink, Stream};
 use zion::ion::{SymbolTable, input::IonInput, put_header, put_string};
-use zion::json::parse::OnError;
 use zion::json::print::Printer;
 use zion::json::sink;
+use zion::pack::OnError;
 use zion::pack::{Constants, PartContext, PartParser, Rejected, Splitter};
 use zion::rows::Rows;
 

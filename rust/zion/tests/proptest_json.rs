@@ -12,9 +12,10 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 use zion::chunker::Stream;
 use zion::ion::SymbolTable;
-use zion::json::parse::{JsonParser, OnError};
+use zion::json::parse::JsonParser;
 use zion::json::print::Printer;
 use zion::json::sink::Sink as JsonSink;
+use zion::pack::OnError;
 use zion::pack::{PartContext, PartParser};
 use zion::rows::Rows;
 

@@ -9,7 +9,7 @@ use common::folder;
 use serde_json::Value;
 use zion::codec::Algorithm;
 use zion::inflate::Compression;
-use zion::json::parse::OnError;
+use zion::pack::OnError;
 use zion::pack::{Constants, Format, Options, Packer, Stop};
 
 /// Packs a text and counts its rows.

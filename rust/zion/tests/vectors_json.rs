@@ -11,9 +11,10 @@ use serde_json::Value;
 use zion::chunker::{BlockInfo, Stream};
 use zion::ion::{self, SymbolTable, timestamp};
 use zion::json::hints::Hints;
-use zion::json::parse::{JsonParser, OnError};
+use zion::json::parse::JsonParser;
 use zion::json::print::Printer;
 use zion::json::sink::Sink as JsonSink;
+use zion::pack::OnError;
 use zion::pack::{Constants, PartContext, PartParser};
 use zion::rows::Rows;
 

@@ -10,7 +10,7 @@ use common::folder;
 use proptest::prelude::*;
 use serde_json::Value;
 use zion::chunker::{Chunk, Sink, Stream, Summary};
-use zion::json::parse::OnError;
+use zion::pack::OnError;
 use zion::pack::{Constants, PartContext, PartParser, Splitter};
 use zion::xsv::{Kind, Xsv};
 

@@ -7,8 +7,9 @@ use crate::cloudtrail::Unwrapper;
 use crate::error::{Error, Result};
 use crate::ion::input::IonInput;
 use crate::json::hints::Hints;
-use crate::json::parse::{JsonParser, OnError};
+use crate::json::parse::JsonParser;
 use crate::json::split::{JsonSplitter, LineSplitter};
+use crate::pack::OnError;
 use crate::xsv::{Kind, Xsv};
 
 /// What the text of an input is. Each input needs its own.

@@ -22,7 +22,6 @@ use std::sync::Arc;
 use crate::chunker::Stream;
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
-use crate::json::parse::OnError;
 use crate::paths::Path;
 
 /// Finds where a part may end. Sequential; keeps its progress, so that a text is followed only once.
@@ -43,6 +42,15 @@ pub struct PartContext {
     pub start: u64,
     /// Whether the input ends with the part.
     pub last: bool,
+}
+
+/// What to do with a record that is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    /// The whole input fails.
+    Fail,
+    /// Its line is passed over and reported.
+    Skip,
 }
 
 /// Turns the text of parts into rows. Every worker has its own.

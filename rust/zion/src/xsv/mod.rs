@@ -17,8 +17,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::chunker::Stream;
 use crate::error::{Error, Result};
-use crate::json::parse::OnError;
 use crate::lines::Lines;
+use crate::pack::OnError;
 use crate::pack::{Constants, PartContext, PartParser, Rejected, Splitter};
 use hints::{Column, Hints, MAX_COLUMNS};
 use rows::Writer;

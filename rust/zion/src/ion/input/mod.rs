@@ -14,7 +14,7 @@ use super::fields::{Fields, Keep};
 use super::{Header, SymbolTable, is_bvm, kind, nest, timestamp, varuint};
 use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
-use crate::json::parse::OnError;
+use crate::pack::OnError;
 use crate::pack::{Constants, PartContext, PartParser, Rejected, Splitter};
 use crate::paths::NodeId;
 

@@ -19,7 +19,7 @@ use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
 use crate::ion::{copy_short, kind, timestamp, varuint};
 use crate::lines::Lines;
-use crate::pack::{Constants, PartContext, PartParser, Rejected, Whole};
+use crate::pack::{Constants, OnError, PartContext, PartParser, Rejected, Whole};
 use crate::paths::{AHEAD, Cursor, Field, NodeId};
 use crate::simd::json::Carry;
 
@@ -28,15 +28,6 @@ type Parsed<T> = std::result::Result<T, Box<Error>>;
 
 /// Nesting of records and lists in a row; the row itself is level 1.
 const MAX_DEPTH: u32 = 63;
-
-/// What to do with a record that is malformed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnError {
-    /// The whole input fails.
-    Fail,
-    /// Its line is passed over and reported.
-    Skip,
-}
 
 /// Parses parts of JSON text.
 pub struct JsonParser {
