@@ -108,12 +108,16 @@ pub struct SymbolTable {
 struct Names {
     text: Vec<u8>,
     ends: Vec<usize>,
+    /// For each name the size of it and all before it as a list of strings: writers ask for that with each row that
+    /// brings a name.
+    listed: Vec<usize>,
 }
 
 impl Names {
     fn push(&mut self, name: &[u8]) {
         self.text.extend_from_slice(name);
         self.ends.push(self.text.len());
+        self.listed.push(self.listed_before(u32::MAX) + string_size(name));
     }
 
     #[inline]
@@ -131,8 +135,15 @@ impl Names {
         (0..).zip(self.range(0, u32::MAX))
     }
 
+    /// Size of the names below `to` as a list of strings.
+    fn listed_before(&self, to: u32) -> usize {
+        let count = (to as usize).min(self.listed.len());
+        count.checked_sub(1).and_then(|last| self.listed.get(last)).copied().unwrap_or(0)
+    }
+
     fn truncate(&mut self, count: usize) {
         self.ends.truncate(count);
+        self.listed.truncate(count);
         self.text.truncate(self.ends.last().copied().unwrap_or(0));
     }
 }
@@ -291,7 +302,7 @@ impl SymbolTable {
     }
 
     fn list_size(&self, from: u32, to: u32) -> usize {
-        self.names.range(from, to).map(string_size).sum()
+        self.names.listed_before(to).saturating_sub(self.names.listed_before(from))
     }
 
     fn put_table(&self, out: &mut Vec<u8>, imports: &[u8], from: u32, to: u32) {
