@@ -5,6 +5,7 @@ module              holds
 ==================  =====================================================
 `lanes`             values of any type as SQL: typed lanes
 `fields`            values at paths of rows
+`numeric`           numbers that are exact where they are whole
 `quoting`           constants as SQL text
 `levels`            nested SELECTs whose columns are asked for one by one
 `scope`             names in SQL

@@ -3,7 +3,7 @@
 =============  =================================================================
 module         holds
 =============  =================================================================
-`dataset`      names of tables, the protocol of what is read, types as bits
+`dataset`      names of tables, the protocol of what is read
 `tables`       names of tables in FROM
 `scans`        scans, and places in their rows
 `columns`      columns of the output and their lanes
