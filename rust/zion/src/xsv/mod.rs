@@ -291,6 +291,8 @@ impl PartParser for XsvParser {
         let separator = self.xsv.separator(text);
         if context.start == 0
             && self.xsv.hints.is_some()
+            // A part may consist of empty lines alone.
+            && !matches!(text, [b'\n', ..] | [b'\r', b'\n', ..])
             && let Some((end, _)) = self.xsv.read(text, 0, separator, &mut self.record)
         {
             self.xsv.check_line_ends(text, 0, end)?;
