@@ -69,7 +69,17 @@ class Table:
         alone, engine = (
             [json.loads(line) for line in answers.lines(native=native)] for native in (True, False)
         )
-        assert alone == engine, query
+        # Of sums that are not whole the last digit may be another.
+        fits = [
+            row.keys() == other.keys()
+            and all(
+                row[name] == other[name]
+                or (name in {"s", "v"} and math.isclose(row[name], other[name], rel_tol=1e-15))
+                for name in row
+            )
+            for row, other in zip(alone, engine, strict=True)
+        ]
+        assert all(fits), (query, alone, engine)
         return alone
 
 
