@@ -1,5 +1,7 @@
 //! Going on with a block that is there: its chunks are kept save the last, whose rows are packed again.
 
+use std::collections::HashMap;
+
 use crate::block::{BlockReader, Codecs, FRAME_HEADER, Position};
 use crate::chunker::Stream;
 use crate::digest;
@@ -81,10 +83,11 @@ impl Seed {
     /// Brings a new stream to where the block ended.
     pub fn plant<'s>(&self, stream: Stream<'s>) -> Result<Stream<'s>> {
         let mut stream = stream.after(self.resumed.chunks, self.symbols.clone(), self.sent);
+        let mut names = Names::new(&self.symbols);
         for found in Rows::new(&self.data, self.rows_at) {
             let (at, row) = found?;
             stream.add_row(|out| {
-                note(&self.data, row, &self.symbols, out.paths)?;
+                note(&self.data, row, &mut names, out.paths)?;
                 out.out.extend_from_slice(&self.data[at..row.end]);
                 Ok(())
             })?;
@@ -95,10 +98,10 @@ impl Seed {
 
 /// The number of rows of a chunk, all of which can be noted.
 fn count(data: &[u8], rows_at: usize, symbols: &SymbolTable) -> Result<u64> {
-    let mut paths = Paths::default();
+    let (mut paths, mut names) = (Paths::default(), Names::new(symbols));
     let mut count = 0;
     for row in Rows::new(data, rows_at) {
-        note(data, row?.1, symbols, &mut paths)?;
+        note(data, row?.1, &mut names, &mut paths)?;
         count += 1;
     }
     Ok(count)
@@ -111,8 +114,37 @@ struct Open {
     node: NodeId,
 }
 
+/// The symbols of a chunk, and the fields that they were found to be: the text of a name, which may be long,
+/// is looked at once for each parent, not for each row.
+struct Names<'t> {
+    symbols: &'t SymbolTable,
+    nodes: HashMap<(NodeId, u64), NodeId>,
+}
+
+impl<'t> Names<'t> {
+    fn new(symbols: &'t SymbolTable) -> Self {
+        Self { symbols, nodes: HashMap::new() }
+    }
+
+    /// The text of a symbol.
+    fn text(&self, id: u64, at: usize) -> Result<&'t [u8]> {
+        let known = u32::try_from(id).ok().and_then(|id| self.symbols.name(id));
+        known.ok_or_else(|| Error::corrupt("ion", at, format!("symbol {id} is not in the symbol table")))
+    }
+
+    /// The field below `parent` whose name is a symbol.
+    fn child(&mut self, paths: &mut Paths, parent: NodeId, id: u64, at: usize) -> Result<NodeId> {
+        if let Some(&node) = self.nodes.get(&(parent, id)) {
+            return Ok(node);
+        }
+        let node = paths.child(parent, self.text(id, at)?);
+        self.nodes.insert((parent, id), node);
+        Ok(node)
+    }
+}
+
 /// Notes the types and times of a row that is stored as it is. Every symbol in it must be known.
-fn note(data: &[u8], row: Header, symbols: &SymbolTable, paths: &mut Paths) -> Result<()> {
+fn note(data: &[u8], row: Header, names: &mut Names<'_>, paths: &mut Paths) -> Result<()> {
     let mut open = vec![Open { end: row.end, is_struct: true, node: NodeId::ROOT }];
     let mut at = row.body;
     while let Some(inner) = open.last() {
@@ -123,7 +155,7 @@ fn note(data: &[u8], row: Header, symbols: &SymbolTable, paths: &mut Paths) -> R
         let data = &data[..inner.end];
         let (node, value_at) = if inner.is_struct {
             let (label, next) = varuint::read(data, at)?;
-            (paths.child(inner.node, name(symbols, label, at)?), next)
+            (names.child(paths, inner.node, label, at)?, next)
         } else {
             (NodeId::NONE, at)
         };
@@ -134,7 +166,7 @@ fn note(data: &[u8], row: Header, symbols: &SymbolTable, paths: &mut Paths) -> R
             _ if value.is_pad() => {}
             _ if value.is_null() => paths.saw(node, kind::NULL),
             kind::SYMBOL => {
-                name(symbols, ion::magnitude(body, value_at)?, value_at)?;
+                names.text(ion::magnitude(body, value_at)?, value_at)?;
                 paths.saw(node, kind::STRING);
             }
             kind::STRUCT | kind::LIST => {
@@ -162,9 +194,4 @@ fn note(data: &[u8], row: Header, symbols: &SymbolTable, paths: &mut Paths) -> R
         }
     }
     Ok(())
-}
-
-fn name(symbols: &SymbolTable, id: u64, at: usize) -> Result<&[u8]> {
-    let known = u32::try_from(id).ok().and_then(|id| symbols.name(id));
-    known.ok_or_else(|| Error::corrupt("ion", at, format!("symbol {id} is not in the symbol table")))
 }
