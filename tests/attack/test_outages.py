@@ -11,6 +11,7 @@ import pytest
 
 from sdb import open as open_packfile
 from sdb import pack
+from sdb.store.s3.place import HIDDEN
 from tests.attack.harness import SAMPLE, Sdb, batches, dice
 from tests.store.conftest import Direct, S3Place, bucket, direct, endpoint, proxy
 
@@ -105,6 +106,8 @@ def attack(
         if verb not in known:
             known[verb] = _undisturbed(run, command, direct, proxy, key, old)
         requests, out, rows = known[verb]
+        # A command that could not reach the server any more left its lock, which others wait for.
+        direct.delete(f"{bucket.prefix}{HIDDEN}lock-x")
         fault, first = chance.choice(FAULTS), chance.randrange(requests)
         times = chance.choice([1, 2, 1000])
         direct.put(key, old)

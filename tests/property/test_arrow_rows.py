@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from sdb import ion
@@ -197,7 +197,10 @@ def without_nulls(value: Any) -> Any:
 @given(batches())
 def test_any_batch(drawn: tuple[pa.RecordBatch, list[dict[str, Any]]]) -> None:
     batch, rows = drawn
-    batch.validate(full=True)
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid:
+        reject()  # pyarrow itself makes dictionaries without values for nulls that point into them
     assert comparable(ion.loads(dump_batch(batch, keep_nulls=True))) == comparable(rows)
     fewer = ion.loads(dump_batch(batch, keep_nulls=False))
     assert comparable(fewer) == comparable(without_nulls(rows))

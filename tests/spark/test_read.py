@@ -288,11 +288,11 @@ def test_a_file_that_changed_after_it_was_loaded(
     ("name", "options", "message"),
     [
         ("nope.zion", {}, "nope.zion"),
-        ("*.nope", {}, "no packfile matches"),
+        ("*.nope", {}, "no file matches"),
         ("a.json", {}, "a.json"),
         ("a.zion", {"fields": ","}, "no list of fields"),
         ("a.zion", {"mode": "LOUD"}, "not one of FAILFAST, PERMISSIVE"),
-        ("a.zion", {"partitionBytes": "0"}, "not a size above 0"),
+        ("a.zion", {"partitionBytes": "0"}, "partitionBytes: 0 is less than 1"),
     ],
 )
 def test_errors_say_what_is_wrong(

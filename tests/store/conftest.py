@@ -152,6 +152,9 @@ class Direct:
     def put(self, key: str, data: bytes) -> None:
         self.client.put_object(Bucket=BUCKET, Key=key, Body=data)
 
+    def delete(self, key: str) -> None:
+        self.client.delete_object(Bucket=BUCKET, Key=key)
+
     def uploads(self, prefix: str) -> list[str]:
         found = self.client.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
         return [upload["Key"] for upload in found.get("Uploads", [])]

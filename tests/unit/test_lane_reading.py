@@ -129,7 +129,10 @@ def test_damage_is_told_as_for_bytes_in_memory(tmp_path: Path, algorithm: str) -
         path.write_bytes(data)
         with sdb.open(path) as pack:
             lanes = chance.choice([LANES, SMALL])
-            assert outcome(stored(pack), lanes) == outcome(held(pack), lanes)
+            told = outcome(stored(pack), lanes)
+        # The digest of a whole block would be compared before its frames are looked at.
+        with sdb.open(path, verify=False) as pack:
+            assert told == outcome(held(pack), lanes)
 
 
 def test_a_file_that_became_shorter(tmp_path: Path) -> None:

@@ -237,7 +237,9 @@ mod tests {
         control.varuint(total);
         control.byte(command::STRUCTURAL | command::LAST);
         control.varuint(0x22_2220);
-        lengths.iter().for_each(|&length| control.varuint(length));
+        for &length in &lengths {
+            control.varuint(length);
+        }
         (1..stream::COUNT).for_each(|_| control.varuint(0));
         let mut out = tokens.to_vec();
         control.finish(&mut out);
