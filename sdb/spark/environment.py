@@ -17,6 +17,7 @@ from pathlib import Path
 
 import sdb
 from sdb.errors import ExistsError, NotFoundError, SdbError, UsageError
+from sdb.version import DISTRIBUTION
 
 ARCHIVE = "sdb.pex"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -73,11 +74,11 @@ def _package() -> Path:
 def _requirements() -> list[str]:
     """Give what `sdb` depends on, and where to take it from, as arguments of pex."""
     try:
-        wanted = [line for line in metadata.requires("sdb") or () if "extra ==" not in line]
+        wanted = [line for line in metadata.requires(DISTRIBUTION) or () if "extra ==" not in line]
     except metadata.PackageNotFoundError as error:
         raise NotFoundError(
             "sdb is not installed in this Python, so what it needs is not known",
-            hint="pip install sdb, or make in a checkout",
+            hint=f"pip install {DISTRIBUTION}, or make in a checkout",
         ) from error
     names = [found[0] for line in wanted if (found := _NAME.match(line))]
     if sys.prefix != sys.base_prefix:
@@ -102,6 +103,6 @@ def _run_pex(arguments: list[str]) -> None:
     if result.returncode == 0:
         return
     if "No module named pex" in result.stderr:
-        raise NotFoundError("pex is not installed", hint="pip install 'sdb[spark]'")
+        raise NotFoundError("pex is not installed", hint="pip install 'sdb-packfile[spark]'")
     told = " ".join(line.strip() for line in result.stderr.splitlines()[-_LAST_LINES:])
     raise SdbError(f"building the archive with pex failed: {told}")

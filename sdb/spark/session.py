@@ -97,7 +97,7 @@ def check_pyspark() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
-        hint = "pip install 'sdb[spark]'"
+        hint = "pip install 'sdb-packfile[spark]'"
         raise NotFoundError("pyspark is not installed", hint=hint) from error
 
 

@@ -58,7 +58,7 @@ def spark_home() -> Path:
 def archive(java: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     del java
     try:
-        metadata.requires("sdb")
+        metadata.requires("sdb-packfile")
     except metadata.PackageNotFoundError:
         pytest.skip("sdb is not installed, so there is nothing to make an archive of")
     folder = tmp_path_factory.mktemp("archive")

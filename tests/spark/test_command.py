@@ -61,7 +61,7 @@ def test_what_is_missing_is_named(run: Run, tmp_path: Path) -> None:  # noqa: F8
     (tmp_path / "none/pyspark.py").write_text("raise ImportError")
     result = run(*PACK, "a.json", PYTHONPATH=f"{tmp_path}/none:{ROOT}")
     assert result.returncode == 3
-    assert "pip install 'sdb[spark]'" in result.stderr.decode()
+    assert "pip install 'sdb-packfile[spark]'" in result.stderr.decode()
     result = run(*PACK, "b.json")
     assert result.returncode == 3
     assert "b.json" in result.stderr.decode()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
+from sdb import version
 
 PACKAGE = Path(__file__).parents[2] / "sdb"
 COMMANDS = PACKAGE / "cli" / "commands"
@@ -54,3 +58,23 @@ def test_docstrings_name_their_subject(name: str) -> None:
                 if text.startswith(("What ", "Whether ", "How ", "Which ")):
                     found.append(f"{path.relative_to(PACKAGE)}: {text.splitlines()[0]}")
     assert found == []
+
+
+def test_the_distribution_has_a_name_of_its_own() -> None:
+    """`sdb` on the package index is someone else's; the import and the command have that name."""
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    assert project["name"] == version.DISTRIBUTION == "sdb-packfile"
+    assert project["version"] == version.VERSION
+    assert project["scripts"] == {"sdb": "sdb.cli.main:main"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs", "sdb"])
+def test_no_hint_installs_what_belongs_to_others(page: str) -> None:
+    """Neither pages nor messages tell anyone to install the other project."""
+    place = PACKAGE.parent / page
+    paths = [place] if place.is_file() else [*place.rglob("*.md"), *place.rglob("*.py")]
+    assert paths
+    for path in paths:
+        assert not re.search(
+            r"(pip|pipx|uvx?) (tool )?install '?sdb(?!-packfile)\b", path.read_text()
+        ), path
