@@ -8,6 +8,7 @@ import pytest
 
 import sdb
 from sdb import bounds, errors
+from sdb._core import Packer
 from sdb.spark.settings import read_options
 
 if TYPE_CHECKING:
@@ -121,3 +122,9 @@ def test_sizes_are_exact() -> None:
     assert bounds.BLOCK.read("0.5k") == 512
     with pytest.raises(errors.UsageError, match=r"block size: .* is more than 1\.000 TiB"):
         bounds.BLOCK.read("16EiB")
+
+
+@pytest.mark.parametrize("size", [0, (1 << 30) + 1, 1 << 32, (1 << 64) - 1])
+def test_parts_are_no_larger_than_positions_count(size: int) -> None:
+    with pytest.raises(errors.UsageError, match="size of a part"):
+        Packer(algorithm="zstd", part_bytes=size)

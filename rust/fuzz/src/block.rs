@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zion::Result;
-use zion::block::put_frame_header;
+use zion::block::frame_header;
 use zion::codec::Algorithm;
 use zion::rows::TimeFilter;
 use zion::unpack::{Block, Form, Format, Job, Request, Worker};
@@ -36,8 +36,7 @@ pub fn read(data: &[u8]) -> Result<Option<(Block, Form)>> {
 }
 
 fn framed(payload: &[u8]) -> Result<Vec<u8>> {
-    let mut block = vec![];
-    put_frame_header(&mut block, payload.len())?;
+    let mut block = frame_header(payload.len())?.to_vec();
     block.extend_from_slice(payload);
     Ok(block)
 }

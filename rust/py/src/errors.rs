@@ -1,6 +1,6 @@
 //! Errors of `zion` as the exceptions of `sdb.errors`.
 
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zion::Error;
@@ -42,6 +42,7 @@ fn build(py: Python<'_>, error: &Error, path: &str) -> PyResult<PyErr> {
         }
         Error::Unsupported { .. } => "UnsupportedError",
         Error::Argument { .. } => "UsageError",
+        Error::Bug { message } => return Ok(PyRuntimeError::new_err(message.to_string())),
     };
     let text = if path.is_empty() { error.to_string() } else { format!("{path}: {error}") };
     raised(py, class, &text, Some(&attributes))

@@ -29,15 +29,13 @@ pub fn frame(header: &[u8], at: usize, size: usize) -> Result<usize> {
     Ok(length)
 }
 
-/// Appends the header of a frame whose payload has `length` bytes.
-pub fn put_frame_header(out: &mut Vec<u8>, length: usize) -> Result<()> {
+/// The header of a frame whose payload has `length` bytes.
+pub fn frame_header(length: usize) -> Result<[u8; FRAME_HEADER]> {
     if length >> 28 != 0 {
         return Err(Error::too_large(0, format!("a frame of {length} bytes, the limit is 2^28")));
     }
-    out.push(0xAE);
-    out.extend([21, 14, 7].map(|shift| (length >> shift) as u8 & 0x7F));
-    out.push(length as u8 & 0x7F | 0x80);
-    Ok(())
+    let [a, b, c, d] = [21, 14, 7, 0].map(|shift| (length >> shift) as u8 & 0x7F);
+    Ok([0xAE, a, b, c, d | 0x80])
 }
 
 /// Where a run of chunks starts: what must be known to decode it without the chunks before.
@@ -72,14 +70,14 @@ impl Chunk<'_> {
     /// The error of somebody who reads `data`, told in terms of the block.
     #[cold]
     pub fn error(&self, error: &Error) -> Error {
-        if matches!(error, Error::Unsupported { .. }) {
+        if matches!(error, Error::Unsupported { .. } | Error::Bug { .. }) {
             return error.clone();
         }
         let at = match error {
             Error::Corrupt { offset, .. } | Error::Syntax { offset, .. } | Error::TooLarge { offset, .. } => {
                 *offset
             }
-            Error::Unsupported { .. } | Error::Read { .. } | Error::Argument { .. } => 0,
+            Error::Unsupported { .. } | Error::Read { .. } | Error::Argument { .. } | Error::Bug { .. } => 0,
         };
         let message = format!("chunk {}: {} (byte {at} of its content)", self.number, error.message());
         Error::corrupt("ion", self.offset, message)
@@ -436,5 +434,20 @@ fn in_chunk(error: Error, number: usize, base: usize) -> Error {
             Error::Corrupt { layer, offset, message: format!("chunk {number}: {message}").into() }
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_frames_that_are_too_long_are_not_made() -> Result<()> {
+        for length in [0, 1, 127, 128, (1 << 21) + 5, (1 << 28) - 1] {
+            let header = frame_header(length)?;
+            assert_eq!(frame(&header, 0, FRAME_HEADER + length)?, length);
+        }
+        assert!(matches!(frame_header(1 << 28), Err(Error::TooLarge { .. })));
+        Ok(())
     }
 }

@@ -105,12 +105,12 @@ impl Digester {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::put_frame_header;
+    use crate::block::frame_header;
 
     fn block() -> Result<Vec<u8>> {
         let mut block = vec![];
         for length in [0, 1, 300, 5] {
-            put_frame_header(&mut block, length)?;
+            block.extend(frame_header(length)?);
             block.extend((0..length).map(|at| at as u8));
         }
         Ok(block)

@@ -55,6 +55,11 @@ pub enum Error {
         /// Which argument, and what was expected.
         message: Cow<'static, str>,
     },
+    /// A thread panicked: a mistake of this crate, not of its input.
+    Bug {
+        /// Which thread.
+        message: Cow<'static, str>,
+    },
 }
 
 impl Error {
@@ -88,6 +93,12 @@ impl Error {
         Self::Argument { message: message.into() }
     }
 
+    /// A [`Error::Bug`] of a thread of this kind.
+    #[cold]
+    pub fn panicked(thread: &'static str) -> Self {
+        Self::Bug { message: format!("a thread that {thread} panicked: this is a bug of sdb").into() }
+    }
+
     /// The same error with its position moved `base` bytes on: for a caller that handed out a part.
     #[must_use]
     pub fn shifted(mut self, base: u64) -> Self {
@@ -95,7 +106,7 @@ impl Error {
             Self::Corrupt { offset, .. } | Self::Syntax { offset, .. } | Self::TooLarge { offset, .. } => {
                 *offset += base;
             }
-            Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } => {}
+            Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } | Self::Bug { .. } => {}
         }
         self
     }
@@ -105,7 +116,11 @@ impl Error {
     pub fn at_line(mut self, number: u64) -> Self {
         match &mut self {
             Self::Syntax { line, .. } | Self::TooLarge { line, .. } => *line = number,
-            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } => {}
+            Self::Corrupt { .. }
+            | Self::Unsupported { .. }
+            | Self::Read { .. }
+            | Self::Argument { .. }
+            | Self::Bug { .. } => {}
         }
         self
     }
@@ -114,9 +129,11 @@ impl Error {
     pub fn line(&self) -> Option<u64> {
         match self {
             Self::Syntax { line, .. } | Self::TooLarge { line, .. } => Some(*line),
-            Self::Corrupt { .. } | Self::Unsupported { .. } | Self::Read { .. } | Self::Argument { .. } => {
-                None
-            }
+            Self::Corrupt { .. }
+            | Self::Unsupported { .. }
+            | Self::Read { .. }
+            | Self::Argument { .. }
+            | Self::Bug { .. } => None,
         }
     }
 
@@ -128,7 +145,8 @@ impl Error {
             | Self::TooLarge { message, .. }
             | Self::Unsupported { message }
             | Self::Read { message, .. }
-            | Self::Argument { message } => message,
+            | Self::Argument { message }
+            | Self::Bug { message } => message,
         }
     }
 }
@@ -144,7 +162,9 @@ impl fmt::Display for Error {
             Self::Syntax { offset, line, message } | Self::TooLarge { offset, line, message } => {
                 write!(f, "line {line}: {message} (at byte {offset})")
             }
-            Self::Unsupported { message } | Self::Argument { message } => f.write_str(message),
+            Self::Unsupported { message } | Self::Argument { message } | Self::Bug { message } => {
+                f.write_str(message)
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -101,24 +102,28 @@ pub struct Inflater {
 impl Inflater {
     /// An inflater with its thread; none for plain text.
     pub fn new(compression: Compression) -> Result<Option<Self>> {
-        if compression == Compression::None {
-            return Ok(None);
+        match compression {
+            Compression::None => Ok(None),
+            Compression::Gzip => Self::running(gunzip).map(Some),
+            Compression::Zstd => Self::running(unzstd).map(Some),
         }
+    }
+
+    /// An inflater whose thread runs `inflate`.
+    fn running(inflate: fn(&Shared) -> Result<()>) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let for_thread = Arc::clone(&shared);
         let work = move || {
-            let result = match compression {
-                Compression::Gzip => gunzip(&for_thread),
-                Compression::None | Compression::Zstd => unzstd(&for_thread),
-            };
-            for_thread.lock().result = Some(result);
+            // The reader would wait forever for a thread that is gone.
+            let result = catch_unwind(AssertUnwindSafe(|| inflate(&for_thread)));
+            for_thread.lock().result = Some(result.unwrap_or_else(|_| Err(Error::panicked("inflates"))));
             for_thread.changed.notify_all();
         };
         let thread = std::thread::Builder::new()
             .name("sdb-inflate".to_owned())
             .spawn(work)
             .map_err(|error| Error::argument(format!("a thread cannot be started: {error}")))?;
-        Ok(Some(Self { shared, thread: Some(thread) }))
+        Ok(Self { shared, thread: Some(thread) })
     }
 
     /// Takes compressed bytes; none at all say that the input has ended.
@@ -256,4 +261,28 @@ fn unzstd(shared: &Shared) -> Result<()> {
         return Err(Error::corrupt("zstd", consumed, "the data is cut off"));
     }
     pieces.flush().map_err(|error| Error::corrupt("zstd", consumed, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_thread_is_an_error() -> Result<()> {
+        let mut inflater = Inflater::running(|shared| {
+            let bytes = shared.next_input(None).unwrap_or_default();
+            assert!(bytes.is_empty(), "this is the panic of the test");
+            Ok(())
+        })?;
+        inflater.feed(b"x");
+        inflater.feed(b"");
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || tell.send(inflater.take()));
+        let taken = told.recv_timeout(Duration::from_secs(10));
+        assert!(matches!(taken, Ok(Some(Err(Error::Bug { .. })))), "{taken:?}");
+        Ok(())
+    }
 }

@@ -1,6 +1,7 @@
 //! Work spread over threads whose results come out in the order in which the work went in.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ pub enum Taken<R> {
     Pending,
     /// Nothing is left: every result was taken.
     Idle,
-    /// The oldest job was lost: its thread panicked.
+    /// The oldest job was lost: it panicked. The others go on.
     Lost,
 }
 
@@ -75,20 +76,6 @@ impl<J, R> Shared<J, R> {
     }
 }
 
-/// Marks the slot of a job as lost when its thread unwinds.
-struct Guard<'a, J, R> {
-    shared: &'a Shared<J, R>,
-    number: u64,
-}
-
-impl<J, R> Drop for Guard<'_, J, R> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.shared.fill(self.number, Slot::Lost);
-        }
-    }
-}
-
 impl<J: Send + 'static, R: Send + 'static> OrderedPool<J, R> {
     /// Starts `threads` threads (at least one); each makes its own state with `make` and turns jobs into
     /// results with `work`.
@@ -105,12 +92,15 @@ impl<J: Send + 'static, R: Send + 'static> OrderedPool<J, R> {
         for number in 0..threads.max(1) {
             let (shared, tools) = (Arc::clone(&pool.shared), Arc::clone(&tools));
             let body = move || {
-                let mut state = (tools.0)();
+                let mut state = None;
                 while let Some((number, job)) = shared.next_job() {
-                    let guard = Guard { shared: &shared, number };
-                    let result = (tools.1)(&mut state, job);
-                    drop(guard);
-                    shared.fill(number, Slot::Done(result));
+                    let work = || (tools.1)(state.get_or_insert_with(&tools.0), job);
+                    let result = catch_unwind(AssertUnwindSafe(work));
+                    if result.is_err() {
+                        // What a panic leaves of a state is not worked with.
+                        state = None;
+                    }
+                    shared.fill(number, result.map_or(Slot::Lost, Slot::Done));
                 }
             };
             pool.threads.push(std::thread::Builder::new().name(format!("zion-{number}")).spawn(body)?);
@@ -171,7 +161,6 @@ impl<J, R> Drop for OrderedPool<J, R> {
         drop(queue);
         self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has told so through its slot.
             drop(thread.join());
         }
     }
@@ -204,6 +193,43 @@ mod tests {
         }
         assert_eq!(pool.take(Duration::ZERO), Taken::Idle);
         assert_eq!(got, (0..100).map(|job| job * 2).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    #[test]
+    fn a_panic_costs_its_job_only() -> std::io::Result<()> {
+        // The state remembers the jobs before, and does not outlive a panic.
+        let work = |state: &mut Vec<u32>, job: u32| {
+            state.push(job);
+            (100 / job, state.clone())
+        };
+        let pool = OrderedPool::new(1, 9, Vec::new, work)?;
+        for job in [5, 0, 4, 0, 0, 2, 1] {
+            assert!(pool.submit(job).is_none());
+        }
+        for expected in [
+            Some((20, vec![5])),
+            None,
+            Some((25, vec![4])),
+            None,
+            None,
+            Some((50, vec![2])),
+            Some((100, vec![2, 1])),
+        ] {
+            let taken = pool.take(Duration::from_secs(5));
+            assert_eq!(taken, expected.map_or(Taken::Lost, Taken::Ready));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_made_costs_its_job() -> std::io::Result<()> {
+        let tries = std::sync::atomic::AtomicU32::new(0);
+        let make = move || 6 / tries.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let pool = OrderedPool::new(1, 9, make, |state: &mut u32, job: u32| *state + job)?;
+        assert!(pool.submit(1).is_none() && pool.submit(2).is_none());
+        assert_eq!(pool.take(Duration::from_secs(5)), Taken::Lost);
+        assert_eq!(pool.take(Duration::from_secs(5)), Taken::Ready(8));
         Ok(())
     }
 

@@ -238,7 +238,7 @@ impl<R: Send + 'static> Runs<R> {
                 Next::Ready(result)
             }
             Taken::Ready(Err(failure)) => self.fail(failure),
-            Taken::Lost => self.fail((self.pushed, Error::argument("a thread was lost"))),
+            Taken::Lost => self.fail((self.pushed, Error::panicked("reads blocks"))),
             Taken::Pending => Next::Pending,
             Taken::Idle => Next::Idle,
         }

@@ -502,3 +502,19 @@ fn the_validator_sees_a_wrong_checksum() -> Result<(), Box<dyn std::error::Error
     assert_eq!(request(&damaged)?.findings.len(), 1);
     Ok(())
 }
+
+#[test]
+fn parts_have_a_size_that_positions_can_count() {
+    for (part_bytes, is_allowed) in [
+        (0, false),
+        (1, true),
+        (1 << 30, true),
+        ((1 << 30) + 1, false),
+        (u32::MAX as usize, false),
+        (usize::MAX, false),
+    ] {
+        let packer = Packer::new(options(Algorithm::ZionZstd, 1, part_bytes), Constants::default());
+        assert_eq!(packer.is_ok(), is_allowed, "{part_bytes}");
+        assert!(packer.err().is_none_or(|error| matches!(error, zion::Error::Argument { .. })));
+    }
+}

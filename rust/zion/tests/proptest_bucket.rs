@@ -4,7 +4,7 @@ use std::error::Error;
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-use zion::block::{BlockReader, put_frame_header};
+use zion::block::{BlockReader, frame_header};
 use zion::bucket::{Decoder, Encoder};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable, kind, pad, varuint};
@@ -96,7 +96,7 @@ fn check(rows: &[Vec<Vec<u8>>], fields: &[u32], algorithm: Algorithm) -> Result<
         pad::put(&mut padded, ALIGN - chunk.len());
         let mut packed = vec![];
         encoder.encode(&padded, &mut packed)?;
-        put_frame_header(&mut block, packed.len())?;
+        block.extend(frame_header(packed.len())?);
         block.extend(&packed);
         if algorithm != Algorithm::Zstd {
             assert_eq!(Decoder::new()?.count(&packed).ok(), Some(rows.len() as u64));

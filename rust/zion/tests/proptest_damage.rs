@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use zion::block::put_frame_header;
+use zion::block::frame_header;
 use zion::bucket::{Encoder, choose_selector};
 use zion::codec::Algorithm;
 use zion::ion::{self, SymbolTable, kind, pad, timestamp};
@@ -68,7 +68,7 @@ fn requests() -> zion::Result<Vec<Request>> {
 fn read(chunk: &[u8]) -> zion::Result<usize> {
     let (mut block, mut packed) = (vec![], vec![]);
     Encoder::new(Algorithm::Zstd, 1)?.encode(chunk, &mut packed)?;
-    put_frame_header(&mut block, packed.len())?;
+    block.extend(frame_header(packed.len())?);
     block.extend(packed);
     let mut good = 0;
     let constant = Constant::Text(b"other".as_slice().into());

@@ -20,6 +20,10 @@ use crate::runs::Form;
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
 const MAX_PART: usize = 64 << 20;
 
+/// The most that a part may have: positions in its text are numbers of 32 bits, and while its end is looked for
+/// there may be twice as much of it.
+const MAX_PART_BYTES: usize = 1 << 30;
+
 /// Chunks that follow each other in the output, the first one with a full symbol table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -94,6 +98,9 @@ impl Packer {
     pub fn new(options: Options, constants: Constants) -> Result<Self> {
         if !options.align.is_power_of_two() || !(9..=26).contains(&options.align.trailing_zeros()) {
             return Err(Error::argument("the chunk size must be a power of two from 512 bytes to 64 MiB"));
+        }
+        if !(1..=MAX_PART_BYTES).contains(&options.part_bytes) {
+            return Err(Error::argument("the size of a part must be from 1 byte to 1 GiB"));
         }
         let threads = options.threads.clamp(1, 256);
         let pool = Arc::new(Pool::new(options));
@@ -193,7 +200,7 @@ impl Packer {
     }
 
     fn text(&mut self, current: &mut Current, mut data: &[u8], interrupt: Interrupt) -> Result<(), Stop> {
-        let full = self.pool.options.part_bytes.max(1);
+        let full = self.pool.options.part_bytes;
         if let Some(unwrapper) = &mut current.unwrapper {
             let records = unwrapper.feed(data);
             let begins = current.offset == 0 && current.text.is_empty();

@@ -94,7 +94,7 @@ impl Packer {
     /// Hands out the next part of the file.
     fn next_stretch(&mut self, current: &mut Current, stored: &mut Stored) {
         let (start, size) = (stored.at, stored.bytes.size());
-        let wanted = start + current.part_bytes(self.pool.options.part_bytes.max(1));
+        let wanted = start + current.part_bytes(self.pool.options.part_bytes);
         let Ok(Some(end)) = guess(&*stored.bytes, start, wanted) else {
             stored.is_over = true;
             return;

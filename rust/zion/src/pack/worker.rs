@@ -7,6 +7,7 @@ use super::format::Input;
 use super::pool::{ChunkJob, Fed, PartJob, Pool, Text};
 use super::resume::Seed;
 use super::{InputError, Options, PartParser, Rejected};
+use crate::block::{FRAME_HEADER, frame_header};
 use crate::bucket::{Encoder, choose_selector};
 use crate::chunker::{Chunk, Sink, Stream};
 use crate::codec::Algorithm;
@@ -25,7 +26,7 @@ pub fn run(pool: &Arc<Pool>) {
         };
         // The feeder would wait forever for a part whose thread is gone.
         if catch_unwind(AssertUnwindSafe(|| worker.work(job))).is_err() {
-            let error = Error::corrupt("packer", 0, "a thread panicked: this is a bug of sdb");
+            let error = Error::panicked("packs");
             pool.lock().fail(number, InputError { input: String::new(), error });
             pool.tell_feeder();
             worker = Worker::new(pool);
@@ -252,7 +253,7 @@ fn encode(
     frame: &mut Vec<u8>,
 ) -> (Result<()>, Vec<u8>) {
     frame.clear();
-    frame.extend_from_slice(&[0; 5]);
+    frame.extend_from_slice(&[0; FRAME_HEADER]);
     let (result, buffer) = if pool.options.algorithm == Algorithm::Zstd {
         let start = chunk.start();
         let mut buffer = chunk.into_buffer();
@@ -262,8 +263,6 @@ fn encode(
     } else {
         (encoder.encode_with(selector, chunk.data(), frame), chunk.into_buffer())
     };
-    let length = frame.len() - 5;
-    let header = [0xAE, length >> 21 & 0x7F, length >> 14 & 0x7F, length >> 7 & 0x7F, length & 0x7F | 0x80];
-    frame[..5].copy_from_slice(&header.map(|byte| byte as u8));
-    (result, buffer)
+    let result = result.and_then(|()| frame_header(frame.len() - FRAME_HEADER));
+    (result.map(|header| frame[..FRAME_HEADER].copy_from_slice(&header)), buffer)
 }
