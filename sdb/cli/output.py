@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
 _UNLIMITED = 1 << 16
+_MOST_CHARACTERS = 2000
 # Control characters save tab and line feed, overrides of the writing direction, lone surrogates.
 _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
@@ -42,11 +43,19 @@ def say(text: str, *, to: TextIO | None = None) -> None:
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
+def shortened(text: str) -> str:
+    """Leave out the middle of a text that is too long for a message, as one with a name of 5 KB."""
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    half = _MOST_CHARACTERS // 2
+    return f"{text[:half]} [... {len(text) - 2 * half:,} characters ...] {text[-half:]}"
+
+
 def complain(message: str, hint: str | None = None) -> None:
     """Write an error and what to do about it to standard error."""
-    say(plain(f"sdb: {message}"), to=sys.stderr)
+    say(plain(f"sdb: {shortened(message)}"), to=sys.stderr)
     if hint:
-        say(plain(f"hint: {hint}"), to=sys.stderr)
+        say(plain(f"hint: {shortened(hint)}"), to=sys.stderr)
 
 
 def prepare(*, verbose: bool = False, unverified: bool = False) -> None:

@@ -192,6 +192,16 @@ def test_exit_codes(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
     assert "Traceback" in fail_with(KeyError("x"))[1]
 
 
+def test_a_message_of_any_length_fits_a_screen(run: Any, events: Path) -> None:
+    name = "y" * 50_000
+    result = run("query", f"SELECT {name}.a FROM '{events}' x JOIN '{events}' z ON x.a = z.a")
+    assert result.returncode == 2
+    assert b'undefined variable "yyy' in result.stderr
+    assert b"characters ...]" in result.stderr
+    assert result.stderr.endswith(b"hint: it is one of x, z\n")
+    assert len(result.stderr) < 4000
+
+
 def test_broken_pipe_is_quiet(events: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "sdb.cli.main", "unpack", "--fmt", "json", events],
