@@ -232,6 +232,26 @@ def test_a_refusal_is_no_riddle(
     assert direct.get(bucket.prefix + "x") == old
 
 
+@pytest.mark.parametrize(
+    ("refusal", "kind", "message"),
+    [
+        ("403", AccessError, "trying conditional writes"),
+        ("400", UsageError, "trying conditional writes"),
+        ("501", UnsupportedError, "ignores conditions"),
+    ],
+)
+def test_a_trial_that_is_refused_shows_nothing(
+    bucket: S3Place, proxy: Proxy, refusal: str, kind: type[SdbError], message: str
+) -> None:
+    """A store that takes no requests at all is not one that ignores conditions."""
+    bucket.put("x", b"old")
+    probe._known.clear()
+    proxy.choose = lambda request: refusal if request.kind == "PutObject" else ""
+    with pytest.raises(kind, match=message) as caught:
+        grown(bucket, 3)
+    assert "--unsafe-single-writer" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize("refusal", ["403", "400"])
 @pytest.mark.parametrize("kept", [3, 6 * MIB])
 def test_a_refusal_after_no_answer_is_one(

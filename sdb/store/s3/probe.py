@@ -13,7 +13,7 @@ import threading
 
 from sdb.errors import SdbError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
-from sdb.store.s3.failures import is_answer, status_of, translate
+from sdb.store.s3.failures import status_of, translate
 from sdb.store.s3.place import HIDDEN, Place
 from sdb.store.s3.upload import Upload
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NO_SUCH_VERSION = '"00000000000000000000000000000000"'
 _REFUSALS = {404, 409, 412}
+_NOT_IMPLEMENTED = 501
 _HINT = "--unsafe-single-writer does without, if nobody else writes"
 
 _guard = threading.Lock()
@@ -116,7 +117,7 @@ def _is_refused(place: Place, request: Callable[[], object]) -> bool:
     except ClientError as error:
         if status_of(error) in _REFUSALS:
             return True
-        if is_answer(error) and status_of(error) not in {401, 403}:
+        if status_of(error) == _NOT_IMPLEMENTED:
             return False
         raise _untried(error, place) from error
     except BotoCoreError as error:
