@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb import pack
+from sdb.store.s3.place import HIDDEN as HIDDEN_ON_S3
 from tests.attack.harness import COMMAND, SAMPLE, batches, dice
 from tests.kill.moments import kill, timed
-from tests.store.conftest import S3Place, bucket, endpoint
+from tests.store.conftest import Direct, S3Place, bucket, direct, endpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["bucket", "endpoint"]  # fixtures
+__all__ = ["bucket", "direct", "endpoint"]  # fixtures
 
 KILLS = 15
 HIDDEN = re.compile(r"\.x\.\w+\.tmp")
@@ -88,8 +89,11 @@ def test_local_target_is_old_or_new(files: Path, verb: str, batch: int) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("batch", batches(1))
 @pytest.mark.parametrize("verb", VERBS)
-def test_object_is_old_or_new(files: Path, bucket: S3Place, verb: str, batch: int) -> None:
+def test_object_is_old_or_new(
+    files: Path, bucket: S3Place, direct: Direct, verb: str, batch: int
+) -> None:
     old = (files / "b.zion").read_bytes()
+    lock, key = f"{HIDDEN_ON_S3}lock-x", bucket.prefix + "x"
     bucket.put("x", old)
     words = command(verb, files, bucket.at("x"))
     seconds = timed(words)
@@ -97,17 +101,22 @@ def test_object_is_old_or_new(files: Path, bucket: S3Place, verb: str, batch: in
     assert whole[0] != whole[1]
 
     def check() -> None:
-        assert bucket.get("x") in whole
-        assert bucket.names() == ["x"]
+        assert direct.get(key) in whole
+        assert set(bucket.names()) <= {"x", lock}
+
+    def again() -> None:
+        """Put the old object back; the lock would hold others for minutes."""
+        direct.delete(bucket.prefix + lock)
+        direct.put(key, old)
 
     kill(
         words,
         KILLS,
         seconds,
         dice("kills of S3", verb, batch),
-        before=lambda: bucket.put("x", old),
+        before=again,
         after=check,
     )
-    bucket.put("x", old)
+    again()
     timed(words)
     assert bucket.get("x") == whole[1], "a run after the killed ones is not disturbed by them"

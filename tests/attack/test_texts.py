@@ -111,9 +111,11 @@ def test_queries(tmp_path: Path, limited: Limited, name: str, form: str, query: 
     ended = limited(
         "query", "--fmt", form, "-j", 2, "-o", "out", text, memory_bytes=6 << 30, seconds=100
     )
-    if name == "rows" and "GROUP BY" in query:
-        # One group, which is known by the number of its symbol.
-        assert ended.code == 0, ended.errors
+    if ended.code == 0:
+        # Few rows of the long text: a place at the top, or one group, may be had without all of it.
+        assert name == "rows"
+        assert "LIMIT" in query or "GROUP BY" in query or "DISTINCT" in query
+        assert 0 < (tmp_path / "out").stat().st_size < 4 * len(LONG)
     else:
         assert ended.code == 6, ended.errors
         assert "of text" in ended.errors
