@@ -8,10 +8,8 @@ out is what :mod:`sdb.store.s3` hides: a lost answer is an `UncertainError` at o
 
 from __future__ import annotations
 
-import enum
 import io
 import os
-import threading
 import time
 from contextlib import contextmanager
 from hashlib import md5
@@ -22,13 +20,13 @@ from sdb.errors import (
     CorruptError,
     ExistsError,
     NotFoundError,
-    SdbError,
-    UncertainError,
     UsageError,
 )
 from sdb.records import record
 from sdb.store import keypatterns
 from sdb.store.base import TAIL_BYTES, Entry, child, read_pieces
+from sdb.store.faults import Calls
+from sdb.store.flat import FlatReader, FlatStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,46 +35,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, NoReturn
 
     from sdb.store.base import Draft, Location, Reader
-
-_WRITES = frozenset({"put", "delete"})
-
-
-class Fault(enum.Enum):
-    """A fault of a call."""
-
-    REFUSED = enum.auto()
-    """The store says that it failed; nothing was done."""
-    LOST_REQUEST = enum.auto()
-    """No answer; nothing was done."""
-    LOST_ANSWER = enum.auto()
-    """No answer; it was done, unless its condition did not hold."""
-    CRASH_BEFORE = enum.auto()
-    """The program dies; nothing was done."""
-    CRASH_AFTER = enum.auto()
-    """The program dies; it was done, unless its condition did not hold."""
-
-
-class CrashError(BaseException):
-    """The end of a program that a script has killed; nothing but a simulation catches it."""
-
-
-@record
-class StoreCall:
-    """A request to the store.
-
-    Attributes
-    ----------
-    number : int
-        Which one it is in the life of the store, counted from 0.
-    verb : str
-        ``open``, ``read``, ``version``, ``list``, ``put``, ``copy``, ``delete`` or ``lock``.
-    location : str
-        What it is about.
-    """
-
-    number: int
-    verb: str
-    location: str
+    from sdb.store.faults import Fault, StoreCall
 
 
 @record
@@ -86,30 +45,25 @@ class _Object:
     modified_us: int
 
 
-class MemoryStore:
+class MemoryStore(FlatStore):
     """Objects in memory; see :class:`sdb.store.base.Store` for what the methods do.
 
     Parameters
     ----------
     script : callable, optional
-        Is told each call before anything is done, and may wait there: a yield point. What it gives
-        goes wrong with the call; None: nothing.
+        Is told each call and gives what goes wrong with it, see :mod:`sdb.store.faults`.
     clock : callable, optional
         Gives the time of the store, in microseconds since 1970.
     """
-
-    is_remote = True
 
     def __init__(
         self,
         script: Callable[[StoreCall], Fault | None] | None = None,
         clock: Callable[[], int] | None = None,
     ) -> None:
-        self.script = script
+        self.calls = Calls(script)
         self._clock = clock or (lambda: time.time_ns() // 1000)
         self._objects: dict[str, _Object] = {}
-        self._guard = threading.Lock()
-        self._calls = 0
 
     @property
     def contents(self) -> dict[str, bytes]:
@@ -119,7 +73,7 @@ class MemoryStore:
     def open(self, location: Location, *, head_bytes: int = 0) -> MemoryReader:
         """Open an object for reading; a small one is read by the same call."""
         url = _object(location)
-        with self._call("open", url, "opening"):
+        with self.calls.call("open", url, "opening"):
             found = self._found(url, "opening")
             known = (0, min(head_bytes, len(found.data)))
             if not head_bytes:
@@ -128,42 +82,30 @@ class MemoryStore:
 
     def read(self, reader: MemoryReader, start: int, stop: int) -> bytes:
         """Read a range of the version that a reader has opened."""
-        with self._call("read", reader.path, "reading"):
+        with self.calls.call("read", reader.path, "reading"):
             return self._same(reader, "reading").data[start:stop]
 
     def version(self, location: Location) -> str | None:
         """Give the ETag of an object."""
         url = _object(location)
-        with self._call("version", url, "looking at"):
+        with self.calls.call("version", url, "looking at"):
             found = self._objects.get(url)
             return None if found is None else found.etag
 
     def list(self, folder: Location) -> Sequence[Entry]:
         """List the objects directly below a folder."""
         above = child(folder, "")
-        with self._call("list", above, "listing"):
+        with self.calls.call("list", above, "listing"):
             return self._entries(lambda url: url.startswith(above) and "/" not in url[len(above) :])
 
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the objects that a pattern matches."""
-        with self._call("list", pattern, "listing"):
+        with self.calls.call("list", pattern, "listing"):
             return self._entries(self.matcher(pattern))
 
     def matcher(self, pattern: str) -> Callable[[str], bool]:
         """Give what tells whether a pattern matches a URL."""
         return keypatterns.matcher("", pattern)
-
-    def has(self, location: Location) -> None:  # noqa: ARG002
-        """Tell nothing: each answer would take a call."""
-        return
-
-    def is_folder(self, location: Location) -> bool:
-        """Tell whether a URL ends in a slash."""
-        return os.fspath(location).endswith("/")
-
-    def path_of(self, location: Location) -> None:  # noqa: ARG002
-        """Give nothing: objects are no files."""
-        return
 
     def create(
         self, location: Location, *, overwrite: bool = False
@@ -209,7 +151,7 @@ class MemoryStore:
 
     def copied(self, source: MemoryReader, start: int, stop: int) -> bytes:
         """Copy a range of an object into a draft."""
-        with self._call("copy", source.path, "copying"):
+        with self.calls.call("copy", source.path, "copying"):
             return self._same(source, "copying").data[start:stop]
 
     def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
@@ -225,21 +167,18 @@ class MemoryStore:
     def delete(self, location: Location) -> None:
         """Delete an object."""
         url = _object(location)
-        with self._call("delete", url, "removing"):
+        with self.calls.call("delete", url, "removing"):
             self._objects.pop(url, None)
 
     @contextmanager
     def _lock(self, url: str) -> Iterator[None]:
-        with self._call("lock", url, "locking"):
+        with self.calls.call("lock", url, "locking"):
             pass
         yield
 
     def lock(self, location: Location) -> AbstractContextManager[None]:
         """Lock nothing: who comes second starts over."""
         return self._lock(_object(location))
-
-    def make(self, folder: Location) -> None:
-        """Make nothing: a folder is there as soon as an object is in it."""
 
     def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Give nothing up: what is not complete dies with its writer."""
@@ -248,35 +187,9 @@ class MemoryStore:
         """Refuse: there is no endpoint to try."""
         raise UsageError(f"{os.fspath(location)} is no URL of S3", expected="s3://bucket/prefix")
 
-    @contextmanager
-    def _call(self, verb: str, location: str, action: str) -> Iterator[None]:
-        """Do what a call does, in one step, unless something goes wrong before or after it."""
-        with self._guard:
-            call = StoreCall(self._calls, verb, location)
-            self._calls += 1
-        fault = self.script(call) if self.script else None
-        if fault is Fault.CRASH_BEFORE:
-            raise CrashError(call)
-        if fault is Fault.REFUSED:
-            raise SdbError(f"{action} {location}: the store answers 503", path=location)
-        if fault is Fault.LOST_REQUEST:
-            raise _unanswered(call, action)
-        failure = None
-        try:
-            with self._guard:
-                yield
-        except SdbError as error:
-            failure = error
-        if fault is Fault.CRASH_AFTER:
-            raise CrashError(call)
-        if fault is Fault.LOST_ANSWER:
-            raise _unanswered(call, action)
-        if failure is not None:
-            raise failure
-
     def _put(self, url: str, data: bytes, condition: str | None) -> str:
         """Write an object if the one there has an ETag; empty: if there is none; None: always."""
-        with self._call("put", url, "writing"):
+        with self.calls.call("put", url, "writing"):
             now = self._objects.get(url)
             if condition == "" and now is not None:
                 raise _exists(url)
@@ -287,7 +200,7 @@ class MemoryStore:
             return etag
 
     def _check_absent(self, url: str) -> None:
-        with self._call("version", url, "writing"):
+        with self.calls.call("version", url, "writing"):
             if url in self._objects:
                 raise _exists(url)
 
@@ -311,7 +224,7 @@ class MemoryStore:
         ]
 
 
-class MemoryReader:
+class MemoryReader(FlatReader):
     """One version of an object, open for reading; what was read when it was opened stays known."""
 
     __slots__ = ("_known", "_known_start", "_store", "etag", "path", "size_bytes")
@@ -330,16 +243,6 @@ class MemoryReader:
         self._known_start, stop = known
         self._known = data[self._known_start : stop]
 
-    @property
-    def version(self) -> str:
-        """Name of the version: its ETag."""
-        return self.etag
-
-    @property
-    def descriptor(self) -> None:
-        """There is no open file."""
-        return
-
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range."""
         if stop > self.size_bytes:
@@ -352,13 +255,6 @@ class MemoryReader:
     def pieces(self, start: int, stop: int) -> Generator[bytes]:
         """Read the bytes of a half-open range piece by piece."""
         return read_pieces(self, start, stop)
-
-    def reopen(self) -> MemoryReader:
-        """Give the reader itself: it insists on its version."""
-        return self
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
 
 
 class _MemoryDraft:
@@ -408,14 +304,6 @@ def _object(location: Location) -> str:
     if url.endswith("/"):
         raise UsageError(f"{url}: names no object", path=url)
     return url
-
-
-def _unanswered(call: StoreCall, action: str) -> SdbError:
-    message = f"{action} {call.location}: no answer"
-    if call.verb in _WRITES:
-        hint = "look at what is there before you run it again"
-        return UncertainError(message, path=call.location, hint=hint)
-    return SdbError(message, path=call.location)
 
 
 def _exists(url: str) -> ExistsError:

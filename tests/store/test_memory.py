@@ -12,7 +12,8 @@ from sdb import errors
 from sdb.packfile import manifest
 from sdb.packfile.manifest import File, attempt_name
 from sdb.store import url as stores
-from sdb.store.memory import CrashError, Fault, MemoryStore, StoreCall
+from sdb.store.faults import CrashError, Fault, StoreCall
+from sdb.store.memory import MemoryStore
 from tests.store.turns import Outcome, Turns
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ def test_faults_of_writes(
     memory: Place, fault: Fault, kind: type[BaseException], *, done: bool
 ) -> None:
     store = store_of(memory)
-    store.script = only("put", fault)
+    store.calls.script = only("put", fault)
     with pytest.raises(kind) as caught:
         store.put_if(AT, b"data", None)
     assert type(caught.value) is kind
     assert store.contents == ({AT: b"data"} if done else {})
-    store.script = only("delete", fault)
+    store.calls.script = only("delete", fault)
     with pytest.raises(kind):
         store.delete(AT)
     assert store.contents == {}
@@ -65,7 +66,7 @@ def test_faults_of_writes(
 def test_a_lost_answer_does_not_tell_a_lost_race(memory: Place, fault: Fault) -> None:
     store = store_of(memory)
     memory.put("x", b"theirs")
-    store.script = only("put", fault)
+    store.calls.script = only("put", fault)
     with pytest.raises(errors.UncertainError):
         store.put_if(AT, b"mine", None)
     assert store.contents == {AT: b"theirs"}
@@ -75,11 +76,11 @@ def test_reads_fail_without_a_doubt(memory: Place) -> None:
     store = store_of(memory)
     memory.put("x", b"data")
     for fault in (Fault.REFUSED, Fault.LOST_ANSWER):
-        store.script = only("open", fault)
+        store.calls.script = only("open", fault)
         with pytest.raises(errors.SdbError) as caught:
             store.open(AT)
         assert not isinstance(caught.value, errors.UncertainError)
-    store.script = None
+    store.calls.script = None
     with pytest.raises(errors.NotFoundError):
         store.open(AT + "y")
 
@@ -133,9 +134,9 @@ def published(turns: Turns, store: MemoryStore, place: Place) -> tuple[list[str]
     def program(job: str) -> Callable[[], object]:
         return lambda: manifest.publish(place.root, wanted[job], job=job)
 
-    store.script = turns
+    store.calls.script = turns
     outcomes = turns.run([program(job) for job in wanted])
-    store.script = None
+    store.calls.script = None
     found = manifest.read(place.root) or manifest.Manifest()
     return [file.job for file in found.files], outcomes
 

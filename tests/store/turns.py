@@ -8,12 +8,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sdb.store.memory import CrashError, Fault
+from sdb.store.faults import CrashError, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sdb.store.memory import StoreCall
+    from sdb.store.faults import StoreCall
 
 PATIENCE_SECONDS = 60
 _sleep = time.sleep

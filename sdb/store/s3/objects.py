@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from sdb.errors import CorruptError, SdbError, UnsupportedError
+from sdb.store.flat import FlatReader
 from sdb.store.s3.client import connect
 from sdb.store.s3.failures import changed, code_of, is_answer, status_of, translate, translated
 from sdb.store.s3.history import ids_of, settings_of
@@ -23,7 +24,7 @@ _PAUSE_SECONDS = 0.1
 _NO_SUCH_RANGE = 416
 
 
-class S3Reader:
+class S3Reader(FlatReader):
     """One version of an object, open for reading at any position.
 
     Every request insists on the version that was opened.
@@ -63,16 +64,6 @@ class S3Reader:
     def history(self) -> tuple[str, ...]:
         """The writes that made it, see :mod:`sdb.store.s3.history`."""
         return ids_of(self.settings)
-
-    @property
-    def version(self) -> str:
-        """Name of the version: its ETag."""
-        return self.etag
-
-    @property
-    def descriptor(self) -> None:
-        """There is no open file."""
-        return None
 
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range.
@@ -152,13 +143,6 @@ class S3Reader:
     def _gave_up(self, broken: Exception, start: int) -> SdbError:
         message = f"reading {self.path}: the connection broke {ATTEMPTS} times at byte {start:,}"
         return SdbError(f"{message}: {broken}", path=self.path, offset=start)
-
-    def reopen(self) -> S3Reader:
-        """Give the reader itself: it holds nothing, and insists on its version."""
-        return self
-
-    def close(self) -> None:
-        """Do nothing: connections are shared."""
 
 
 class _BrokenError(Exception):

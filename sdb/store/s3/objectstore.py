@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from sdb.errors import UsageError
 from sdb.store.base import TAIL_BYTES
+from sdb.store.flat import FlatStore
 from sdb.store.s3 import place
 from sdb.store.s3.objects import S3Reader, open_read
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sdb.store.s3.doctor import Diagnosis
 
 
-class S3Store:
+class S3Store(FlatStore):
     """Objects by their URLs; see :class:`sdb.store.base.Store` for what the methods do.
 
     The connections belong to the process, see :mod:`sdb.store.s3.client`, so that there is no
@@ -28,8 +29,6 @@ class S3Store:
     """
 
     __slots__ = ()
-
-    is_remote = True
 
     def open(self, location: Location, *, head_bytes: int = 0) -> S3Reader:
         """Open an object for reading, and read its beginning or end with the same request."""
@@ -56,18 +55,6 @@ class S3Store:
     def matcher(self, pattern: str) -> Callable[[str], bool]:
         """Give what tells whether a pattern matches a URL."""
         return place.matcher(pattern)
-
-    def has(self, location: Location) -> None:  # noqa: ARG002
-        """Tell nothing: each answer would take a request."""
-        return
-
-    def is_folder(self, location: Location) -> bool:
-        """Tell whether a URL ends in a slash."""
-        return os.fspath(location).endswith("/")
-
-    def path_of(self, location: Location) -> None:  # noqa: ARG002
-        """Give nothing: objects are no files."""
-        return
 
     def create(
         self, location: Location, *, overwrite: bool = False
@@ -112,9 +99,6 @@ class S3Store:
     def lock(self, location: Location) -> AbstractContextManager[None]:  # noqa: ARG002
         """Lock nothing: whoever publishes does, where the store cannot choose."""
         return nullcontext()
-
-    def make(self, folder: Location) -> None:
-        """Make nothing: a prefix is there as soon as an object has it."""
 
     def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Give up the uploads of writers that were killed."""

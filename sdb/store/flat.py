@@ -1,0 +1,68 @@
+"""Cheap answers of stores without folders or files: S3, and what is like it.
+
+They take no request. What a store answers otherwise it has a method for.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+    from sdb.store.base import Location
+
+
+class FlatStore:
+    """A store that is remote and knows objects alone; see :class:`sdb.store.base.Store`."""
+
+    __slots__ = ()
+
+    is_remote = True
+
+    def has(self, location: Location) -> None:  # noqa: ARG002
+        """Tell nothing: each answer would take a request."""
+        return
+
+    def is_folder(self, location: Location) -> bool:
+        """Tell whether a location ends in a slash."""
+        return os.fspath(location).endswith("/")
+
+    def path_of(self, location: Location) -> None:  # noqa: ARG002
+        """Give nothing: objects are no files."""
+        return
+
+    def make(self, folder: Location) -> None:
+        """Make nothing: a folder is there as soon as an object is in it."""
+
+
+class FlatReader:
+    """A reader that holds nothing and insists on its version; see :class:`sdb.store.base.Reader`.
+
+    Attributes
+    ----------
+    etag : str
+        ETag of the version, with the quotes around it.
+    """
+
+    __slots__ = ()
+
+    etag: str
+
+    @property
+    def version(self) -> str:
+        """Name of the version: its ETag."""
+        return self.etag
+
+    @property
+    def descriptor(self) -> None:
+        """There is no open file."""
+        return
+
+    def reopen(self) -> Self:
+        """Give the reader itself."""
+        return self
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
