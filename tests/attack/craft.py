@@ -17,6 +17,9 @@ SYSTEM = (
 VERSION_MARKER = b"\xe0\x01\x00\xea"
 FIRST = len(SYSTEM)
 """The first number that a symbol table gives."""
+NULL = b"\x0f"
+STRING, LIST, STRUCT = 0x8, 0xB, 0xD
+"""Types of values."""
 
 
 class Raw(bytes):
@@ -41,7 +44,7 @@ def integer(number: int) -> bytes:
 
 def string(text: str | bytes) -> bytes:
     """Encode a string, of bytes that may be no UTF-8."""
-    return value(8, text.encode() if isinstance(text, str) else text)
+    return value(STRING, text.encode() if isinstance(text, str) else text)
 
 
 def symbol(number: int) -> bytes:
@@ -56,18 +59,18 @@ def floating(number: float) -> bytes:
 
 def array(*items: bytes) -> bytes:
     """Encode a list."""
-    return value(0xB, b"".join(items))
+    return value(LIST, b"".join(items))
 
 
 def members(*fields: tuple[int, bytes]) -> bytes:
     """Encode a struct of numbered fields, in the order given."""
-    return value(0xD, b"".join(put_varuint(name) + inner for name, inner in fields))
+    return value(STRUCT, b"".join(put_varuint(name) + inner for name, inner in fields))
 
 
-def nested(kind: int, depth: int, name: bytes = b"") -> bytes:
-    """Encode lists in lists, or structs in structs whose fields have a name."""
-    heads = []
-    size = 0
+def nested(kind: int, depth: int, name: bytes = b"", inner: bytes = b"") -> bytes:
+    """Encode lists in lists, or structs in structs whose fields have a name, around a value."""
+    heads = [name + inner] if inner else []
+    size = sum(map(len, heads))
     for _ in range(depth):
         head = header(kind, size)
         heads.append(name + head)
@@ -140,6 +143,11 @@ def zion_chunk(
             buckets[places[-1]] += put_varuint(name) + inner
         entries += entry(places)
     return zion_segments([symbols + (bytes(entries) if shape is None else shape), *buckets])
+
+
+def zion_rows(shape: bytes, buckets: dict[int, bytes]) -> bytes:
+    """Make a chunk of the algorithm `zion+zstd` from its shape, with the symbols, and buckets."""
+    return zion_segments([shape, *(buckets.get(at, b"") for at in range(16))])
 
 
 def entry(places: list[int]) -> bytes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attack import crafted
+from tests.attack import craft
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,10 +20,14 @@ A = 10
 
 def write(path: Path, depth: int, *, of_structs: bool) -> None:
     """Write a packfile with one row of so many levels, itself the first, after a flat one."""
-    deep = crafted.nested(depth - 1, name=A if of_structs else None)
-    rows = crafted.row((A, crafted.number(1))) + crafted.row((A, deep))
-    chunk = crafted.plain(crafted.table(b"a") + rows, ALIGN)
-    path.write_bytes(crafted.packfile([chunk], algorithm="zstd"))
+    deep = (
+        craft.nested(craft.STRUCT, depth - 1, craft.put_varuint(A), craft.NULL)
+        if of_structs
+        else craft.nested(craft.LIST, depth - 1, inner=craft.NULL)
+    )
+    rows = craft.members((A, craft.integer(1))) + craft.members((A, deep))
+    chunk = craft.plain_chunk(craft.table(b"a") + rows)
+    path.write_bytes(craft.packfile([[chunk]], algorithm="zstd"))
 
 
 @pytest.fixture(params=[False, True], ids=["lists", "structs"])
@@ -51,11 +55,13 @@ def test_append(tmp_path: Path, limited: Limited, depth: int, *, of_structs: boo
 
 def test_append_to_rows_that_fill_the_chunk(tmp_path: Path, limited: Limited) -> None:
     """Old rows that get a table of their own are carried over to other symbols."""
-    deep = crafted.row((A, crafted.nested(LEVELS - 1, name=11)))
-    filler = crafted.row((12, crafted.value(crafted.STRING, b"x" * (ALIGN - 20_000))))
-    chunk = crafted.table(b"a", b"b", b"c") + filler + deep
+    deep = craft.members(
+        (A, craft.nested(craft.STRUCT, LEVELS - 1, craft.put_varuint(11), craft.NULL))
+    )
+    filler = craft.members((12, craft.value(craft.STRING, b"x" * (ALIGN - 20_000))))
+    chunk = craft.table(b"a", b"b", b"c") + filler + deep
     source = tmp_path / "full.zion"
-    source.write_bytes(crafted.packfile([crafted.plain(chunk, ALIGN)], algorithm="zstd"))
+    source.write_bytes(craft.packfile([[craft.plain_chunk(chunk)]], algorithm="zstd"))
     row = b'{"d": "%s"}\n' % (b"y" * 30_000)
     (tmp_path / "more.json").write_bytes(row * 3)
     ended = limited("append", source, "more.json")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attack import crafted
+from tests.attack import craft
 from tests.cli.conftest import COMMAND, environment
 
 if TYPE_CHECKING:
@@ -19,28 +19,28 @@ MIB = 1 << 20
 ALIGN = MIB
 LONG = b"x" * (512 << 10)
 A, TEXT = 10, 11
-REFERENCE = crafted.number(TEXT, crafted.SYMBOL)
-TABLE = crafted.table(b"a", LONG)
+REFERENCE = craft.symbol(TEXT)
+TABLE = craft.table(b"a", LONG)
 ROOM = ALIGN - len(TABLE) - 16
 
 
-def in_one_row(kind: int = crafted.LIST) -> bytes:
+def in_one_row(kind: int = craft.LIST) -> bytes:
     """A row with a list, or a struct, of nothing but the long text: 137 GB of it."""
-    item = REFERENCE if kind == crafted.LIST else crafted.varuint(A) + REFERENCE
-    count = 260_000 if kind == crafted.LIST else 170_000
-    return crafted.row((A, crafted.value(kind, item * min(count, ROOM // len(item) - 8))))
+    item = REFERENCE if kind == craft.LIST else craft.put_varuint(A) + REFERENCE
+    count = 260_000 if kind == craft.LIST else 170_000
+    return craft.members((A, craft.value(kind, item * min(count, ROOM // len(item) - 8))))
 
 
 def in_each_row() -> bytes:
     """So many rows with the long text: 68 GB of it."""
-    row = crafted.row((A, REFERENCE))
+    row = craft.members((A, REFERENCE))
     return row * (ROOM // len(row))
 
 
 CONTENT = {
     "rows": in_each_row(),
     "list": in_one_row(),
-    "struct": in_one_row(crafted.STRUCT),
+    "struct": in_one_row(craft.STRUCT),
 }
 
 
@@ -52,15 +52,15 @@ def algorithm(request: pytest.FixtureRequest) -> str:
 def write(path: Path, name: str, algorithm: str = "zstd") -> None:
     content = CONTENT[name]
     if algorithm == "zstd":
-        chunk = crafted.plain(TABLE + content, ALIGN)
+        chunk = craft.plain_chunk(TABLE + content)
     elif name == "rows":
-        field = crafted.varuint(A) + REFERENCE
+        field = craft.put_varuint(A) + REFERENCE
         count = ROOM // (len(field) + 1)
-        chunk = crafted.zion(TABLE + b"\x01\x0e" * count, {14: field * count})
+        chunk = craft.zion_rows(TABLE + b"\x01\x0e" * count, {14: field * count})
     else:
         body = content[head_of(content) :]
-        chunk = crafted.zion(TABLE + b"\xc1\x0e", {14: body})
-    path.write_bytes(crafted.packfile([chunk], algorithm=algorithm))
+        chunk = craft.zion_rows(TABLE + b"\xc1\x0e", {14: body})
+    path.write_bytes(craft.packfile([[chunk]], algorithm=algorithm))
 
 
 def head_of(row: bytes) -> int:
@@ -165,14 +165,14 @@ def test_all_lines_are_there(tmp_path: Path, limited: Limited) -> None:
     """More than one piece of text of one chunk, then another chunk, with and without a limit."""
     text = b"y" * 5000
     count = 20_000
-    row = crafted.row((A, REFERENCE))
+    row = craft.members((A, REFERENCE))
     numbered = [
-        crafted.table(b"a", text) + row * count + crafted.row((A, crafted.number(n)))
+        craft.table(b"a", text) + row * count + craft.members((A, craft.integer(n)))
         for n in range(3)
     ]
     source = tmp_path / "three.zion"
-    chunks = [crafted.plain(chunk, ALIGN) for chunk in numbered]
-    source.write_bytes(crafted.packfile(chunks[:2], chunks[2:], algorithm="zstd"))
+    chunks = [craft.plain_chunk(chunk) for chunk in numbered]
+    source.write_bytes(craft.packfile([chunks[:2], chunks[2:]], algorithm="zstd"))
     line = b'{"a": "%s"}\n' % text
     expected = b"".join(line * count + b'{"a": %d}\n' % n for n in range(3))
     for threads in (1, 3):
@@ -186,12 +186,12 @@ def test_all_lines_are_there(tmp_path: Path, limited: Limited) -> None:
 def test_symbols_of_a_block(tmp_path: Path, limited: Limited) -> None:
     """Tables that add to each other stop at four times the size of a chunk."""
     name = b"z" * (ALIGN - 100)
-    chunks = [crafted.plain(crafted.table(name, adds=at > 0) + b"\xd0", ALIGN) for at in range(5)]
+    chunks = [craft.plain_chunk(craft.table(name, marker=at == 0) + b"\xd0") for at in range(5)]
     source = tmp_path / "tables.zion"
-    source.write_bytes(crafted.packfile(chunks[:4], algorithm="zstd"))
+    source.write_bytes(craft.packfile([chunks[:4]], algorithm="zstd"))
     assert limited("validate-file", source).code == 0
     assert limited("unpack", "--fmt", "json", source).output == b"{}\n" * 4
-    source.write_bytes(crafted.packfile(chunks, algorithm="zstd"))
+    source.write_bytes(craft.packfile([chunks], algorithm="zstd"))
     assert source.stat().st_size < 2_000
     ended = limited("unpack", "--fmt", "json", "-o", "out", source)
     assert ended.code == 6
@@ -202,11 +202,11 @@ def test_rows_without_fields(tmp_path: Path, limited: Limited) -> None:
     """2 KB that stand for millions of rows: as many as rows with a field would be."""
     source = tmp_path / "empty.zion"
     for shift, rows in ((20, 1 << 20), (24, (1 << 24) // 3)):
-        head = crafted.table()
+        head = craft.table()
         for more in (0, 1):
             count = min(rows, (1 << shift) - len(head)) + more
-            chunk = crafted.zion(head + bytes(count), {})
-            source.write_bytes(crafted.packfile([chunk], block_shift=shift))
+            chunk = craft.zion_rows(head + bytes(count), {})
+            source.write_bytes(craft.packfile([[chunk]], blockshift=shift))
             assert source.stat().st_size < 4096
             ended = limited("query", f"SELECT COUNT(*) AS n FROM '{source}'")
             unpacked = limited("unpack", "--fmt", "json", "-o", "out", "--force", source)

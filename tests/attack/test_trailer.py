@@ -10,15 +10,15 @@ from sdb import bounds, sizes
 from sdb.errors import CorruptError
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Trailer
-from tests.attack import crafted
+from tests.attack import craft
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.attack.conftest import Limited
 
-CHUNK = crafted.zion(crafted.table(b"a") + b"\x01\x0e", {14: b"\x8a\x21\x05"})
-SIZE = len(crafted.frame(CHUNK))
+CHUNK = craft.zion_rows(craft.table(b"a") + b"\x01\x0e", {14: b"\x8a\x21\x05"})
+SIZE = len(craft.frame(CHUNK))
 MANY = 300_000
 
 
@@ -32,7 +32,7 @@ def packfile(sparse: dict[str, Any] | None = None, **fields: Any) -> bytes:
         "sparse": {"blocks": 1, "indices": []} | (sparse or {}),
         "blocks-delta": [0, 1],
     }
-    return crafted.frame(CHUNK) + crafted.trailer_of(struct | fields)
+    return craft.closed(craft.frame(CHUNK), craft.stream(struct | fields))
 
 
 def summary(rows: int, paths: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from sdb.packfile import manifest
 from sdb.packfile.sparseindex import build_indices
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Trailer
-from tests.attack import crafted
+from tests.attack import craft
 from tests.conftest import VECTORS
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ LATER = b'{"later":1}'
 
 def written(tmp_path: Path, *values: bytes) -> Path:
     """A packfile of one row for each value, in field ``a``; field ``b`` is 7."""
-    rows = b"".join(crafted.row((10, value), (11, crafted.number(7))) for value in values)
-    chunk = crafted.plain(crafted.table(b"a", b"b") + rows, ALIGN)
+    rows = b"".join(craft.members((10, value), (11, craft.integer(7))) for value in values)
+    chunk = craft.plain_chunk(craft.table(b"a", b"b") + rows, 12)
     path = tmp_path / "odd.zion"
-    path.write_bytes(crafted.packfile([chunk], algorithm="zstd", block_shift=12))
+    path.write_bytes(craft.packfile([[chunk]], algorithm="zstd", blockshift=12))
     return path
 
 
@@ -63,7 +63,7 @@ def with_trailer(path: Path, **changes: object) -> None:
     value: Any = ion.loads(data[-4 - length : -4])
     value |= changes
     kept = {name: field for name, field in value.items() if field is not None}
-    path.write_bytes(data[: -4 - length] + crafted.trailer_of(kept))
+    path.write_bytes(craft.closed(data[: -4 - length], ion.dumps(kept)))
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def plain(tmp_path: Path) -> Path:
 
 
 def test_unknown_symbols_are_shown_and_not_written_again(tmp_path: Path) -> None:
-    path = written(tmp_path, crafted.number(99, 7))
+    path = written(tmp_path, craft.symbol(99))
     assert shown(path) == [{"a": "$99", "b": 7}]
     for road in (
         lambda: sdb.pack([path], tmp_path / "out"),
@@ -126,14 +126,14 @@ def test_types_that_rows_do_not_have(tmp_path: Path, value: bytes) -> None:
 
 @pytest.mark.parametrize("kind", [0x9, 0xA])
 def test_clobs_and_blobs_are_shown_and_reported(tmp_path: Path, kind: int) -> None:
-    path = written(tmp_path, crafted.value(kind, b"ab"))
+    path = written(tmp_path, craft.value(kind, b"ab"))
     assert shown(path) == [{"a": "YWI=", "b": 7}]
     assert "which rows do not have" in sdb.validate(path).findings[0].text
 
 
 @pytest.mark.parametrize("padding", [b"\x00", b"\x02\xff\xff", b"\x0e\x8e" + b"\xff" * 14])
 def test_padding_inside_rows_is_passed_over(tmp_path: Path, padding: bytes) -> None:
-    inner = crafted.value(crafted.LIST, padding + crafted.number(1) + padding)
+    inner = craft.value(craft.LIST, padding + craft.integer(1) + padding)
     path = written(tmp_path, padding, inner)
     assert shown(path) == again(path) == [{"b": 7}, {"a": [1], "b": 7}]
     assert "padding inside a row" in sdb.validate(path).findings[0].text
