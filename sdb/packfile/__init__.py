@@ -24,7 +24,8 @@
 ``kept``          blocks and index that stay when a packfile grows
 ``concat``        packfiles joined without compressing again
 ``unpack``        rows as text, Ion, Arrow or Parquet
-``arrow``         rows as Arrow tables, streams and files
+``arrow``         rows as Arrow tables and streams
+``arrowfiles``    rows as Arrow IPC streams and Parquet files
 ``iontext``       rows as Ion text, for people
 ``describe``      facts of packfiles, and the text of `describe-file`
 ``validate``      a packfile read completely and checked

@@ -104,9 +104,9 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
         meter = _Meter(jobs, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
-            from sdb.packfile import arrow
+            from sdb.packfile import arrowfiles
 
-            arrow.write(
+            arrowfiles.write(
                 jobs,
                 output,
                 fmt=fmt,

@@ -12,7 +12,7 @@ from pyarrow import ipc, parquet
 
 import sdb
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile import arrow
+from sdb.packfile import arrow, arrowfiles
 from tests.conftest import golden
 from tests.unit.test_reader import make, rows
 
@@ -248,7 +248,7 @@ def test_parquet(mixed: Path, pack: Path) -> None:
 
 
 def test_row_groups_are_bounded(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow, "_ROW_GROUP_ROWS", 100)
+    monkeypatch.setattr(arrowfiles, "_ROW_GROUP_ROWS", 100)
     metadata = parquet.ParquetFile(unpacked(pack, fmt="parquet")).metadata
     assert metadata.num_rows == 1000
     assert metadata.num_row_groups > 1

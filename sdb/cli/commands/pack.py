@@ -30,7 +30,7 @@ EXAMPLES = (
     "zcat events.json.gz | sdb pack -o events.zion --constant region=eu --force -",
 )
 
-HIDDEN = {"spark", "master", "tasks", "target_size", "conf", "append", "print_submit"}
+HIDDEN = {"spark", *sparks.Choice.__annotations__}
 """What `sdb spark pack` has taken over, and is still understood here."""
 
 

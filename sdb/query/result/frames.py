@@ -197,7 +197,7 @@ class Frame:
         UsageError
             A Parquet file without a column.
         """
-        from sdb.packfile.arrow import write_arrow, write_parquet
+        from sdb.packfile.arrowfiles import write_arrow, write_parquet
 
         {"arrow": write_arrow, "parquet": write_parquet}[fmt](self, output)
 

@@ -115,14 +115,7 @@ _WRITERS: dict[str, Callable[..., bytes]] = {
 
 
 def structs(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
-    """Encode rows as a stream of Ion structs.
-
-    Parameters
-    ----------
-    stream : object
-        Has `__arrow_c_stream__`, which is called once.
-    columns : iterable of Column
-        The members of each row.
+    """Encode rows as a stream of Ion structs; the parameters are those of :func:`lines.lines`.
 
     Yields
     ------
