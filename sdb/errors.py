@@ -252,6 +252,10 @@ class UncertainError(SdbError):
     exit_code: ClassVar[int] = 9
 
 
+class SdbWarning(UserWarning):
+    """Something that may mislead or takes long, see :func:`sdb.notes.warn`."""
+
+
 def from_os(error: OSError, action: str, path: str) -> SdbError:
     """Translate an error of the operating system.
 

@@ -1,4 +1,8 @@
-"""Says what was left out although it changes no answer, to whoever listens: nobody by default."""
+"""Notes and warnings for whoever runs the program.
+
+Notes tell what was left out although it changes no answer; nobody hears them by default. Warnings
+tell what may mislead or takes long: they are those of :mod:`warnings`, unless someone hears them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _listeners: list[Callable[[str], None]] = []
+_hearers: list[Callable[[str], None]] = []
 
 
 def listen(listener: Callable[[str], None]) -> None:
@@ -17,17 +22,66 @@ def listen(listener: Callable[[str], None]) -> None:
     listener : callable
         Takes a line of text.
     """
+    _listeners.append(_once(listener))
+
+
+def hear(hearer: Callable[[str], None]) -> None:
+    """Pass every further warning to a function, once each, instead of to :mod:`warnings`.
+
+    Parameters
+    ----------
+    hearer : callable
+        Takes a line of text. It takes the place of the one before.
+    """
+    _hearers[:] = [_once(hearer)]
+
+
+def _once(function: Callable[[str], None]) -> Callable[[str], None]:
     seen: set[str] = set()
 
     def once(text: str) -> None:
         if text not in seen:
             seen.add(text)
-            listener(text)
+            function(text)
 
-    _listeners.append(once)
+    return once
 
 
 def tell(text: str) -> None:
     """Pass a note to all who listen."""
     for listener in _listeners:
         listener(text)
+
+
+def warn(text: str) -> None:
+    """Warn whoever runs the program.
+
+    Parameters
+    ----------
+    text : str
+        A line.
+
+    Warns
+    -----
+    SdbWarning
+        The same, unless someone hears it, as the command line does.
+    """
+    if _hearers:
+        _hearers[0](text)
+        return
+    import warnings
+
+    from sdb.errors import SdbWarning
+
+    warnings.warn(text, SdbWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """Count the frames from :func:`warn` to the first one that is not of this package."""
+    import sys
+
+    level = 1
+    frame = sys._getframe(1)  # noqa: SLF001 - what `warnings` counts
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == "sdb":
+        frame, level = frame.f_back, level + 1
+    return level

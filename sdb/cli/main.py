@@ -57,9 +57,11 @@ def run(arguments: list[str]) -> int:
     int
         The exit code, see docs/cli.md.
     """
+    from sdb import notes
     from sdb.cli.compat import rewrite
     from sdb.cli.plain import understand
 
+    notes.hear(_warn)
     try:
         arguments = rewrite(arguments)
         call = understand(arguments)
@@ -103,6 +105,12 @@ def _version() -> int:
 
     sys.stdout.write(LINE)
     return 0
+
+
+def _warn(text: str) -> None:
+    from sdb.cli.output import plain, say
+
+    say(plain(f"warning: {text}"), to=sys.stderr)
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:

@@ -58,7 +58,7 @@ def complain(message: str, hint: str | None = None) -> None:
         say(plain(f"hint: {shortened(hint)}"), to=sys.stderr)
 
 
-def prepare(*, verbose: bool = False, unverified: bool = False) -> None:
+def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = False) -> None:
     """Say what the user should know of the packfiles that are read.
 
     Parameters
@@ -67,12 +67,16 @@ def prepare(*, verbose: bool = False, unverified: bool = False) -> None:
         Whether to show notes on what is left out although it changes no answer.
     unverified : bool
         Whether the user wants damage to go unnoticed, which is said.
+    quiet : bool
+        Whether the user wants errors alone, and no warnings.
     """
     if unverified:
         say("sdb: --no-verify: damage goes unnoticed, values may be wrong", to=sys.stderr)
-    if verbose:
+    if verbose or quiet:
         from sdb import notes
-
+    if quiet:
+        notes.hear(lambda _: None)
+    if verbose:
         notes.listen(lambda text: say(plain(f"sdb: {text}"), to=sys.stderr))
 
 

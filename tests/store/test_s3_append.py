@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -157,9 +158,9 @@ def test_compressing_goes_on_while_parts_are_sent(bucket: S3Place, tmp_path: Pat
     assert bucket.get("x") == (tmp_path / "x.zion").read_bytes()
 
 
-def start(arguments: list[str]) -> subprocess.Popen[bytes]:
+def start(arguments: list[str], stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     nowhere = subprocess.DEVNULL
-    return subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, stdout=nowhere, stderr=nowhere)
+    return subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, stdout=nowhere, stderr=stderr)
 
 
 MANY = """
@@ -237,6 +238,24 @@ def test_kill_leaves_the_old_object_or_the_new_one(
     # Nobody can give up what a killed process began; doctor tells of it.
     uploads = stores.diagnose(bucket.at("")).uploads
     assert [upload.place.key for upload in uploads] == open_uploads(bucket.prefix)
+
+
+def test_whoever_waits_for_a_lock_says_so(bucket: S3Place, tmp_path: Path) -> None:
+    """An outage has left it, and it is taken over after three minutes: too long for silence."""
+    bucket.put("x", sdb_bytes(tmp_path))
+    bucket.put(".sdb-lock-x", b"")
+    with start(["append", bucket.at("x"), str(SAMPLE)], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        told = process.stderr.readline().decode()
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+    assert told.startswith(f"warning: waiting for {bucket.at('.sdb-lock-x')} until ")
+
+
+def sdb_bytes(folder: Path) -> bytes:
+    """A packfile of the sample."""
+    sdb.pack([SAMPLE], folder / "sample.zion")
+    return (folder / "sample.zion").read_bytes()
 
 
 def test_interrupt_gives_the_upload_up(bucket: S3Place, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from sdb.errors import (
     ExistsError,
     NotFoundError,
     SdbError,
+    SdbWarning,
     UncertainError,
     UnsupportedError,
     UsageError,
@@ -104,7 +105,10 @@ def test_the_lock_of_a_writer_that_died(bucket: S3Place, monkeypatch: pytest.Mon
     bucket.put("x", noise(7 * MIB))
     bucket.put(".sdb-lock-x", b"")
     began = time.monotonic()
-    grown(bucket, 6 * MIB)
+    told = r"waiting for s3://.*/\.sdb-lock-x until \d\d:\d\d:\d\d: another writer"
+    with pytest.warns(SdbWarning, match=told) as caught:
+        grown(bucket, 6 * MIB)
+    assert len(caught) == 1
     assert 1 < time.monotonic() - began < 20
     assert bucket.names() == ["x"]
 

@@ -78,7 +78,7 @@ def command(
     from sdb.cli.report import Rejects, report_append
     from sdb.packfile.append import append
 
-    prepare(verbose=verbose, unverified=no_verify)
+    prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     with (
         Meter("appending", progress, quiet=quiet) as meter,
         Rejects(

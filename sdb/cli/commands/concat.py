@@ -38,7 +38,7 @@ def command(
     """
     from sdb.packfile.concat import concat
 
-    output.prepare(verbose=verbose, unverified=no_verify)
+    output.prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     with Meter("joining", progress, quiet=quiet) as meter:
         result = concat(
             [locate(context, path) for path in packfiles],

@@ -71,7 +71,7 @@ def command(
     if as_json and target == "-":
         raise UsageError("--json and -o - both write to standard output")
     options = packing(algorithm, block_size, constant, hints, fmt, time_field, verify=not no_verify)
-    prepare(verbose=verbose, unverified=no_verify)
+    prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     if spark:
         form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)

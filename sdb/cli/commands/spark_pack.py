@@ -60,7 +60,7 @@ def command(
     Each task packs one packfile; formats and compressions are recognised by content.
     """
     options = packing(algorithm, block_size, constant, hints, fmt, time_field, verify=not no_verify)
-    prepare(verbose=verbose, unverified=no_verify)
+    prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)
     sparks.run(choice, inputs, target, options, None, form)

@@ -13,6 +13,7 @@ import random
 import threading
 import time
 
+from sdb import notes
 from sdb.errors import ConflictError, UnsupportedError
 from sdb.store.s3.client import connect, endpoint
 from sdb.store.s3.failures import is_answer, status_of, translated
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 LEASE_SECONDS = 180
 _EXTRA_SECONDS = 30
+_PATIENCE_SECONDS = 1.5
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 1.0
 _HELD = {409, 412}
@@ -82,6 +84,7 @@ class _Lock:
         self._id = new_id()
         self._since = 0.0
         self._is_held = False
+        self._waits_for = "", 0.0
 
     def acquire(self) -> None:
         from botocore.exceptions import BotoCoreError, ClientError
@@ -126,8 +129,22 @@ class _Lock:
             raise
         if self._id in ids_of(answer):
             return None
-        age = clock(answer) - answer["LastModified"]
-        return str(answer["ETag"]) if age.total_seconds() > LEASE_SECONDS else ""
+        left = LEASE_SECONDS - (clock(answer) - answer["LastModified"]).total_seconds()
+        self._tell(" ".join(ids_of(answer)) or str(answer["LastModified"]), left)
+        return str(answer["ETag"]) if left < 0 else ""
+
+    def _tell(self, holder: str, left_seconds: float) -> None:
+        """Warn when one writer keeps the lock for longer than it takes to publish."""
+        now = time.monotonic()
+        if holder != self._waits_for[0]:
+            self._waits_for = holder, now
+        elif left_seconds > 0 and now - self._waits_for[1] > _PATIENCE_SECONDS:
+            at = time.strftime("%H:%M:%S", time.localtime(time.time() + left_seconds))
+            notes.warn(
+                f"waiting for {self.place} until {at}: another writer publishes there, or died "
+                "and left its lock, which is taken over then"
+            )
+            self._waits_for = holder, now + LEASE_SECONDS
 
     def check(self) -> None:
         """Insist, once in a process, on a lock that another one cannot have too."""
