@@ -9,7 +9,8 @@ module          holds
 `signatures`    types that functions take and give
 `static_types`  types of expressions; refuses what could never give a value
 `regexes`       faults of regular expressions
-`binder`        names, what they may refer to; names of columns
+`namescope`     names that the sources of a select bring
+`binder`        what names stand for, in their place; names of columns
 `calendar`      time functions of constants
 `folding`       constants in the place of what they decide
 `check`         all checks of a statement, in order

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.namescope import scope_of
 from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, printer, visitor
-from sdb.records import changing_record
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from sdb.query.analyze.namescope import NameScope
 
 _AGGREGATE_NAMES = {
     "APPROX_COUNT_DISTINCT": "count",
@@ -20,6 +21,12 @@ _AGGREGATE_NAMES = {
     "MIN": "min",
     "SUM": "sum",
 }
+_SHAPE = ast.Aggregate("SNELLER_DATASHAPE", (), star=True)
+_MOST_ALIASES = 10_000
+"""How many aliases an expression may have, with those in what they stand for."""
+_NOTHING = ast.Select((), star=True)
+UNION = "\0union"
+"""A name of the rows of a UNION, which no query can write."""
 
 
 def output_names(select: ast.Select) -> list[str]:
@@ -65,237 +72,242 @@ def _automatic(expr: ast.Expr) -> str:
     return ""
 
 
-@changing_record
-class NameScope:
-    """The names that expressions of a select may use.
-
-    Attributes
-    ----------
-    names : set of str
-        Aliases of sources, labels of UNPIVOT, and what else stands for a value.
-    raw : set of str
-        Those of `names` that stand for whole tables.
-    loose : set of str
-        Aliases of sub-queries, which may be left out.
-    fields : bool
-        Whether a bare name may be a field.
-    outer : NameScope or None
-        The names of the select around it.
-    """
-
-    names: set[str]
-    raw: set[str]
-    loose: set[str]
-    fields: bool
-    outer: NameScope | None
-
-    def knows(self, name: str) -> bool:
-        """Tell whether a name may stand for something."""
-        own = self.fields or name in self.names
-        return own or (self.outer is not None and self.outer.knows(name))
-
-    def is_raw(self, name: str) -> bool:
-        """Tell whether a name stands for a whole table."""
-        if name in self.names:
-            return name in self.raw
-        return not self.fields and self.outer is not None and self.outer.is_raw(name)
-
-    @property
-    def empty(self) -> bool:
-        """Tell whether there is no source at all."""
-        return not self.fields and not self.names and self.outer is None
-
-    def copy(self) -> NameScope:
-        """Give a scope of the same names, to which others may be added."""
-        return NameScope(set(self.names), set(self.raw), self.loose, self.fields, self.outer)
-
-    def add(self, alias: str | None) -> None:
-        """Let an alias, if there is one, stand for a value."""
-        if alias is not None:
-            self.names.add(alias)
-            self.raw.discard(alias)
+def is_grouped(select: ast.Select) -> bool:
+    """Tell whether rows are made of groups of rows."""
+    having = select.having
+    if select.group_by is not None or (having is not None and not has_windows(having)):
+        return True
+    exprs = [item.expr for item in select.items]
+    exprs += [*select.distinct_on, *[key.expr for key in select.order_by]]
+    return any(map(has_aggregates, exprs if having is None else [*exprs, having]))
 
 
-def resolve(statement: ast.Statement) -> None:
-    """Refuse names that cannot stand for anything.
+def has_aggregates(node: ast.Node) -> bool:
+    """Tell whether there is an aggregate, other than a window function, in an expression."""
+    return any(found.over is None for found in visitor.aggregates(node))
+
+
+def has_windows(node: ast.Node) -> bool:
+    """Tell whether there is a window function in an expression."""
+    return any(found.over is not None for found in visitor.aggregates(node))
+
+
+def columns(select: ast.Select) -> dict[str, ast.Expr]:
+    """Give the columns of a bound select by name; of those with one alias the last one counts."""
+    found: dict[str, ast.Expr] = {}
+    for name, item in zip(select.names, select.items, strict=True):
+        found.pop(name, None)
+        found[name] = item.expr
+    return found
+
+
+def resolve(statement: ast.Statement) -> ast.Statement:
+    """Find what all names stand for.
 
     Parameters
     ----------
     statement : ast.Statement
-        The query.
+        The query, with constants folded.
+
+    Returns
+    -------
+    ast.Statement
+        The query, with expressions in full: aliases of the select list and of group keys are
+        replaced by what they stand for, but for those in sub-queries of theirs, where rows decide
+        between fields and aliases. Its selects have the names of their columns.
 
     Raises
     ------
     QueryError
         A name stands for no field, alias or group key; or a table stands where a value is due.
+
+    Examples
+    --------
+    >>> from sdb.query.syntax.parser import parse
+    >>> bound = resolve(parse("SELECT a + 1 AS b, b * 2 FROM 't.zion' ORDER BY b")).select
+    >>> printer.text(bound.items[1].expr), printer.text(bound.order_by[0].expr), bound.names
+    ('(a + 1) * 2', 'a + 1', ('b', '_2'))
     """
-    withs: set[str] = set()
+    withs: frozenset[str] = frozenset()
+    entries = []
     for name, select in statement.with_:
-        _select(select, None, frozenset(withs))
-        withs.add(name)
-    for select in (statement.select, *[other for _, other in statement.unions]):
-        _select(select, None, frozenset(withs))
+        entries.append((name, _Binder(select, None, withs).select()))
+        withs |= {name}
+    first = _Binder(statement.select, None, withs).select()
+    unions = []
+    for all_, select in statement.unions:
+        # Behind the last one stand keys of all rows, which have the names of the columns.
+        rows = ast.Source(ast.PathTable(ast.Name(UNION)), None)
+        order = replace(_NOTHING, sources=(rows,), order_by=select.order_by)
+        bound = _Binder(replace(select, order_by=()), None, withs).select()
+        order = _Binder(order, None, withs).select()
+        unions.append((all_, replace(bound, order_by=order.order_by)))
+    return replace(statement, with_=tuple(entries), select=first, unions=tuple(unions))
 
 
-def _select(select: ast.Select, outer: NameScope | None, withs: frozenset[str]) -> None:
-    scope = _scope(select, outer, withs)
-    for source in select.sources:
-        for query in _queries(source.table):
-            _select(query, outer, withs)
-    _fields(select.where, scope, withs)
-    for source in select.sources:
-        _fields(source.on, scope, withs)
-    group = select.group_by or ()
-    inner = scope.copy()
-    for item in group:
-        inner.add(item.alias)
-    for item in select.items:
-        _fields(item.expr, inner, withs)
-        inner.add(item.alias)
-    for expr in (
-        *[item.expr for item in group],
-        *select.distinct_on,
-        select.having,
-        *[key.expr for key in select.order_by],
-    ):
-        _fields(expr, inner, withs)
-    if _is_grouped(select):
-        _grouped(select, scope)
+class _Binder:
+    """Binds one select."""
 
+    def __init__(self, node: ast.Select, outer: NameScope | None, withs: frozenset[str]) -> None:
+        self.node = node
+        self.outer = outer
+        self.withs = withs
+        self.sources = scope_of(node, outer, withs)
+        self.scope = self.sources
+        self.aliases: dict[str, ast.Expr] = {}
+        self.keys: list[tuple[ast.Expr, ast.Expr]] = []
+        self.sizes: dict[str, int] = {}
+        self.size = 0
 
-def _scope(select: ast.Select, outer: NameScope | None, withs: frozenset[str]) -> NameScope:
-    names: set[str] = set()
-    raw: set[str] = set()
-    loose: set[str] = set()
-    fields = False
-    for source in select.sources:
-        table, alias = source.table, source.alias
-        if isinstance(table, ast.UnpivotTable):
-            names |= {label for label in (table.value, table.key) if label is not None}
-            fields = True
-            continue
+    def select(self) -> ast.Select:
+        """Give the select, bound."""
+        node = self.node
+        sources = tuple(
+            replace(source, table=visitor.rewrite(source.table, stop=self._table))
+            for source in node.sources
+        )
+        where = self._maybe(node.where)
+        sources = tuple(replace(source, on=self._maybe(source.on)) for source in sources)
+        written = node.group_by or ()
+        named = {item: self._expr(item.expr) for item in written if item.alias is not None}
+        for item, expr in named.items():
+            self._name(item.alias, expr)
+        items = tuple(map(self._item, node.items))
+        names = tuple(output_names(node))
+        for name, item in zip(names, items, strict=True):
+            # The name of a column stands for it where it could mean nothing else.
+            if not self.sources.fields and name not in self.scope.names:
+                self._name(name, item.expr)
+        full = {old.expr: new.expr for old, new in zip(node.items, items, strict=True)}
+
+        def key(expr: ast.Expr) -> ast.Expr:
+            # An item in full is that item, whatever its alias hides in it.
+            return full[expr] if expr in full else self._expr(expr)
+
+        groups = [(item.expr, named[item] if item in named else key(item.expr)) for item in written]
+        self.keys += groups
+        shaped = tuple(
+            "" if item.expr == _SHAPE and not item.alias else name
+            for name, item in zip(names, items, strict=True)
+        )
+        bound = replace(
+            node,
+            items=items,
+            names=shaped,
+            sources=sources,
+            where=where,
+            having=self._maybe(node.having),
+            order_by=tuple(replace(sort, expr=self._expr(sort.expr)) for sort in node.order_by),
+            distinct_on=tuple(map(key, node.distinct_on)),
+        )
+        if node.group_by is not None:
+            bound = replace(bound, group_by=tuple(ast.Item(e, span=e.span) for _, e in groups))
+        if is_grouped(bound):
+            self._check_groups(bound)
+        return bound
+
+    def _table(self, node: ast.Node) -> ast.Node | None:
+        """Bind a sub-query that makes a table."""
+        if not isinstance(node, ast.QueryTable):
+            return None
+        return replace(node, select=_Binder(node.select, self.outer, self.withs).select())
+
+    def _item(self, item: ast.Item) -> ast.Item:
+        expr = self._expr(item.expr)
+        if item.alias:
+            self._name(item.alias, expr)
+        return replace(item, expr=expr)
+
+    def _name(self, alias: str | None, expr: ast.Expr) -> None:
+        """Let an alias stand for an expression from here on."""
         if alias is None:
-            fields = True
-            continue
-        root = visitor.root_name(table.expr) if isinstance(table, ast.PathTable) else None
-        head = None if root is None else root.name
-        if isinstance(table, ast.QueryTable) or head in withs:
-            loose.add(alias)
-            fields = True
-        elif not (head in names or (head is not None and (fields or _is_alias(head, outer)))):
-            raw.add(alias)
-        names.add(alias)
-    return NameScope(names, raw, loose, fields, outer)
+            return
+        names, raw = self.scope.names | {alias}, self.scope.raw - {alias}
+        self.scope = replace(self.scope, names=names, raw=raw)
+        self.aliases.pop(alias, None)
+        if expr != ast.Name(alias):
+            self.aliases[alias] = expr
+            self.sizes[alias] = self.size
 
+    def _maybe(self, expr: ast.Expr | None) -> ast.Expr | None:
+        return None if expr is None else self._expr(expr)
 
-def _is_alias(name: str, scope: NameScope | None) -> bool:
-    """Tell whether a name stands for a source of a select further out."""
-    while scope is not None:
-        if name in scope.names:
-            return True
-        scope = scope.outer
-    return False
+    def _expr(self, expr: ast.Expr) -> ast.Expr:
+        """Give an expression in full."""
+        self.size = 1
+        return visitor.rewrite(expr, stop=self._meant)
 
+    def _meant(self, part: ast.Node) -> ast.Node | None:
+        """Give what stands for a part of an expression as a whole, if it does."""
+        for key, meaning in self.keys:
+            if key == part:
+                return meaning
+        match part:
+            case ast.Select():
+                return _Binder(part, self.scope, self.withs).select()
+            case ast.Aggregate(over=None):
+                return self._aggregate(part)
+            case ast.Dot() | ast.Index():
+                return self._path(part)
+            case ast.Name():
+                return self._alias(part)
+        return None
 
-def _queries(table: ast.Table) -> Iterator[ast.Select]:
-    """Give the sub-queries that make a table."""
-    for node in visitor.nodes(table, into_selects=False):
-        if isinstance(node, ast.QueryTable):
-            yield node.select
+    def _path(self, part: ast.Dot | ast.Index) -> ast.Expr | None:
+        root = visitor.root_name(part)
+        own = self.sources
+        if root is None or root.name == own.needless:
+            if isinstance(part, ast.Dot) and part.base == root:
+                return ast.Name(part.name, span=part.span)
+            return None
+        if root.name not in own.raw | own.queries:
+            if root.name in self.aliases:
+                return None
+            self.scope.check(part, root.name)
+        return part
 
+    def _alias(self, name: ast.Name) -> ast.Expr:
+        meaning = self.aliases.get(name.name)
+        if meaning is None:
+            self.scope.check(name, name.name)
+            return name
+        self.size += self.sizes[name.name]
+        if self.size > _MOST_ALIASES:
+            refuse("the query is too complex", name, "compute parts of it in sub-queries")
+        return meaning
 
-def _fields(expr: ast.Expr | None, scope: NameScope, withs: frozenset[str]) -> None:
-    """Look at all names in an expression."""
-    waiting: list[ast.Node] = [] if expr is None else [expr]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Select):
-            _select(node, scope, withs)
-            continue
-        root = visitor.root_name(node)
-        name = "" if root is None else root.name
-        if root is None:
-            waiting += reversed(list(visitor.children(node)))
-        elif not scope.knows(name):
-            if scope.empty:
-                path = printer.text(node)  # type: ignore[arg-type]  # it is a path
-                refuse(f"planning query: path {path} references an unbound variable", node)
-            aliases = sorted(scope.names)
-            hint = f"it is one of {', '.join(aliases)}" if aliases else None
-            if aliases and isinstance(node, ast.Name):
-                hint = f"fields stand behind an alias: {aliases[0]}.{name}"
-            refuse(f'planning query: reference to undefined variable "{name}"', node, hint)
-        elif isinstance(node, ast.Name) and scope.is_raw(name):
-            refuse("planning query: cannot reference raw table", node)
+    def _aggregate(self, part: ast.Aggregate) -> ast.Aggregate | None:
+        """Bind an aggregate, in which the alias of another one is none."""
+        every = self.aliases
+        fields = {name: expr for name, expr in every.items() if not has_aggregates(expr)}
+        if len(fields) == len(every):
+            return None
+        self.aliases = fields
+        try:
+            return visitor.rewrite(part, stop=self._meant)
+        finally:
+            self.aliases = every
 
+    def _check_groups(self, bound: ast.Select) -> None:
+        """Refuse what is neither a key nor inside of an aggregate."""
+        keys = {item.expr for item in bound.group_by or ()}
+        exprs = [item.expr for item in bound.items] + [sort.expr for sort in bound.order_by]
+        for expr in exprs if bound.having is None else [*exprs, bound.having]:
+            if found := self._unbound(expr, keys):
+                path = printer.text(found)
+                hint = "put it into GROUP BY, or into an aggregate"
+                refuse(f"planning query: path {path} references an unbound variable", found, hint)
 
-def _is_grouped(select: ast.Select) -> bool:
-    exprs = [
-        *[item.expr for item in select.items],
-        *[key.expr for key in select.order_by],
-    ]
-    if select.group_by is not None or select.having is not None:
-        return True
-    return any(found.over is None for expr in exprs for found in visitor.aggregates(expr))
-
-
-class _Keys:
-    """Keys and names that a grouped select may use outside of aggregates."""
-
-    def __init__(self, select: ast.Select, scope: NameScope) -> None:
-        self._scope = scope
-        self.names: set[str] = set()
-        self.exprs: set[ast.Expr] = set()
-        items = {item.alias: item.expr for item in select.items if item.alias is not None}
-        for key in select.group_by or ():
-            self.exprs.add(self.plain(key.expr))
-            if key.alias is not None:
-                self.names.add(key.alias)
-            if isinstance(key.expr, ast.Name) and key.expr.name in items:
-                self.exprs.add(self.plain(items[key.expr.name]))
-
-    def plain(self, expr: ast.Expr) -> ast.Expr:
-        """Leave out the aliases that may be left out."""
-
-        def change(node: ast.Node) -> ast.Node:
-            match node:
-                case ast.Dot(base=ast.Name(name=head), name=name) if head in self._scope.loose:
-                    return ast.Name(name, span=node.span)
-            return node
-
-        return visitor.rewrite(expr, change) if self._scope.loose else expr
-
-    def unbound(self, node: ast.Node) -> ast.Expr | None:
+    def _unbound(self, node: ast.Node, keys: set[ast.Expr]) -> ast.Expr | None:
         """Find a path that is neither a key nor inside of an aggregate."""
-        if node in self.exprs or isinstance(node, ast.Select):
+        if node in keys or isinstance(node, ast.Select):
             return None
         if isinstance(node, ast.Aggregate) and node.over is None:
             return None
         if isinstance(node, ast.Name):
-            return None if self._is_bound(node.name) else node
+            scope = self.sources
+            return node if scope.fields or node.name in scope.names else None
         for child in visitor.children(node):
-            if found := self.unbound(child):
+            if found := self._unbound(child, keys):
                 return node if isinstance(node, ast.Dot | ast.Index) else found
         return None
-
-    def _is_bound(self, name: str) -> bool:
-        scope = self._scope
-        return name in self.names or not (scope.fields or name in scope.names)
-
-
-def _grouped(select: ast.Select, scope: NameScope) -> None:
-    keys = _Keys(select, scope)
-    for item in select.items:
-        _bound(item.expr, keys)
-        if item.alias is not None:
-            keys.names.add(item.alias)
-    for expr in (select.having, *[key.expr for key in select.order_by]):
-        _bound(expr, keys)
-
-
-def _bound(expr: ast.Expr | None, keys: _Keys) -> None:
-    found = None if expr is None else keys.unbound(keys.plain(expr))
-    if found is not None:
-        path = printer.text(found)
-        hint = "put it into GROUP BY, or into an aggregate"
-        refuse(f"planning query: path {path} references an unbound variable", found, hint)

@@ -33,7 +33,7 @@ def check(statement: ast.Statement) -> ast.Statement:
     Returns
     -------
     ast.Statement
-        The query, with constants folded; UTCNOW() is left.
+        The query, with constants folded and names bound; UTCNOW() is left.
 
     Raises
     ------
@@ -58,12 +58,11 @@ def check(statement: ast.Statement) -> ast.Statement:
         _types(folded)
         for select in _selects(folded):
             _aggregates(select)
-        binder.resolve(statement)
+        return binder.resolve(folded)
     except QueryError as error:
         raise error.inside(statement.text) from None
     except RecursionError:
         raise QueryError("planning query: nested too deeply", query=statement.text) from None
-    return folded
 
 
 def _types(statement: ast.Statement) -> None:

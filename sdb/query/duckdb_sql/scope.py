@@ -128,6 +128,8 @@ class Scope:
         Makes the value of an aggregate; ``None`` where none is allowed.
     correlated : bool
         Whether something was found in the parent.
+    aliases : dict
+        Values of the select list that sub-queries may use, by alias.
     """
 
     parent: Scope | None
@@ -136,6 +138,7 @@ class Scope:
     closed: bool = False
     aggregate: Callable[[ast.Aggregate], Value] | None = None
     correlated: bool = False
+    aliases: dict[str, Value] = field(default_factory=dict)
 
     def path(self, node: ast.Name) -> Value:
         """Give value of a bare name."""
@@ -189,23 +192,23 @@ class Scope:
         if node in self.known:
             return self.known[node]
         value = self._local(node)
-        outside = self.parent is not None and self.parent.binds(node)
+        outside = self.parent is not None and self.parent.lends(node)
         if value is not None and not (outside and _absent(value)):
             if self.closed:
                 raise _unbound(node)
             return value
         if outside and self.parent is not None:
-            found = self.parent.found(node)
             self.correlated = True
-            return found
+            lent = isinstance(node, ast.Name) and self.parent.aliases.get(node.name)
+            return lent or self.parent.found(node)
         return None
 
-    def binds(self, node: ast.Name | ast.Dot) -> bool:
-        """Tell whether a name means something here or further out."""
-        if node in self.known:
+    def lends(self, node: ast.Name | ast.Dot) -> bool:
+        """Tell whether a name means something to queries inside: here or further out."""
+        if node in self.known or (isinstance(node, ast.Name) and node.name in self.aliases):
             return True
         return self._local(node) is not None or (
-            self.parent is not None and self.parent.binds(node)
+            self.parent is not None and self.parent.lends(node)
         )
 
     def _local(self, node: ast.Name | ast.Dot) -> Value | None:

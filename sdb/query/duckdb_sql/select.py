@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.binder import columns, has_windows, is_grouped
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql import aggregates
@@ -11,11 +12,9 @@ from sdb.query.duckdb_sql.lanes import Constant, Keyed, Nothing, Null, Typed, Va
 from sdb.query.duckdb_sql.levels import Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.operators import sort_keys
-from sdb.query.duckdb_sql.scope import Outputs, Scope
+from sdb.query.duckdb_sql.scope import Scope
 from sdb.query.duckdb_sql.sources import From
 from sdb.query.plan.pushdown import pushed
-from sdb.query.plan.rewrite import has_windows
-from sdb.query.plan.select_list import SelectList
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,14 +39,8 @@ class _Select:
         self.rows = Scope(parent)
         self.source = From(node, self.rows, context)
         self.level = Level(context.name("q"), tuple(self.source.parts))
-        sources = self.rows.sources
-        self.listed = SelectList(
-            node,
-            {source.alias for source in sources if source.alias is not None},
-            sources[0].alias if len(sources) == 1 and isinstance(sources[0], Outputs) else None,
-        )
-        self.grouped = self.listed.grouped
-        self.windows = self.listed.windows
+        self.grouped = is_grouped(node)
+        self.windows = has_windows(node)
 
     def query(self) -> Query:
         """Translate it."""
@@ -56,7 +49,7 @@ class _Select:
         if self.windows:
             self._enable_windows(scope)
         columns = self._columns(scope)
-        having = self.listed.having
+        having = self.node.having
         if having is not None:
             kept = condition(having, scope, self.context)
             (self._after if has_windows(having) else self.level.conditions).append(kept)
@@ -64,7 +57,7 @@ class _Select:
             columns = self._distinct(columns, scope)
         else:
             self._sort(
-                [(translate(sort.expr, scope, self.context), sort) for sort in self.listed.order]
+                [(translate(sort.expr, scope, self.context), sort) for sort in self.node.order_by]
             )
         self._limit(filtered=filtered)
         correlated = self.rows.correlated
@@ -90,7 +83,7 @@ class _Select:
         reference = Reference(inner, inner.name)
         scope = Scope(self.rows.parent, self.rows.sources, closed=True)
         keys = []
-        for expr in self.listed.groups:
+        for expr in [item.expr for item in self.node.group_by or ()]:
             value = translate(expr, self.rows, self.context)
             if isinstance(value, (Constant, Null)):
                 scope.known[expr] = value
@@ -132,8 +125,12 @@ class _Select:
             if self.grouped:
                 raise rejected("'*' cannot be grouped", self.node)
             return [pair for source in self.rows.sources for pair in source.outputs()]
-        items = self.listed.items
-        return [(name, translate(items[at], scope, self.context)) for name, at in self.listed.names]
+        found: dict[ast.Expr, Value] = {}
+        for item in self.node.items:
+            found[item.expr] = translate(item.expr, scope, self.context)
+            if item.alias:
+                scope.aliases[item.alias] = found[item.expr]
+        return [(name, found[expr]) for name, expr in columns(self.node).items()]
 
     def _sort(self, keys: Iterable[tuple[Value, ast.Sort]]) -> None:
         """Write ORDER BY, and drop rows without a sort key."""
@@ -148,9 +145,9 @@ class _Select:
     def _distinct(self, columns: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
         """Keep one row for each combination of the items, or of the keys of DISTINCT ON."""
         values = [value for _, value in columns]
-        if self.listed.distinct_on:
-            values = [translate(expr, scope, self.context) for expr in self.listed.distinct_on]
-        sorts = [(translate(sort.expr, scope, self.context), sort) for sort in self.listed.order]
+        if self.node.distinct_on:
+            values = [translate(expr, scope, self.context) for expr in self.node.distinct_on]
+        sorts = [(translate(sort.expr, scope, self.context), sort) for sort in self.node.order_by]
         inner = self.level
         self._after.extend(f"NOT {value.missing()}" for value in values if value.mask & MISSING)
         # DuckDB ignores DISTINCT ON when one of its keys is a literal.
@@ -173,23 +170,21 @@ class _Select:
             self.level.tail = f"LIMIT {node.limit}"
         if node.offset:
             self.level.tail += f" OFFSET {node.offset}"
-        plain = filtered and not (
-            self.grouped or self.windows or node.distinct or self.listed.order
-        )
+        plain = filtered and not (self.grouped or self.windows or node.distinct or node.order_by)
         if plain and node.limit is not None and node.having is None and len(node.sources) == 1:
             for scan in self.source.scans:
                 if not scan.explode:
                     scan.limit = node.limit + (node.offset or 0)
 
     def _is_single(self) -> bool:
-        one_group = self.grouped and not self.listed.groups
+        one_group = self.grouped and not self.node.group_by
         return self.node.limit in {0, 1} or one_group or not self.node.sources
 
     def _is_certain(self) -> bool:
         node = self.node
         plain = not node.having and not node.offset and node.limit != 0
         if node.group_by is None and self.grouped:
-            return plain and not node.distinct and not self.listed.order
+            return plain and not node.distinct and not node.order_by
         return plain and not node.sources and node.where is None
 
 

@@ -194,7 +194,7 @@ class From:
         found = nodes(part, into_selects=False)
         names = [node for node in found if isinstance(node, ast.Name)]
         return all(
-            around is None or not around.binds(name) or scan.holds((name.name,)) for name in names
+            around is None or not around.lends(name) or scan.holds((name.name,)) for name in names
         )
 
     def _narrowed(self, inner: ast.Select, alias: str | None) -> ast.Select:

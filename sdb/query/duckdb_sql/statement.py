@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from sdb.query.analyze.binder import UNION
 from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql.context import Query, SqlContext
 from sdb.query.duckdb_sql.levels import Level
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from sdb.query.plan.dataset import Dataset, OpenDataset, Path
     from sdb.query.plan.scans import ScanNode
 
-_UNION = "\0union"
-"""A name that no query can write."""
 _NATIVE = re.compile(r"\bsdb_\w+")
 
 
@@ -110,8 +109,8 @@ def _united(statement: ast.Statement, query: Query, context: SqlContext) -> Quer
     last = statement.unions[-1][1]
     if not last.order_by and last.limit is None and last.offset is None:
         return query
-    context.queries[_UNION] = query
-    source = ast.Source(ast.PathTable(ast.Name(_UNION)), None)
+    context.queries[UNION] = query
+    source = ast.Source(ast.PathTable(ast.Name(UNION)), None)
     outer = ast.Select((), star=True, sources=(source,))
     outer = replace(outer, order_by=last.order_by, limit=last.limit, offset=last.offset)
     return context.plan(outer, None)

@@ -44,8 +44,9 @@ def folded(condition: ast.Expr, tables: Catalog, now_us: int) -> ast.Expr:
     from sdb.query.exec import engine
     from sdb.query.result.replay import Replay, given, rows
 
-    items = tuple(ast.Item(expr, f"c{at}") for at, expr in enumerate(computed))
-    statement = ast.Statement(ast.Select(items))
+    items = tuple(map(ast.Item, computed))
+    names = tuple(f"c{at}" for at in range(len(items)))
+    statement = ast.Statement(ast.Select(items, names=names))
     try:
         result = engine.run(statement, datasets=tables, threads=1, now_us=now_us)
         known = result.values

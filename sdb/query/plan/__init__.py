@@ -10,8 +10,7 @@ module         holds
 `locations`    names of tables to paths and URLs
 `reduction`    conditions as far as metadata can answer them
 `tablescan`    packfiles and blocks that a table comes to
-`rewrite`      aliases and conditions in a tree: replaced, split, joined
-`select_list`  what a SELECT asks for, in full
+`rewrite`      conditions in a tree: split, joined
 `inward`       conditions on a sub-query, moved into it
 `pushdown`     conditions that a scan decides
 `operations`   what a scan does without an engine: count, take, aggregate, top-k

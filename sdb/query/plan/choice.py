@@ -7,6 +7,7 @@ says nothing about the others.
 
 from __future__ import annotations
 
+from sdb.query.analyze.binder import columns, has_windows, is_grouped
 from sdb.query.analyze.calendar import MONTHS, UNITS_US
 from sdb.query.analyze.types import INTEGER, LETTERS, MISSING, NULL, NUMBER, TIME
 from sdb.query.plan.columns import Column, Shape
@@ -14,7 +15,6 @@ from sdb.query.plan.operations import Count, HashAggregate, Take, TopK
 from sdb.query.plan.pushdown import Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import FieldRef, ScanNode
-from sdb.query.plan.select_list import SelectList
 from sdb.query.plan.tables import last_name, table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
@@ -84,17 +84,16 @@ def _chosen(statement: ast.Statement, datasets: OpenDataset, *, typed: bool) -> 
     if statement.with_ or statement.unions or node.distinct or not node.sources:
         raise Unsuited
     rows = _Rows(node, datasets)
-    listed = SelectList(node, () if rows.alias is None else (rows.alias,))
-    if listed.windows or listed.having is not None or (listed.grouped and node.star):
+    is_group = is_grouped(node)
+    if node.having is not None or (is_group and node.star) or has_windows(node):
         raise Unsuited
     rows.filter(node.where)
-    if not listed.grouped:
-        return _of_rows(node, listed, rows, typed=typed)
+    if not is_group:
+        return _of_rows(node, rows, typed=typed)
     if node.group_by is None and not rows.scan.explode and _only_counts(node):
-        names = enumerate(name for name, _ in listed.names)
-        columns = tuple(Column(name, {"x": at}, INTEGER) for at, name in names)
-        return Count(rows.scan, columns)
-    return _Grouping(node, listed, rows).operation(typed=typed)
+        counts = tuple(Column(name, {"x": at}, INTEGER) for at, name in enumerate(columns(node)))
+        return Count(rows.scan, counts)
+    return _Grouping(node, rows).operation(typed=typed)
 
 
 def _only_counts(node: ast.Select) -> bool:
@@ -210,61 +209,61 @@ def _columns(
     return tuple(columns), list(places)
 
 
-def _of_rows(node: ast.Select, listed: SelectList, rows: _Rows, *, typed: bool) -> Take | TopK:
+def _of_rows(node: ast.Select, rows: _Rows, *, typed: bool) -> Take | TopK:
     if node.star:
         found = rows.outputs()
     else:
-        found = [(name, rows.field(listed.items[at])) for name, at in listed.names]
+        found = [(name, rows.field(expr)) for name, expr in columns(node).items()]
     scan, limit, offset = rows.scan, node.limit, node.offset or 0
     is_cut = limit is not None or offset > 0
-    if listed.order:
+    if node.order_by:
         if limit is None or limit + offset > MOST_FIRST or scan.explode:
             raise Unsuited
         keys: dict[Lane, int] = {}
         sort = []
-        for one in listed.order:
+        for one in node.order_by:
             # Any letter: the lane only says where values are.
             place = rows.field(one.expr)
             key = (place.level, place.path, "t")
             sort.append((keys.setdefault(key, len(keys)), one.descending, one.nulls_last))
     elif is_cut and (scan.explode or offset or len(node.sources) > 1):
         raise Unsuited
-    columns, places = _columns(
+    outputs, places = _columns(
         [(name, Shape(rows.shape(place).mask, row=not name), place) for name, place in found],
         typed=typed,
     )
     lanes = tuple((place.level, place.path, letter) for place, letter in places)
-    if listed.order and limit is not None:
-        return TopK(scan, columns, tuple(keys), tuple(sort), lanes, limit, offset)
-    return Take(scan, columns, lanes, limit)
+    if node.order_by and limit is not None:
+        return TopK(scan, outputs, tuple(keys), tuple(sort), lanes, limit, offset)
+    return Take(scan, outputs, lanes, limit)
 
 
 class _Grouping:
     """Groups in the making."""
 
-    def __init__(self, node: ast.Select, listed: SelectList, rows: _Rows) -> None:
+    def __init__(self, node: ast.Select, rows: _Rows) -> None:
         self.node = node
-        self.listed = listed
         self.rows = rows
         self.lanes: dict[Lane, int] = {}
         self.calls: list[Accumulator] = []
         self.shapes: list[Callable[[], Shape]] = []
-        self.keys = [self._key(expr) for expr in listed.groups]
-        self.numbers = {expr: number for number, expr in enumerate(listed.groups)}
+        groups = [item.expr for item in node.group_by or ()]
+        self.keys = [self._key(expr) for expr in groups]
+        self.numbers = {expr: number for number, expr in enumerate(groups)}
 
     def operation(self, *, typed: bool) -> HashAggregate:
         """Give the operation."""
-        found = [(name, self._number(self.listed.items[at])) for name, at in self.listed.names]
+        found = [(name, self._number(expr)) for name, expr in columns(self.node).items()]
         sort = tuple(
             (self._number(sort.expr), sort.descending, sort.nulls_last)
-            for sort in self.listed.order
+            for sort in self.node.order_by
         )
         shapes = [shape() for shape in self.shapes]
-        outputs = [(name, shapes[number], number) for name, number in found]
-        columns, places = _columns(outputs, typed=typed)
+        wanted = [(name, shapes[number], number) for name, number in found]
+        outputs, places = _columns(wanted, typed=typed)
         return HashAggregate(
             self.rows.scan,
-            columns,
+            outputs,
             tuple(self.lanes),
             tuple(self.keys),
             tuple(self.calls),

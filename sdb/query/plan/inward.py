@@ -5,6 +5,7 @@ There they can leave out blocks and rows; the condition outside stays as it is.
 
 from __future__ import annotations
 
+from sdb.query.analyze.binder import columns
 from sdb.query.plan.rewrite import conjunction, conjuncts
 from sdb.query.syntax import ast, visitor
 from sdb.records import replace
@@ -56,16 +57,7 @@ def _passed_on(inner: ast.Select) -> Mapping[str, ast.Expr] | str | None:
         (source, *others) = inner.sources or (None,)
         plain = source is not None and not others
         return (source.alias or "") if plain and source is not None else None
-    aliases = {item.alias for item in inner.items}
-    names: dict[str, ast.Expr] = {}
-    for item in inner.items:
-        root = visitor.root_name(item.expr)
-        name = item.alias or (item.expr.name if isinstance(item.expr, (ast.Name, ast.Dot)) else "")
-        if root is None or name in names or (root.name in aliases and item.expr != ast.Name(name)):
-            names.pop(name, None)
-        else:
-            names[name] = item.expr
-    return names
+    return {name: e for name, e in columns(inner).items() if visitor.root_name(e) is not None}
 
 
 def _moved(

@@ -1,70 +1,9 @@
-"""Aliases and conditions in a tree, replaced, split and joined."""
+"""Conditions in a tree, split and joined."""
 
 from __future__ import annotations
 
 from sdb.query.syntax import ast, visitor
 from sdb.query.syntax.precedence import balanced, operands
-from sdb.records import record, replace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-
-def has_aggregates(node: ast.Node) -> bool:
-    """Tell whether there is an aggregate, other than a window function, in an expression."""
-    return any(found.over is None for found in visitor.aggregates(node))
-
-
-def has_windows(node: ast.Node) -> bool:
-    """Tell whether there is a window function in an expression."""
-    return any(found.over is not None for found in visitor.aggregates(node))
-
-
-@record
-class Aliases:
-    """Aliases of a SELECT, and the expressions that they stand for.
-
-    Attributes
-    ----------
-    exprs : dict
-        The expression of each alias.
-    qualifiers : set of str
-        Aliases of sources: behind them (``t`` in ``t.x``) stands a field.
-    needless : str or None
-        The one of these that may be left out.
-    keys : list of (Expr, Expr)
-        Keys of groups as they are written, and what they stand for; in full they are that, whatever
-        an alias hides in them.
-    """
-
-    exprs: dict[str, ast.Expr]
-    qualifiers: Container[str]
-    needless: str | None
-    keys: list[tuple[ast.Expr, ast.Expr]]
-
-    def expanded(self, node: ast.Expr) -> ast.Expr:
-        """Give an expression with what aliases stand for in their place.
-
-        Inside an aggregate the alias of another one is none.
-        """
-        return visitor.rewrite(node, stop=self._change)
-
-    def _change(self, part: ast.Node) -> ast.Node | None:
-        for key, meaning in self.keys:
-            if key == part:
-                return meaning
-        if isinstance(part, ast.Dot) and isinstance(part.base, ast.Name):
-            if part.base.name == self.needless:
-                return ast.Name(part.name, span=part.span)
-            return part if part.base.name in self.qualifiers else None
-        if isinstance(part, ast.Aggregate) and part.over is None:
-            fields = {n: expr for n, expr in self.exprs.items() if not has_aggregates(expr)}
-            if len(fields) < len(self.exprs):
-                return replace(self, exprs=fields).expanded(part)
-        if isinstance(part, ast.Name):
-            return self.exprs.get(part.name)
-        return part if isinstance(part, ast.Select) else None
 
 
 def conjuncts(node: ast.Expr | None) -> list[ast.Expr]:

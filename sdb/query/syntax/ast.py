@@ -387,6 +387,8 @@ class Select(Node):
         The sort keys.
     limit, offset : int or None
         The numbers after LIMIT and OFFSET; the checker refuses negative ones.
+    names : tuple of str
+        Names of the columns, the empty one for a whole row; the binder gives them.
     """
 
     items: tuple[Item, ...]
@@ -400,6 +402,7 @@ class Select(Node):
     order_by: tuple[Sort, ...] = ()
     limit: int | None = None
     offset: int | None = None
+    names: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 @record

@@ -1,0 +1,114 @@
+"""Answers that could mislead, through the real command line, on real events."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from tests.cli.conftest import ROOT, SAMPLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+    Ask = Callable[..., list[dict[str, Any]]]
+
+CLOUDTRAIL = ROOT / "testdata/cloudtrail_sneller.json.gz"
+SMALL = [
+    {"o": 1, "items": [{"x": 3}, {"x": 1}], "list": [{"q": 1}], "b": True, "n": 0},
+    {"o": 2, "items": [{"x": 2}], "list": [], "b": False, "n": 2.5},
+    {"o": 3, "b": "t"},
+]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    """Pack real events, and a few rows with lists."""
+    sdb.pack([SAMPLE], tmp_path / "gh.zion")
+    sdb.pack([CLOUDTRAIL], tmp_path / "ct.zion")
+    text = "".join(json.dumps(row) + "\n" for row in SMALL)
+    (tmp_path / "small.json").write_text(text)
+    sdb.pack([tmp_path / "small.json"], tmp_path / "small.zion")
+    return tmp_path
+
+
+@pytest.fixture
+def ask(run: Run, places: Path) -> Ask:
+    """Run a query that says nothing on stderr, and give its rows."""
+    assert places.exists()
+
+    def answer(text: str, *options: str) -> list[dict[str, Any]]:
+        done = run("query", text, *options)
+        assert (done.returncode, done.stderr) == (0, b"")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("60*60", "3600"), ("3600", "60*60"), ("2*1800", "60*60"), ("1", "3-2")]
+)
+def test_a_key_is_the_same_however_its_constants_are_written(
+    ask: Ask, one: str, other: str
+) -> None:
+    """Issue 16, 1.5."""
+    text = "SELECT TIME_BUCKET(created_at, {}) AS t, COUNT(*) AS n FROM 'gh.zion'"
+    text += " GROUP BY {} ORDER BY {}"
+    key = f"TIME_BUCKET(created_at, {other})"
+    assert ask(text.format(one, key, key)) == ask(text.format(one, "t", "t"))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("i.x FROM 'small.zion' c, c.items AS i ORDER BY x", [1, 2, 3]),
+        ("i.x FROM 'small.zion' c, c.items AS i ORDER BY x DESC LIMIT 2", [3, 2]),
+        ("i.x, COUNT(*) AS n FROM 'small.zion' c, c.items AS i GROUP BY x ORDER BY x", [1, 2, 3]),
+        ("DISTINCT i.x FROM 'small.zion' c, c.items AS i ORDER BY x", [1, 2, 3]),
+        ("DISTINCT ON (x) i.x FROM 'small.zion' c, c.items AS i ORDER BY x", [1, 2, 3]),
+        ("MAX(i.x) AS x, COUNT(*) FROM 'small.zion' c, c.items AS i HAVING count > 2", [3]),
+        (
+            "i.x FROM 'small.zion' c, c.items AS i UNION ALL SELECT o FROM 'small.zion' ORDER BY x",
+            [1, 2, 3],
+        ),
+        (
+            "o AS x FROM 'small.zion' UNION SELECT n AS x FROM 'small.zion' ORDER BY x DESC",
+            [3, 2.5, 2, 1, 0],
+        ),
+    ],
+)
+def test_a_name_of_the_result_sorts_and_groups(ask: Ask, text: str, rows: list[float]) -> None:
+    """Issue 16, 1.5."""
+    assert [row["x"] for row in ask(f"SELECT {text}")] == rows
+
+
+@pytest.mark.parametrize("inner", ["", "z."])
+def test_an_alias_of_an_earlier_item_is_known_in_sub_queries(ask: Ask, inner: str) -> None:
+    """Issue 16, 1.5."""
+    table = f"'small.zion'{' AS z' if inner else ''}"
+    one = f"(SELECT MIN({inner}n) FROM {table} WHERE {inner}o = y)"
+    has = f"EXISTS (SELECT {inner}o FROM {table} WHERE {inner}o = y)"
+    among = f"y IN (SELECT {inner}o + 1 FROM {table})"
+    rows = ask(f"SELECT o + 1 AS y, {one} AS n, {has} AS e, {among} AS i FROM 'small.zion'")
+    assert rows == [
+        {"y": 2, "n": 2.5, "e": True, "i": True},
+        {"y": 3, "n": None, "e": True, "i": True},
+        {"y": 4, "n": None, "e": False, "i": True},
+    ]
+    rows = ask(
+        f"SELECT type AS k, COUNT(*) AS m, (SELECT MAX({inner}o) FROM {table} WHERE {inner}o < m)"
+        " AS n FROM 'gh.zion' GROUP BY type ORDER BY m DESC LIMIT 1"
+    )
+    assert rows[0]["n"] == 3
+
+
+def test_aliases_that_grow_without_bound_are_refused(run: Run, places: Path) -> None:
+    items = ["o + o AS a0", *(f"a{n} + a{n} AS a{n + 1}" for n in range(60))]
+    done = run("query", f"SELECT {', '.join(items)} FROM '{places}/small.zion'")
+    assert done.returncode == 2
+    assert b"the query is too complex" in done.stderr
