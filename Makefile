@@ -8,7 +8,7 @@ RUST_SOURCES := $(shell find rust/zion rust/py -name '*.rs' -o -name Cargo.toml)
 FUZZ_SECONDS ?= 600
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test test-all attack lint format bench fuzz clean
+.PHONY: build demo test test-all attack lint format bench fuzz man wheel clean
 
 build: $(VENV)/.built
 
@@ -67,5 +67,20 @@ bench: $(VENV)/.built $(VENV)/.dev
 fuzz:
 	rust/fuzz/run.sh $(FUZZ_SECONDS)
 
+# Manual pages, from what --help says; a wheel has what lies in this folder.
+MAN := sdb._core.data/data/share/man/man1
+
+man: $(VENV)/.built
+	rm -rf $(MAN)
+	$(BIN)/python -m sdb.cli.manual $(MAN)
+
+# For any Linux with glibc 2.17 or newer: zig, which comes from the package index, brings that version. The wheel
+# is then tried in an empty environment.
+wheel: man
+	$(BIN)/pip install --quiet 'maturin[zig]>=1.14,<2'
+	rm -rf dist
+	. $(BIN)/activate && maturin build --quiet --release --locked --zig --compatibility manylinux2014 --out dist
+	.ci/try-wheel dist/*.whl
+
 clean:
-	rm -rf $(VENV) rust/target rust/fuzz/target demo
+	rm -rf $(VENV) rust/target rust/fuzz/target demo dist sdb._core.data

@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from sdb.bounds import TRUST
 from sdb.cli.commands import COMMANDS, GROUPS, load
+from sdb.cli.complete import offers
 from sdb.cli.main import BROKEN_PIPE
 from sdb.cli.output import complain
 from sdb.cli.parameters import Argument, Context, Option
@@ -134,7 +135,9 @@ def _annotation(annotation: Any, *, hidden: bool) -> Any:
                 option, is_text=annotation.__origin__ in {str, str | None}, hidden=hidden
             )
         case (Argument() as argument,):
-            info = typer.Argument(metavar=argument.metavar, help=argument.help)
+            info = typer.Argument(
+                metavar=argument.metavar, help=argument.help, autocompletion=offers(argument)
+            )
         case _:
             return annotation
     return Annotated[annotation.__origin__, info]
@@ -145,7 +148,13 @@ def _option(option: Option, *, is_text: bool, hidden: bool) -> Any:
     if option.bounds is not None and not is_text:
         least, most = option.bounds.least, option.bounds.most
     return typer.Option(
-        *option.names, metavar=option.metavar, help=option.help, min=least, max=most, hidden=hidden
+        *option.names,
+        metavar=option.metavar,
+        help=option.help,
+        min=least,
+        max=most,
+        hidden=hidden,
+        autocompletion=offers(option),
     )
 
 

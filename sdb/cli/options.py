@@ -62,6 +62,7 @@ Algorithm = Annotated[
         "-c",
         metavar="NAME",
         help="zion+zstd, zion+iguana_v0, zion+iguana_v0/specialized or zstd.",
+        values=("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd"),
     ),
 ]
 Constants = Annotated[

@@ -55,12 +55,15 @@ class Option:
         What the help calls its value.
     bounds : Bounds, optional
         What a number or a size may be.
+    values : tuple of str
+        Values that the shell offers: if not given, those that the metavar has between bars.
     """
 
     names: tuple[str, ...]
     help: str
     metavar: str | None
     bounds: Bounds | None
+    values: tuple[str, ...]
 
     def __init__(
         self,
@@ -68,12 +71,16 @@ class Option:
         help: str,  # noqa: A002 - as typer calls it
         metavar: str | None = None,
         bounds: Bounds | None = None,
+        values: tuple[str, ...] = (),
     ) -> None:
         """Describe an option."""
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "help", help)
         object.__setattr__(self, "metavar", metavar)
         object.__setattr__(self, "bounds", bounds)
+        listed = metavar.split("|") if metavar and "|" in metavar else ()
+        words = (word.removesuffix("FILE") for word in listed)  # quarantine:FILE
+        object.__setattr__(self, "values", values or tuple(words))
 
     def flags(self, parameter: str) -> tuple[str, ...]:
         """Give its names, which without any are that of the parameter."""

@@ -39,12 +39,19 @@ def run(command: list[str], folder: Path) -> str:
 
 def test_console_examples(clone: Path) -> None:
     commands = [
-        line[2:] for block in blocks("console") for line in block.splitlines() if line[:2] == "$ "
+        part.partition("\n")
+        for block in blocks("console")
+        for part in block.removeprefix("$ ").split("\n$ ")
     ]
     assert len(commands) >= 5
-    for command in commands:
+    shown = 0
+    for command, _, output in commands:
         assert command.startswith("sdb ")
-        run([sys.executable, "-m", "sdb.cli.main", *shlex.split(command)[1:]], clone)
+        given = run([sys.executable, "-m", "sdb.cli.main", *shlex.split(command)[1:]], clone)
+        if output.strip():
+            assert given.splitlines() == output.splitlines()
+            shown += 1
+    assert shown >= 2
 
 
 def test_python_examples(clone: Path) -> None:

@@ -17,6 +17,7 @@ COMMANDS = (
     "validate-file",
     "spark",
     "doctor",
+    "completion",
     "version",
 )
 """Their names, in the order of the help."""
