@@ -34,6 +34,7 @@ def rows(
     *,
     verify: bool = True,
 ) -> RowIterator: ...
+def values(lane: object, missing: object, /) -> list[Any]: ...
 def verify_block(
     block: bytes,
     algorithm: str,

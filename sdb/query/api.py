@@ -46,8 +46,9 @@ def sql(
         Whether to leave out blocks that cannot hold a row for which WHERE is TRUE. Time indexes of
         the original tool may claim too much; without pruning they are not used.
     typed : bool
-        Whether fields of unknown type are wanted as typed values. Without it they come as JSON
-        text, which is faster when lines of JSON are all that is wanted.
+        Whether rows are wanted as typed values. Without it fields of unknown type come as JSON
+        text, which is faster when lines of JSON, or tables of text, are all that is wanted; other
+        forms are refused then, for JSON does not tell times from strings.
 
     Returns
     -------

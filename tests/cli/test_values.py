@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -222,3 +223,18 @@ def test_a_zero_byte_in_a_name(run: Any, tmp_path: Path) -> None:
     result = run("unpack", "-o", "a.parquet", "a.zion")
     assert (result.returncode, result.stderr) == (0, b"")
     assert pq.read_table(tmp_path / "a.parquet").to_pylist() == [{"a␀b": 1, "c": {"␀": "\0"}}]
+
+
+def test_text_of_ion_that_looks_like_a_time_stays_text(run: Any) -> None:
+    from amazon.ion import simpleion
+
+    time = "2024-05-01T00:00:00Z"
+    text = f'{{a: "{time}", b: ["{time}"], c: {{d: "{time}", e: {time}}}}}'
+    binary = simpleion.dumps(simpleion.loads(text), binary=True)
+    packed(run, binary, name="x.10n")
+    for query in ("SELECT * FROM read_file('a.zion')", "SELECT a, b, c FROM 'a.zion'"):
+        result = run("query", "--fmt", "ion-text", query)
+        assert (result.returncode, result.stderr) == (0, b"")
+        shown = simpleion.loads(result.stdout)
+        assert [str(shown["a"]), str(shown["b"][0]), str(shown["c"]["d"])] == [time] * 3
+        assert isinstance(shown["c"]["e"], datetime)

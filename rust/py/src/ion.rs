@@ -1,13 +1,17 @@
-//! `ion_dumps` and `ion_loads`: Python values of metadata and their Ion form.
+//! `ion_dumps` and `ion_loads`: Python values of metadata and their Ion form. `values`: those of a lane.
 
 use std::collections::HashMap;
 
+use arrow_array::cast::AsArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use zion::Error;
 use zion::ion::value::{self, MAX_DEPTH, Name, Value};
+use zion::key::{self, Key};
 
 use crate::errors::to_py;
+use crate::foreign;
 
 /// Encodes a value as a stream of its own: version marker, symbol table, value.
 #[pyfunction]
@@ -27,6 +31,21 @@ pub fn ion_loads<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny
     Builder { types: Types::import(py)?, names: HashMap::new(), symbols: HashMap::new() }.build(&tree)
 }
 
+/// The values of a lane of typed texts: `missing` where there is none, `None` for NULL.
+#[pyfunction]
+#[pyo3(signature = (lane, missing, /))]
+pub fn values<'py>(lane: &Bound<'py, PyAny>, missing: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    let (py, array) = (lane.py(), foreign::array(lane)?);
+    let wrong = || to_py(Error::argument(format!("a lane of {}, not of text", array.data_type())));
+    let texts = array.as_string_opt::<i32>().ok_or_else(wrong)?;
+    let types = Types::import(py)?;
+    let found = PyList::empty(py);
+    for text in texts {
+        found.append(text.map_or_else(|| Ok(missing.clone()), |text| types.value(text, 0))?)?;
+    }
+    Ok(found)
+}
+
 /// What Python has to say about Ion values that are no builtins.
 struct Types<'py> {
     py: Python<'py>,
@@ -43,6 +62,37 @@ impl<'py> Types<'py> {
             symbol: module.getattr("IonSymbol")?,
             from_us: module.getattr("instant_from_us")?,
             to_us: module.getattr("instant_to_us")?,
+        })
+    }
+
+    /// The value that a key stands for.
+    fn value(&self, text: &str, depth: usize) -> PyResult<Bound<'py, PyAny>> {
+        if depth > key::MAX_DEPTH {
+            let message = format!("values nested deeper than {} levels", key::MAX_DEPTH);
+            return Err(to_py(Error::unsupported(message)));
+        }
+        let py = self.py;
+        let wrong = || to_py(Error::argument("a malformed typed text in a lane"));
+        Ok(match key::parse(text).ok_or_else(wrong)? {
+            Key::Null => py.None().into_bound(py),
+            Key::Bool(flag) => PyBool::new(py, flag).to_owned().into_any(),
+            Key::Int(number) => number.into_pyobject(py)?.into_any(),
+            Key::Float(number) => PyFloat::new(py, number).into_any(),
+            Key::Time(us) => self.from_us.call1((us,))?,
+            Key::Text(text) => PyString::new(py, text).into_any(),
+            Key::List(items) => {
+                let list = PyList::empty(py);
+                items.into_iter().try_for_each(|item| list.append(self.value(item, depth + 1)?))?;
+                list.into_any()
+            }
+            Key::Struct(members) => {
+                let dict = PyDict::new(py);
+                let mut parts = members.into_iter();
+                while let Some(name) = parts.next() {
+                    dict.set_item(name, self.value(parts.next().ok_or_else(wrong)?, depth + 1)?)?;
+                }
+                dict.into_any()
+            }
         })
     }
 

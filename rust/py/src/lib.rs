@@ -47,6 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
+    module.add_function(wrap_pyfunction!(ion::values, module)?)?;
     module.add_function(wrap_pyfunction!(natives::native_call, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;

@@ -10,6 +10,9 @@
 //! | string | `s` and its text |
 //! | list | `[`, then for each element the length of its key, `:`, its key |
 //! | struct | `{`, then for each field, sorted by name: length, `:`, name, length, `:`, key |
+//!
+//! With the fields of structs in their own order the text tells everything of a value, types included: so nested
+//! values go through the SQL engine (see [`crate::scan`]).
 
 use std::io::Write;
 
@@ -25,12 +28,28 @@ use crate::value::Value;
 /// Values nested deeper than this are refused.
 pub const MAX_DEPTH: usize = 500;
 
+/// The order of the members of structs in a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Members {
+    /// By name, so that equal structs have equal keys.
+    Sorted,
+    /// As they stand in the value.
+    AsTheyStand,
+}
+
 /// Appends the key of a value.
-pub fn put(data: &[u8], table: &SymbolTable, value: Value, out: &mut Vec<u8>) -> Result<()> {
-    Keys { data, table, start: out.len() }.put(value, 0, out)
+pub fn put(
+    data: &[u8],
+    table: &SymbolTable,
+    value: Value,
+    members: Members,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    Keys { data, table, members, start: out.len() }.put(value, 0, out)
 }
 
 struct Keys<'a> {
+    members: Members,
     /// Where the key begins in the output.
     start: usize,
     data: &'a [u8],
@@ -94,6 +113,9 @@ impl Keys<'_> {
         // Of two fields of one name the first counts, here as everywhere.
         fields.sort_by(|(a, _), (b, _)| a.cmp(b));
         fields.dedup_by(|(later, _), (first, _)| later == first);
+        if self.members == Members::AsTheyStand {
+            fields.sort_unstable_by_key(|(_, range)| range.start);
+        }
         let keys = out.split_off(start);
         out.push(b'{');
         for (name, range) in fields {

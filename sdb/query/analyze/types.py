@@ -29,6 +29,7 @@ HOLDS = {
     "b": BOOL,
     "u": TIME,
     "k": ANY & ~MISSING,
+    "v": ANY & ~MISSING,
     "j": ANY & ~MISSING,
     "z": LIST | STRUCT,
     "l": LIST,

@@ -77,7 +77,7 @@ class Present(Value):
         return self.value.step(step)
 
 
-_ABSENT = {"k": "z", "j": "null"}
+_ABSENT = {"k": "z", "v": "z", "j": "null"}
 
 
 def _present(value: Value) -> Value:

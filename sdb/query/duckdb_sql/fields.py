@@ -22,7 +22,7 @@ class FieldValue(Value):
 
     def _lane(self, letter: str) -> str:
         native = LETTERS.get(self.only)
-        if native and letter not in {native, "x", "k", "j"}:
+        if native and letter not in {native, "x", "k", "v", "j"}:
             return Typed(self.only, self._read(native), absent=self.mask & MISSING).lane(letter)
         return self._read(letter)
 

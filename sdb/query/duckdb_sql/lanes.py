@@ -6,8 +6,9 @@ which lets wrong types and MISSING propagate through SQL's own operators.
 
 Lanes, by letter: ``t`` type (0 for MISSING, else the value of TYPE_BIT), ``n`` number, ``x`` whole
 number (exact, at most 2**64 away from 0; a BIGINT or wide), ``s`` string, ``b`` boolean, ``u``
-timestamp, ``k`` key (text that is the same for equal values), ``j`` JSON text, ``z`` SIZE, ``l``
-list of numbers, ``e`` keys of the elements of a list.
+timestamp, ``k`` key (text that is the same for equal values), ``v`` typed text (a key whose
+structures have their members as they stand), ``j`` JSON text, ``z`` SIZE, ``l`` list of numbers,
+``e`` keys of the elements of a list.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ SQL_TYPES = {
     "b": "BOOLEAN",
     "u": "TIMESTAMP",
     "k": "VARCHAR",
+    "v": "VARCHAR",
     "j": "VARCHAR",
     "z": "BIGINT",
     "l": "DOUBLE[]",
@@ -138,7 +140,7 @@ class Null(Value):
     mask = NULL
 
     def _lane(self, letter: str) -> str:
-        return "'z'" if letter == "k" else "'null'"
+        return "'null'" if letter == "j" else "'z'"
 
 
 class Typed(Value):
@@ -179,10 +181,10 @@ class Typed(Value):
         sql = self.sql
         if letter == "t":
             return f"CASE WHEN {sql} IS NULL THEN {self.absent & ~MISSING} ELSE {self.kind} END"
-        if letter in "kj":
-            text = _key_text(self) if letter == "k" else _json_text(self)
+        if letter in "kvj":
+            text = _json_text(self) if letter == "j" else _key_text(self)
             if self.absent == NULL:
-                return f"coalesce({text}, '{'z' if letter == 'k' else 'null'}')"
+                return f"coalesce({text}, {Null().lane(letter)})"
             return text
         if letter == "x" and not self.whole:
             return whole_of(sql)
@@ -270,28 +272,30 @@ class Constant(Typed):
     def _lane(self, letter: str) -> str:
         if letter == "n" and isinstance(self.value, (int, float)):
             return quoting.double(float(self.value))
-        if letter == "k" and isinstance(self.value, int) and not isinstance(self.value, bool):
+        if letter in "kv" and isinstance(self.value, int) and not isinstance(self.value, bool):
             return f"'n{self.value}'"
-        if letter == "k" and isinstance(self.value, str):
+        if letter in "kv" and isinstance(self.value, str):
             return quoting.string("s" + self.value)
         return super()._lane(letter)
 
 
 class Keyed(Value):
-    """A value known by its key, which tells everything but the order of members."""
+    """A value known by its key, which tells everything but the order of members.
 
-    def __init__(self, key: str, mask: int = ANY, json: str | None = None) -> None:
+    Its typed text, where there is one, tells that as well.
+    """
+
+    def __init__(self, key: str, mask: int = ANY, text: str | None = None) -> None:
         self.sql = key
-        self.json = json
+        self.text = text or key
         self.mask = mask
 
     def _lane(self, letter: str) -> str:
         key = self.sql
         tag, rest = f"left({key}, 1)", f"substr({key}, 2)"
-        if letter == "j" and self.json is not None:
-            return self.json
         sql = {
             "k": key,
+            "v": self.text,
             "t": f"CASE {tag} WHEN 'z' THEN 1 WHEN 'b' THEN 2 WHEN 'n' THEN 4 WHEN 'f' THEN 4 "
             "WHEN 't' THEN 8 WHEN 's' THEN 16 WHEN '[' THEN 32 WHEN '{' THEN 64 ELSE 0 END",
             "n": f"sdb_key_number({key})",
@@ -299,7 +303,7 @@ class Keyed(Value):
             "s": f"CASE WHEN {tag} = 's' THEN {rest} END",
             "b": f"CASE {key} WHEN 'b1' THEN true WHEN 'b0' THEN false END",
             "u": f"CASE WHEN {tag} = 't' THEN make_timestamp(TRY_CAST({rest} AS BIGINT)) END",
-            "j": f"sdb_key_json({key})",
+            "j": f"sdb_key_json({self.text})",
             "z": f"sdb_key_size({key})",
             "l": f"sdb_key_numbers({key})",
             "e": f"sdb_key_items({key})",

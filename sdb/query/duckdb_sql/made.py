@@ -25,8 +25,8 @@ class MadeList(Value):
         if letter == "j":
             texts = [item.lane("j") for item in self.items]
             return f"('[' || concat_ws(', ', {', '.join(texts)}) || ']')" if texts else "'[]'"
-        if letter == "k":
-            keys = [_sized(item.lane("k")) for item in self.items]
+        if letter in "kv":
+            keys = [_sized(item.lane(letter)) for item in self.items]
             return f"concat('[', {', '.join(keys)})" if keys else "'['"
         lane = "n" if letter == "l" else "k"
         if not self.items:
@@ -68,9 +68,9 @@ class MadeStruct(Value):
             ]
             return f"('{{' || concat_ws(', ', {', '.join(texts)}) || '}}')" if texts else "'{}'"
         keys = []
-        for name in sorted(self.members, key=str.encode):
+        for name in sorted(self.members, key=str.encode) if letter == "k" else self.members:
             label = f"{len(name.encode())}:{name}"
-            keys.append(f"({quoting.string(label)} || {_sized(self.members[name].lane('k'))})")
+            keys.append(f"({quoting.string(label)} || {_sized(self.members[name].lane(letter))})")
         return f"concat('{{', {', '.join(keys)})" if keys else "'{'"
 
     def step(self, step: str | int) -> Value:

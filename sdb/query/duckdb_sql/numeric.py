@@ -26,12 +26,14 @@ class Numeric(Value):
 
     def _lane(self, letter: str) -> str:
         n, x = self.number, self.exact
-        key, json = (", 'z'", ", 'null'") if self.absent == NULL else ("", "")
+        nothing, json = (", 'z'", ", 'null'") if self.absent == NULL else ("", "")
+        key = f"coalesce('n' || {x}, sdb_key_n({n}){nothing})"
         sql = {
             "n": n,
             "x": x,
             "t": f"CASE WHEN {n} IS NULL THEN {self.absent & ~MISSING} ELSE {NUMBER} END",
-            "k": f"coalesce('n' || {x}, sdb_key_n({n}){key})",
+            "k": key,
+            "v": key,
             "j": f"coalesce({x}::VARCHAR, sdb_json_n({n}){json})",
         }
         return bounded(sql[letter])

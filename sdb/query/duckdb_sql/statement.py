@@ -70,7 +70,7 @@ def translate(
     now_us : int
         Instant of UTCNOW(), in microseconds since 1970.
     typed : bool
-        Whether values of unknown type are wanted as typed lanes; as JSON text otherwise.
+        Whether values of unknown type are wanted with their types; as JSON text otherwise.
     """
 
     def plan(node: ast.Select, scope: Scope | None) -> Query:

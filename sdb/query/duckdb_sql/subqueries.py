@@ -45,20 +45,19 @@ def _struct(query: Query) -> Value:
 def _rows(query: Query, context: SqlContext) -> Value:
     """Give a list with a structure for each row, in their order."""
     struct = _struct(query)
-    key, json = struct.lane("k"), struct.lane("j")
-    rows = query.level.text([(key, "k"), (json, "j"), ("row_number() OVER ()", "i")])
+    lanes = [(struct.lane(letter), letter) for letter in "kv"]
+    rows = query.level.text([*lanes, ("row_number() OVER ()", "i")])
     if query.level.order:
-        inner = query.level.text([(key, "k"), (json, "j")])
-        rows = f"SELECT k, j, row_number() OVER () AS i FROM ({inner}) AS o"
-    texts = {
-        "k": "concat('[', string_agg(strlen(k) || ':' || k, '' ORDER BY i))",
-        "j": "concat('[', string_agg(j, ', ' ORDER BY i), ']')",
-    }
+        rows = f"SELECT k, v, row_number() OVER () AS i FROM ({query.level.text(lanes)}) AS o"
+    key, text = (
+        f"concat('[', string_agg(strlen({letter}) || ':' || {letter}, '' ORDER BY i))"
+        for letter in "kv"
+    )
     level = Level(context.name("q"), (f"({rows}) AS o",))
     lookup = Lookup(level, correlated=query.correlated)
     if not query.correlated:
         context.levels.append(level)
-    return Keyed(lookup.column(texts["k"]), LIST, lookup.column(texts["j"]))
+    return Keyed(lookup.column(key), LIST, lookup.column(text))
 
 
 def exists(select: ast.Select, scope: Scope, context: SqlContext) -> str:

@@ -53,7 +53,7 @@ def run(
     now_us : int, optional
         Instant of UTCNOW(), in microseconds since 1970; the present by default.
     typed : bool
-        Whether values of unknown type are wanted as typed lanes; as JSON text otherwise.
+        Whether values of unknown type are wanted with their types; as JSON text otherwise.
     native : bool
         Whether scans answer on their own what they can.
 

@@ -61,7 +61,7 @@ def choose(
     datasets : callable
         Opens the table, if there is such an operation.
     typed : bool
-        Whether values of unknown type are wanted as typed lanes; as JSON text otherwise.
+        Whether values of unknown type are wanted with their types; as JSON text otherwise.
 
     Returns
     -------

@@ -37,7 +37,7 @@ class Column:
         lane ``t`` the value is whichever lane is not null, and MISSING when all are.
     types : int
         Mask of the types that are possible, for all that is known beforehand; ROW for a whole row
-        (lane ``j``), whose members stand among those of the output row.
+        (lane ``v`` or ``j``), whose members stand among those of the output row.
     """
 
     name: str
@@ -76,9 +76,10 @@ class Shape:
     row: bool = False
 
     def letters(self, *, typed: bool) -> str:
-        """Give the lanes that together tell a value; `typed` wants no JSON text where it can."""
+        """Give the lanes that together tell a value; without `typed` all but its JSON text."""
+        text = "v" if typed else "j"
         if self.row:
-            return "j"
+            return text
         types = self.mask & ~MISSING
         if self.absent is not None:
             letters = "x" if self.whole else "nx" if self.exact else LETTERS[types & ~self.absent]
@@ -88,11 +89,11 @@ class Shape:
         if not types:
             return "t"
         if not typed or types in {LIST, STRUCT}:
-            return "j"
+            return text
         return (
             "t"
             + "".join(letter for letter in "nxsbu" if HOLDS[letter] & types)
-            + ("j" if types & _NESTED else "")
+            + (text if types & _NESTED else "")
         )
 
     @property

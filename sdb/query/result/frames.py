@@ -10,7 +10,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from sdb.errors import InputError
 from sdb.query.analyze.types import (
     BOOL,
     HOLDS,
@@ -23,7 +22,7 @@ from sdb.query.analyze.types import (
     TIME,
     loose,
 )
-from sdb.query.result.lines import effective, lines
+from sdb.query.result.lines import effective
 from sdb.query.result.outputs import structs
 from sdb.query.syntax.literals import INT64_MAX, INT64_MIN, UINT64_MAX
 from sdb.records import changing_record
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from sdb.query.plan.columns import Column
     from sdb.query.result.replay import Replay
 
-_DATED = r"^\s*\d{4}-\d\d-\d\d[Tt ]"
 _NESTED = LIST | STRUCT
 
 
@@ -102,30 +100,15 @@ class Frame:
         from sdb.packfile.reader import open_packfile
         from sdb.packfile.writer import pack
 
-        as_json = Input("the result", "json", source=lambda: lines(self._replay, columns))
         as_ion = Input("the result", "ion", source=lambda: structs(self._replay, columns))
         from sdb.store.local.scratch import Scratch
 
         with Scratch() as folder:
             path = Path(folder.path) / "rows.zion"
-            try:
-                pack([as_ion if self._has_dated_text(columns) else as_json], path, level=1)
-            except InputError:  # JSON has no NaN and no infinities
-                pack([as_ion], path, level=1)
+            pack([as_ion], path, level=1)
             # The file is gone with the folder; what is open stays.
             packfile = self._stack.enter_context(open_packfile(path))
         return Scan([(packfile, packfile.select())])
-
-    def _has_dated_text(self, columns: Sequence[Column]) -> bool:
-        """Tell whether there are strings that would be read as timestamps in JSON."""
-        import pyarrow.compute as pc
-
-        places = [column.lanes["s"] for column in columns if "s" in column.lanes]
-        return any(
-            pc.any(pc.match_substring_regex(batch.column(at), _DATED)).as_py()
-            for batch in (self._replay if places else ())
-            for at in places
-        )
 
     def _fields(self) -> list[pa.Field]:
         import pyarrow as pa

@@ -6,7 +6,7 @@ import json
 import re
 from functools import wraps
 
-from sdb.errors import UnsupportedError
+from sdb.errors import UnsupportedError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     _Parameters = ParamSpec("_Parameters")
     _Returned = TypeVar("_Returned")
 
-_PRINTED = frozenset("txnsbuj")
+_PRINTED = frozenset("txnsbuvj")
 _STRING_OR_INFINITY = re.compile(r'"(?:[^"\\]|\\.)*"|[+-]Inf')
 _INFINITIES = {"+Inf": "Infinity", "-Inf": "-Infinity"}
 _CONSTANTS = {"Infinity": "+Inf", "-Infinity": "-Inf", "NaN": "NaN"}
@@ -53,6 +53,26 @@ def effective(columns: Iterable[Column]) -> list[Column]:
     """Drop columns whose name comes again: the last one counts."""
     last = {column.name: at for at, column in enumerate(columns) if not column.is_row}
     return [column for at, column in enumerate(columns) if column.is_row or last[column.name] == at]
+
+
+def need_types(columns: Iterable[Column]) -> None:
+    """Refuse columns of JSON text, which tells no time from a string that looks like one.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        The members of each row.
+
+    Raises
+    ------
+    UsageError
+        The rows were asked for as JSON.
+    """
+    if any("j" in column.lanes for column in columns):
+        raise UsageError(
+            "the rows of this query are JSON text, which does not tell types",
+            hint="leave out typed=False",
+        )
 
 
 def lines(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
@@ -186,12 +206,6 @@ def _cell(inner: object) -> str:
     if inner is None:
         return ""
     return inner if isinstance(inner, str) else _text(inner)
-
-
-@_at_any_depth
-def value(line: str) -> Any:  # noqa: ANN401 - any JSON
-    """Read a JSON text as values of Python."""
-    return json.loads(_standard(line))
 
 
 def _load(line: str, objects: Callable[[list[tuple[str, Any]]], Any]) -> Any:  # noqa: ANN401

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 
 from sdb import ion
-from sdb.query.result.lines import cells, members
+from sdb.query.result.lines import cells, members, need_types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from typing import Any, BinaryIO, TypeVar
 
     from sdb.query.plan.columns import Column
@@ -114,7 +114,7 @@ _WRITERS: dict[str, Callable[..., bytes]] = {
 }
 
 
-def structs(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
+def structs(stream: object, columns: Sequence[Column]) -> Generator[bytes]:
     """Encode rows as a stream of Ion structs; the parameters are those of :func:`lines.lines`.
 
     Yields
@@ -124,6 +124,7 @@ def structs(stream: object, columns: Iterable[Column]) -> Generator[bytes]:
     """
     from sdb import _core
 
+    need_types(columns)
     yield _ION_VERSION
     yield from _core.render_ion(stream, members(columns))
 

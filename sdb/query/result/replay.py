@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from sdb import instants, ion
-from sdb.errors import UsageError
+from sdb import _core, ion
 from sdb.query.analyze.types import NULL
-from sdb.query.result.lines import effective, value
+from sdb.query.result.lines import effective, need_types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +18,8 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 64 << 20
 """Rows beyond this size go to a temporary file."""
 
-_ABSENT, _NULL = object(), object()
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?Z")
-_ORDER = "xnsbuj"
+_ABSENT = object()
+_ORDER = "xnsbuv"
 
 
 class Replay:
@@ -123,7 +119,6 @@ def given(values: Sequence[Sequence[object]], columns: Sequence[Column]) -> pa.T
         "s": pa.utf8(),
         "b": pa.bool_(),
         "u": pa.timestamp("us"),
-        "j": pa.utf8(),
     }
     letters = {at: letter for column in columns for letter, at in column.lanes.items()}
     arrays = [pa.array([row[at] for row in values], types[letters[at]]) for at in sorted(letters)]
@@ -146,6 +141,7 @@ def rows(batches: Iterable[pa.RecordBatch], columns: Sequence[Column]) -> Iterat
         A row: timestamps as aware datetimes (:class:`sdb.ion.Timestamp` beyond the years of
         these), NULL as ``None``; what is MISSING is left out.
     """
+    need_types(columns)
     shown = effective(columns)
     for batch in batches:
         members = [(column, _values(batch, column)) for column in shown]
@@ -168,7 +164,9 @@ def _values(batch: pa.RecordBatch, column: Column) -> list[Any]:
         lanes = [[None] * batch.num_rows]
     found = lanes[0] if len(lanes) == 1 else list(map(_first, *lanes))
     if "t" not in column.lanes:
-        return [_ABSENT if cell is None else None if cell is _NULL else cell for cell in found]
+        if "v" in column.lanes:  # which tells NULL from MISSING
+            return found
+        return [_ABSENT if cell is None else cell for cell in found]
     tags = batch.column(column.lanes["t"]).to_pylist()
     return [
         _ABSENT if not tag else None if tag == NULL else cell
@@ -177,7 +175,7 @@ def _values(batch: pa.RecordBatch, column: Column) -> list[Any]:
 
 
 def _first(*cells: object) -> object:
-    return next((cell for cell in cells if cell is not None), None)
+    return next((cell for cell in cells if cell is not None and cell is not _ABSENT), None)
 
 
 def _cells(lane: pa.Array, letter: str) -> list[Any]:
@@ -188,10 +186,9 @@ def _cells(lane: pa.Array, letter: str) -> list[Any]:
         return [None if us is None else ion.instant_from_us(us) for us in moments]
     if letter == "x":
         return _integers(lane)
-    cells = lane.to_pylist()
-    if letter == "j":
-        return [_nested(cell) for cell in cells]
-    return list(cells)
+    if letter == "v":
+        return _core.values(lane, _ABSENT)
+    return list(lane.to_pylist())
 
 
 def _integers(lane: pa.Array) -> list[int | None]:
@@ -202,26 +199,3 @@ def _integers(lane: pa.Array) -> list[int | None]:
     except pa.ArrowInvalid:  # some are beyond
         return [None if cell is None else int(cell) for cell in lane.to_pylist()]
     return narrow
-
-
-def _nested(cell: str | None) -> Any:  # noqa: ANN401 - any JSON
-    if cell is None:
-        return None
-    return _NULL if cell == "null" else _timed(value(cell))
-
-
-def _timed(cell: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Read times, which nested values have as text, back from the only form they are printed in."""
-    match cell:
-        case str() if _TIME.fullmatch(cell):
-            try:
-                us = instants.parse(cell)
-            except UsageError:
-                return cell
-            return ion.instant_from_us(us)
-        case list():
-            return [_timed(inner) for inner in cell]
-        case dict():
-            return {name: _timed(inner) for name, inner in cell.items()}
-        case _:
-            return cell

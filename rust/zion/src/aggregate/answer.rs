@@ -15,8 +15,7 @@ use super::keytable::KeyTable;
 use super::totals::{Function, Total};
 use crate::error::{Error, Result};
 use crate::json::sink::Sink;
-use crate::key;
-use crate::key::{Key, parse, put_json, put_scalar};
+use crate::key::{self, Key, parse, put_json, put_scalar};
 use crate::number::Number;
 use crate::scan::order::{Rank, Sort};
 use crate::scan::plan::Letter;
@@ -167,6 +166,9 @@ impl Answer {
             Letter::Text => Arc::new(values().map(text).collect::<StringArray>()),
             Letter::Bool => Arc::new(values().map(flag).collect::<BooleanArray>()),
             Letter::Time => Arc::new(values().map(time).collect::<TimestampMicrosecondArray>()),
+            Letter::Value if place < self.width => {
+                Arc::new(groups.iter().map(|&group| self.text(group, place)).collect::<StringArray>())
+            }
             Letter::Json => {
                 Arc::new(groups.iter().map(|&group| Some(self.json(group, place))).collect::<StringArray>())
             }

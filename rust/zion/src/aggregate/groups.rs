@@ -14,7 +14,7 @@ use super::totals::{Function, Scene, Total};
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
-use crate::key;
+use crate::key::{self, Members};
 use crate::scan::plan::{Path, Plan};
 use crate::scan::predicate::{Predicate, Row};
 use crate::value::Value;
@@ -233,7 +233,7 @@ impl Groups {
         for &(node, grain) in &self.places.keys {
             let Some(value) = slots[node] else { return Ok(None) };
             let Some(grain) = grain else {
-                answer::put(&mut self.scratch, |out| key::put(data, table, value, out))?;
+                answer::put(&mut self.scratch, |out| key::put(data, table, value, Members::Sorted, out))?;
                 continue;
             };
             let Some(us) = value.time(data)? else { return Ok(None) };

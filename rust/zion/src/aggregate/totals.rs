@@ -6,8 +6,8 @@ use std::hash::{BuildHasher, RandomState};
 use super::keytable::{KEY_BYTES, KeyTable};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
-use crate::key;
 use crate::key::Key;
+use crate::key::{self, Members};
 use crate::number::Number;
 use crate::number::Sum;
 use crate::number::order;
@@ -149,7 +149,7 @@ impl Total {
             Self::Count(count) => *count += 1,
             Self::Distinct(keys) => {
                 scene.scratch.clear();
-                key::put(scene.data, scene.table, *value, scene.scratch)?;
+                key::put(scene.data, scene.table, *value, Members::Sorted, scene.scratch)?;
                 let hash = scene.hasher.hash_one(&**scene.scratch);
                 return Ok(grown(keys, hash, scene.scratch));
             }

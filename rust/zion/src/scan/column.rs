@@ -15,7 +15,7 @@ use crate::ion::SymbolTable;
 use crate::ion::names::text_of;
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
-use crate::key;
+use crate::key::{self, Members};
 use crate::number::{Number, WHOLE_DIGITS};
 use crate::value::Value;
 
@@ -61,6 +61,7 @@ enum Data {
     Bool(BooleanBufferBuilder),
     Text(Bytes),
     Key(Bytes),
+    Value(Bytes),
     Json(Bytes),
     Name(Bytes),
     Numbers(Vec<i32>, Vec<f64>),
@@ -79,6 +80,7 @@ impl Column {
             Letter::Bool => Data::Bool(BooleanBufferBuilder::new(0)),
             Letter::Text => Data::Text(Bytes::new()),
             Letter::Key => Data::Key(Bytes::new()),
+            Letter::Value => Data::Value(Bytes::new()),
             Letter::Json => Data::Json(Bytes::new()),
             Letter::Name => Data::Name(Bytes::new()),
             Letter::Numbers => Data::Numbers(vec![0], Vec::new()),
@@ -147,9 +149,11 @@ impl Column {
             Data::Size(values) | Data::Row(values) => Arc::new(primitive::<Int64Type>(values, nulls)?),
             Data::Time(values) => Arc::new(primitive::<TimestampMicrosecondType>(values, nulls)?),
             Data::Bool(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
-            Data::Text(texts) | Data::Key(texts) | Data::Json(texts) | Data::Name(texts) => {
-                Arc::new(strings(texts, nulls)?)
-            }
+            Data::Text(texts)
+            | Data::Key(texts)
+            | Data::Value(texts)
+            | Data::Json(texts)
+            | Data::Name(texts) => Arc::new(strings(texts, nulls)?),
             Data::Numbers(ends, values) => {
                 let items: ArrayRef = Arc::new(primitive::<Float64Type>(values, None)?);
                 list(ends, items, nulls)?
@@ -181,7 +185,11 @@ impl Data {
             Self::Integer(values) => values.push(0),
             Self::Time(values) | Self::Size(values) | Self::Row(values) => values.push(0),
             Self::Bool(values) => values.append(false),
-            Self::Text(texts) | Self::Key(texts) | Self::Json(texts) | Self::Name(texts) => texts.pad(1),
+            Self::Text(texts)
+            | Self::Key(texts)
+            | Self::Value(texts)
+            | Self::Json(texts)
+            | Self::Name(texts) => texts.pad(1),
             Self::Numbers(ends, _) | Self::Keys(ends, _) => ends.extend_from_within(ends.len() - 1..),
         }
     }
@@ -218,7 +226,8 @@ impl Data {
                 }
                 Ok(flag.is_some())
             }
-            Self::Key(texts) => put_key(scene, texts, *value).map(|()| true),
+            Self::Key(texts) => put_key(scene, texts, *value, Members::Sorted).map(|()| true),
+            Self::Value(texts) => put_key(scene, texts, *value, Members::AsTheyStand).map(|()| true),
             Self::Json(texts) => put_json(scene, texts, *value).map(|()| true),
             Self::Size(values) => {
                 let size = size(scene.data, *value)?;
@@ -232,10 +241,10 @@ impl Data {
     }
 }
 
-fn put_key(scene: &mut Scene<'_>, texts: &mut Bytes, value: Value) -> Result<()> {
+fn put_key(scene: &mut Scene<'_>, texts: &mut Bytes, value: Value, members: Members) -> Result<()> {
     let Tools { scratch, .. } = &mut *scene.tools;
     scratch.clear();
-    key::put(scene.data, scene.table, value, scratch)?;
+    key::put(scene.data, scene.table, value, members, scratch)?;
     texts.put(scratch);
     let length = scratch.len();
     scene.tools.claim(length, value.at)
@@ -292,7 +301,7 @@ fn put_keys(scene: &mut Scene<'_>, ends: &mut Vec<i32>, texts: &mut Bytes, value
     }
     let data = scene.data;
     for item in value.items(data) {
-        put_key(scene, texts, item?)?;
+        put_key(scene, texts, item?, Members::Sorted)?;
         scene.tools.claim(4, value.at)?;
     }
     ends.push(texts.len() as i32);

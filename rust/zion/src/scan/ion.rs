@@ -2,12 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::ion::fields::{Fields, Keep};
-use crate::ion::value::MAX_DEPTH;
 use crate::ion::{
     FALSE, NULL, SymbolTable, TRUE, kind, nest, put_float, put_int, put_string, timestamp, varuint,
 };
-use crate::json::sink::Sink;
-use crate::json::{digits, number, text};
+use crate::key::{Key, MAX_DEPTH, Parts, parse};
 use crate::number::Number;
 
 /// What a member is.
@@ -19,8 +17,8 @@ pub(super) enum Cell<'a> {
     /// Microseconds since 1970.
     Time(i64),
     Text(&'a str),
-    /// JSON in the form that this crate prints.
-    Json(&'a str),
+    /// A typed text: a key whose structs have their members as they stand.
+    Value(&'a str),
 }
 
 /// Rows that are being written.
@@ -36,8 +34,6 @@ pub struct IonRows {
 struct Writer {
     symbols: SymbolTable,
     fields: Fields,
-    text: Vec<u8>,
-    time: Sink,
 }
 
 impl IonRows {
@@ -70,11 +66,10 @@ impl IonRows {
     pub(super) fn value(&mut self, name: Option<&str>, cell: Cell<'_>) -> Result<()> {
         let Self { body, writer, .. } = self;
         match (name, cell) {
-            (None, Cell::Json(json)) => {
-                let mut reader = Reader::new(json);
-                reader.expect(b'{')?;
-                writer.members(&mut reader, body, 1)
-            }
+            (None, Cell::Value(text)) => match parse(text) {
+                Some(Key::Struct(members)) => writer.members(members, body, 1),
+                _ => Err(malformed(text)),
+            },
             (None, _) => Err(Error::argument("a row that is no struct")),
             (Some(name), cell) => {
                 writer.label(name.as_bytes(), body);
@@ -105,157 +100,63 @@ impl Writer {
         match cell {
             Cell::Null => out.push(NULL),
             Cell::Bool(flag) => out.push(if flag { TRUE } else { FALSE }),
-            Cell::Number(Number::Int(value)) if u64::try_from(value.unsigned_abs()).is_ok() => {
-                put_int(out, value);
-            }
-            Cell::Number(Number::Int(value)) => put_float(out, value as f64),
-            Cell::Number(Number::Float(value)) => put_float(out, value),
+            Cell::Number(number) => put_number(number, out),
             Cell::Time(us) => timestamp::put(out, us),
             Cell::Text(text) => put_string(out, text.as_bytes()),
-            Cell::Json(json) => self.json(&mut Reader::new(json), out, 1)?,
+            Cell::Value(text) => self.value(text, out, 1)?,
         }
         Ok(())
     }
 
-    fn json(&mut self, reader: &mut Reader<'_>, out: &mut Vec<u8>, depth: usize) -> Result<()> {
+    /// Appends the value that a typed text stands for.
+    fn value(&mut self, text: &str, out: &mut Vec<u8>, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(Error::unsupported(format!("values nested deeper than {MAX_DEPTH} levels")));
         }
-        match reader.peek() {
-            b'{' => {
-                reader.at += 1;
+        match parse(text).ok_or_else(|| malformed(text))? {
+            Key::Null => out.push(NULL),
+            Key::Bool(flag) => out.push(if flag { TRUE } else { FALSE }),
+            Key::Int(value) => put_number(Number::Int(value), out),
+            Key::Float(value) => put_number(Number::Float(value), out),
+            Key::Time(us) => timestamp::put(out, us),
+            Key::Text(text) => put_string(out, text.as_bytes()),
+            Key::List(items) => {
+                let start = nest::open(out);
+                items.into_iter().try_for_each(|item| self.value(item, out, depth + 1))?;
+                nest::close(out, start, kind::LIST);
+            }
+            Key::Struct(members) => {
                 let (start, begin) = (nest::open(out), self.fields.begin());
-                self.members(reader, out, depth + 1)?;
+                self.members(members, out, depth + 1)?;
                 self.fields.sort(out, start + 1, begin, Keep::Last);
                 nest::close(out, start, kind::STRUCT);
             }
-            b'[' => {
-                reader.at += 1;
-                let start = nest::open(out);
-                while !reader.skip(b']') {
-                    self.json(reader, out, depth + 1)?;
-                    reader.skip(b',');
-                }
-                nest::close(out, start, kind::LIST);
-            }
-            b'"' => {
-                reader.string(&mut self.text)?;
-                self.put_text(out);
-            }
-            _ => reader.scalar(out)?,
         }
         Ok(())
     }
 
-    /// The members of a struct whose brace was read, and the brace at its end.
-    fn members(&mut self, reader: &mut Reader<'_>, out: &mut Vec<u8>, depth: usize) -> Result<()> {
-        while !reader.skip(b'}') {
-            reader.string(&mut self.text)?;
-            let name = std::mem::take(&mut self.text);
-            self.label(&name, out);
-            self.text = name;
-            reader.expect(b':')?;
-            self.json(reader, out, depth)?;
-            reader.skip(b',');
+    fn members(&mut self, members: Parts<'_>, out: &mut Vec<u8>, depth: usize) -> Result<()> {
+        let mut parts = members.into_iter();
+        while let Some(name) = parts.next() {
+            self.label(name.as_bytes(), out);
+            self.value(parts.next().ok_or_else(|| malformed(name))?, out, depth)?;
         }
         Ok(())
-    }
-
-    /// A text, or the instant that is printed as this text: JSON has no other form for it.
-    fn put_text(&mut self, out: &mut Vec<u8>) {
-        if self.text.ends_with(b"Z")
-            && let Some(us) = timestamp::recognise(&self.text)
-        {
-            self.time.truncate(0);
-            digits::put_time(&mut self.time, us);
-            if self.time.as_slice().strip_prefix(b"\"").and_then(|time| time.strip_suffix(b"\""))
-                == Some(self.text.as_slice())
-            {
-                timestamp::put(out, us);
-                return;
-            }
-        }
-        put_string(out, &self.text);
     }
 }
 
-/// A text of JSON, and how much of it was read.
-struct Reader<'a> {
-    json: &'a [u8],
-    at: usize,
+/// Appends a number: beyond 64 bits only doubles are known.
+fn put_number(number: Number, out: &mut Vec<u8>) {
+    match number {
+        Number::Int(value) if u64::try_from(value.unsigned_abs()).is_ok() => put_int(out, value),
+        number => put_float(out, number.to_f64()),
+    }
 }
 
-impl<'a> Reader<'a> {
-    fn new(json: &'a str) -> Self {
-        Self { json: json.as_bytes(), at: 0 }
-    }
-
-    #[cold]
-    fn malformed(&self) -> Error {
-        Error::argument(format!("malformed JSON in a lane, at byte {} of the value", self.at))
-    }
-
-    fn rest(&self) -> &'a [u8] {
-        self.json.get(self.at..).unwrap_or_default()
-    }
-
-    /// The next byte that is no space, 0 at the end.
-    fn peek(&mut self) -> u8 {
-        while self.json.get(self.at) == Some(&b' ') {
-            self.at += 1;
-        }
-        self.json.get(self.at).copied().unwrap_or(0)
-    }
-
-    /// Reads this byte, if it is the next one.
-    fn skip(&mut self, byte: u8) -> bool {
-        let found = self.peek() == byte;
-        self.at += usize::from(found);
-        found
-    }
-
-    fn expect(&mut self, byte: u8) -> Result<()> {
-        if self.skip(byte) { Ok(()) } else { Err(self.malformed()) }
-    }
-
-    fn string(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        self.expect(b'"')?;
-        let raw = self.rest();
-        let mut end = 0;
-        loop {
-            match memchr::memchr2(b'"', b'\\', raw.get(end..).unwrap_or_default()) {
-                Some(next) if raw[end + next] == b'"' => {
-                    end += next;
-                    break;
-                }
-                Some(next) => end += next + 2,
-                None => return Err(self.malformed()),
-            }
-        }
-        out.clear();
-        text::unescape(&raw[..end], self.at, out)?;
-        self.at += end + 1;
-        Ok(())
-    }
-
-    fn scalar(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        for (word, value) in [("null", NULL), ("true", TRUE), ("false", FALSE)] {
-            if self.rest().starts_with(word.as_bytes()) {
-                self.at += word.len();
-                out.push(value);
-                return Ok(());
-            }
-        }
-        for (word, value) in [("NaN", f64::NAN), ("+Inf", f64::INFINITY), ("-Inf", f64::NEG_INFINITY)] {
-            if self.rest().starts_with(word.as_bytes()) {
-                self.at += word.len();
-                put_float(out, value);
-                return Ok(());
-            }
-        }
-        self.at += number::put(out, self.rest()).map_err(|_| self.malformed())?;
-        Ok(())
-    }
+#[cold]
+fn malformed(text: &str) -> Error {
+    let start: String = text.chars().take(20).collect();
+    Error::argument(format!("a malformed typed text in a lane: {start:?}"))
 }
 
 #[cfg(test)]
@@ -273,27 +174,27 @@ mod tests {
         loads(&rows.take())
     }
 
-    fn json(text: &str) -> Result<Value> {
-        match row(vec![(Some("v"), Cell::Json(text))])? {
+    fn value(text: &str) -> Result<Value> {
+        match row(vec![(Some("v"), Cell::Value(text))])? {
             Value::Struct(mut fields) => Ok(fields.remove(0).1),
             other => Ok(other),
         }
     }
 
     #[test]
-    fn values_of_json() -> Result<()> {
-        assert_eq!(json("[]")?, Value::List(vec![]));
-        assert_eq!(json("[1, 1e+06, 0.5]")?, json("[1,1000000,5e-1]")?);
+    fn typed_texts_keep_types() -> Result<()> {
+        assert_eq!(value("[")?, Value::List(vec![]));
         assert_eq!(
-            json("[+Inf, -Inf]")?,
-            Value::List(vec![f64::INFINITY, f64::NEG_INFINITY].into_iter().map(Value::Float).collect())
+            value("[17:f7ff000000000000017:f3fe0000000000000")?,
+            Value::List(vec![Value::Float(f64::INFINITY), Value::Float(0.5)])
         );
-        assert_eq!(json(r#""a\"\u00e9""#)?, Value::String("a\"é".into()));
-        assert_eq!(json("\"1970-01-01T00:00:01.5Z\"")?, Value::Time(1_500_000));
-        for text in ["1970-01-01T00:00:01.50Z", "1970-01-01 00:00:01Z", "1970-02-30T00:00:00Z"] {
-            assert_eq!(json(&format!("\"{text}\""))?, Value::String(text.into()));
-        }
-        assert_eq!(json(r#"{"a": {"b": [null, true]}, "c": {}}"#)?, {
+        assert_eq!(value("n18446744073709551615")?, Value::Int(u64::MAX.into()));
+        assert_eq!(value("n18446744073709551616")?, Value::Float(18_446_744_073_709_551_616.0));
+        assert_eq!(value("sa\"é")?, Value::String("a\"é".into()));
+        let time = "1970-01-01T00:00:01.5Z";
+        let both = format!("[8:t150000023:s{time}");
+        assert_eq!(value(&both)?, Value::List(vec![Value::Time(1_500_000), Value::String(time.into())]));
+        assert_eq!(value("{1:a14:{1:b8:[1:z2:b11:c1:{")?, {
             let list = Value::List(vec![Value::Null, Value::Bool(true)]);
             let inner = Value::Struct(vec![("b".into(), list)]);
             Value::Struct(vec![("a".into(), inner), ("c".into(), Value::Struct(vec![]))])
@@ -305,7 +206,7 @@ mod tests {
     fn members_of_a_row_are_members_and_the_last_counts() -> Result<()> {
         let found = row(vec![
             (Some("b"), Cell::Bool(true)),
-            (None, Cell::Json(r#"{"a": 1, "c": 2}"#)),
+            (None, Cell::Value("{1:a2:n11:c2:n2")),
             (Some("a"), Cell::Text("x")),
         ])?;
         let expected = [("b", Value::Bool(true)), ("a", Value::String("x".into())), ("c", Value::Int(2))];
@@ -314,10 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_printed_is_refused() {
-        for text in ["", "[1", "{\"a\"}", "\"x", "{1: 2}", "x", "\"\\\"", &"[".repeat(1000)] {
-            assert!(json(text).is_err(), "{text}");
+    fn what_is_no_typed_text_is_refused() {
+        let deep = (0..1000).fold(String::from("["), |inner, _| format!("[{}:{inner}", inner.len()));
+        for text in ["", "x", "nx", "{1:a", "[1:q", "tz", &deep] {
+            assert!(value(text).is_err(), "{text}");
         }
         assert!(row(vec![(None, Cell::Null)]).is_err());
+        assert!(row(vec![(None, Cell::Value("n1"))]).is_err());
     }
 }

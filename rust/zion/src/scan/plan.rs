@@ -43,6 +43,8 @@ pub enum Letter {
     Time,
     /// Its key.
     Key,
+    /// Its key, but with the members of structs as they stand.
+    Value,
     /// Its JSON text.
     Json,
     /// The number of elements or fields.
@@ -68,13 +70,16 @@ impl Letter {
             "b" => Self::Bool,
             "u" => Self::Time,
             "k" => Self::Key,
+            "v" => Self::Value,
             "j" => Self::Json,
             "z" => Self::Size,
             "l" => Self::Numbers,
             "e" => Self::Keys,
             "name" => Self::Name,
             "r" => Self::Row,
-            _ => return Err(Error::argument(format!("lane {name:?}: one of t n x s b u k j z l e name r"))),
+            _ => {
+                return Err(Error::argument(format!("lane {name:?}: one of t n x s b u k v j z l e name r")));
+            }
         })
     }
 
@@ -87,7 +92,7 @@ impl Letter {
             Self::Size | Self::Row => DataType::Int64,
             Self::Bool => DataType::Boolean,
             Self::Time => DataType::Timestamp(TimeUnit::Microsecond, None),
-            Self::Text | Self::Key | Self::Json | Self::Name => DataType::Utf8,
+            Self::Text | Self::Key | Self::Value | Self::Json | Self::Name => DataType::Utf8,
             Self::Numbers => list(DataType::Float64),
             Self::Keys => list(DataType::Utf8),
         }

@@ -14,6 +14,7 @@ use super::plan::Letter;
 use crate::error::{Error, Result};
 use crate::json::digits;
 use crate::json::sink::Sink;
+use crate::key;
 use crate::number::Number;
 use crate::value::bits;
 
@@ -28,7 +29,7 @@ pub struct Member {
 
 /// Prints rows of lanes.
 ///
-/// A member is what its first lane of `x n s b u j` has that is not null. With a lane `t` it is left out
+/// A member is what its first lane of `x n s b u v j` has that is not null. With a lane `t` it is left out
 /// where that is 0 or null, and null where that is 1; without one it is left out where all lanes are null.
 pub struct Renderer {
     members: Vec<Wanted>,
@@ -44,8 +45,8 @@ struct Wanted {
 }
 
 /// The order in which lanes are looked at.
-const ORDER: [Letter; 6] =
-    [Letter::Integer, Letter::Number, Letter::Text, Letter::Bool, Letter::Time, Letter::Json];
+const ORDER: [Letter; 7] =
+    [Letter::Integer, Letter::Number, Letter::Text, Letter::Bool, Letter::Time, Letter::Value, Letter::Json];
 
 impl Renderer {
     /// Rows of these members.
@@ -87,7 +88,7 @@ impl Renderer {
         out.begin();
         let added = self.members.iter().zip(&page.members).try_for_each(|(wanted, opened)| {
             let cell = match opened.at(row) {
-                Some(Shown::Cells(cells)) => cells.cell(row),
+                Some(Shown::Cells(cells)) => cells.cell(row)?,
                 Some(Shown::Null) => Cell::Null,
                 None => return Ok(()),
             };
@@ -160,6 +161,7 @@ enum Cells {
     Times(PrimitiveArray<TimestampMicrosecondType>),
     Flags(BooleanArray),
     Texts(StringArray),
+    Values(StringArray),
     Json(StringArray),
 }
 
@@ -176,6 +178,7 @@ impl Cells {
                 Self::Flags(BooleanArray::new_null(column.len()))
             }
             Letter::Bool => Self::Flags(column.as_boolean_opt().ok_or_else(|| unfit(column))?.clone()),
+            Letter::Value => Self::Values(texts(column)?),
             Letter::Json => Self::Json(texts(column)?),
             _ => Self::Texts(texts(column)?),
         })
@@ -188,20 +191,22 @@ impl Cells {
             Self::Numbers(values) => values.is_valid(row),
             Self::Times(values) => values.is_valid(row),
             Self::Flags(values) => values.is_valid(row),
-            Self::Texts(values) | Self::Json(values) => values.is_valid(row),
+            Self::Texts(values) | Self::Values(values) | Self::Json(values) => values.is_valid(row),
         }
     }
 
-    fn cell(&self, row: usize) -> Cell<'_> {
-        match self {
+    /// The value of a row with its type, which JSON text does not tell.
+    fn cell(&self, row: usize) -> Result<Cell<'_>> {
+        Ok(match self {
             Self::Integers(values) => Cell::Number(Number::Int(values.value(row).into())),
             Self::Wide(values) => Cell::Number(Number::Int(values.value(row))),
             Self::Numbers(values) => Cell::Number(values.value(row).into()),
             Self::Times(values) => Cell::Time(values.value(row)),
             Self::Flags(values) => Cell::Bool(values.value(row)),
             Self::Texts(values) => Cell::Text(values.value(row)),
-            Self::Json(values) => Cell::Json(values.value(row)),
-        }
+            Self::Values(values) => Cell::Value(values.value(row)),
+            Self::Json(_) => return Err(Error::argument("JSON text does not tell the types of its values")),
+        })
     }
 
     fn put(&self, row: usize, out: &mut Sink) {
@@ -213,6 +218,7 @@ impl Cells {
             Self::Flags(values) if values.value(row) => out.copy(b"true", 0, 4),
             Self::Flags(_) => out.copy(b"false", 0, 5),
             Self::Texts(values) => put_text(values, row, |from, start, end| out.string(from, start, end)),
+            Self::Values(values) => key::put_json(out, values.value(row)),
             Self::Json(values) => put_text(values, row, |from, start, end| out.copy(from, start, end)),
         }
     }
