@@ -76,7 +76,6 @@ class Answers:
                     self._statement,
                     datasets=opened,
                     holds=lambda *_: True,
-                    now_us=0,
                     typed=self._typed,
                 )
             )

@@ -71,8 +71,8 @@ def sql(
 
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
-    statement = check(bind(parse(text), params or {}))
     now_us = time.time_ns() // 1000
+    statement = check(bind(parse(text), params or {}), now_us)
     catalog = Catalog(root, prune=prune, now_us=now_us)
     try:
         result = engine.run(
@@ -80,7 +80,6 @@ def sql(
             datasets=catalog,
             threads=threads or 0,
             memory_bytes=memory_bytes,
-            now_us=now_us,
             typed=typed,
         )
     except BaseException:

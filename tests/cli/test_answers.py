@@ -112,3 +112,12 @@ def test_aliases_that_grow_without_bound_are_refused(run: Run, places: Path) -> 
     done = run("query", f"SELECT {', '.join(items)} FROM '{places}/small.zion'")
     assert done.returncode == 2
     assert b"the query is too complex" in done.stderr
+
+
+def test_times_that_depend_on_now_are_worked_out_before_anything_is_read(
+    run: Run, ask: Ask
+) -> None:
+    ago = "DATE_ADD(DAY, -30, UTCNOW())"
+    assert ask(f"SELECT COUNT(*) AS n FROM 'gh.zion' WHERE created_at < {ago}") == [{"n": 1000}]
+    done = run("query", "--explain", f"SELECT id FROM 'gh.zion' WHERE created_at > {ago}")
+    assert b"0 of 1 block" in done.stdout, done.stdout.decode()

@@ -6,6 +6,8 @@ them all.
 
 from __future__ import annotations
 
+import time
+
 from sdb.errors import QueryError
 from sdb.query.analyze import binder
 from sdb.query.analyze.folding import fold
@@ -22,18 +24,20 @@ __all__ = ["check", "fold", "static_type"]
 _RANKS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
 
-def check(statement: ast.Statement) -> ast.Statement:
+def check(statement: ast.Statement, now_us: int | None = None) -> ast.Statement:
     """Refuse a query that could never give what it asks for.
 
     Parameters
     ----------
     statement : ast.Statement
-        The query, without parameters (`binding.bind` puts their values in).
+        The query, without parameters (`params.bind` puts their values in).
+    now_us : int, optional
+        What UTCNOW() stands for, in microseconds since 1970; the present by default.
 
     Returns
     -------
     ast.Statement
-        The query, with constants folded and names bound; UTCNOW() is left.
+        The query, with constants folded and names bound.
 
     Raises
     ------
@@ -54,7 +58,8 @@ def check(statement: ast.Statement) -> ast.Statement:
         for select in _selects(statement):
             _clauses(select)
         _types(statement)
-        folded = fold(statement)
+        now = time.time_ns() // 1000 if now_us is None else now_us
+        folded = fold(statement, ast.Instant(now))
         _types(folded)
         for select in _selects(folded):
             _aggregates(select)

@@ -25,10 +25,7 @@ class Arguments:
         As it stands in the query.
     values : list of Value
         The arguments.
-    now_us : int
-        Instant of UTCNOW(), in microseconds since 1970.
     """
 
     node: ast.Call
     values: list[Value]
-    now_us: int

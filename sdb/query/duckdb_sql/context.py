@@ -56,8 +56,6 @@ class SqlContext:
         Opens tables.
     holds : callable
         Tells whether any row of a data set has a value at a path.
-    now_us : int
-        The instant of UTCNOW().
     plan : callable
         Translates a sub-query, given the scope around it.
     scans : list of ScanNode
@@ -70,7 +68,6 @@ class SqlContext:
 
     datasets: OpenDataset
     holds: Callable[[Dataset, Path], bool]
-    now_us: int
     plan: Callable[[ast.Select, Scope | None], Query]
     scans: list[ScanNode] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from sdb.instants import FIRST_US, LAST_US
 from sdb.query.analyze.calendar import MONTHS, UNITS_US
-from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import MISSING, NUMBER, TIME
 from sdb.query.duckdb_sql.functions_string import position
-from sdb.query.duckdb_sql.lanes import Constant, Typed, Value
+from sdb.query.duckdb_sql.lanes import Typed, Value
 from sdb.query.duckdb_sql.operators import instant, int64
-from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
 
 TYPE_CHECKING = False
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 _MOST_MONTHS = 120_000
 """More than this lead out of the years 1 to 9999 from anywhere in them."""
-_PARTS = {*UNITS_US, *MONTHS, "DOW", "DOY"}
 
 
 def _counted(sql: str, *operands: Value) -> Typed:
@@ -28,19 +25,13 @@ def _counted(sql: str, *operands: Value) -> Typed:
     return Typed(NUMBER, sql, absent=0 if certain else MISSING, integer=True)
 
 
-def _part(call: Arguments) -> str:
-    if call.node.part not in _PARTS:
-        raise rejected(f"bad part {call.node.part!r}", call.node)
-    return call.node.part.lower()
-
-
 def _date_trunc(call: Arguments) -> Value:
     (arg,) = call.values
     time = arg.lane("u")
     if call.node.part == "WEEK":
         days = f"((date_part('dow', {time}) + {7 - (call.node.weekday or 0)}) % 7)::INTEGER"
         return instant(f"(date_trunc('day', {time}) - to_days({days}))::TIMESTAMP", arg)
-    return instant(f"date_trunc('{_part(call)}', {time})::TIMESTAMP", arg)
+    return instant(f"date_trunc('{str(call.node.part).lower()}', {time})::TIMESTAMP", arg)
 
 
 def _date_add(call: Arguments) -> Value:
@@ -92,7 +83,7 @@ def _months(start: str, end: str) -> str:
 
 def _extract(call: Arguments) -> Value:
     return _counted(
-        f"date_part('{_part(call)}', {call.values[0].lane('u')})::BIGINT",
+        f"date_part('{str(call.node.part).lower()}', {call.values[0].lane('u')})::BIGINT",
         *call.values,
     )
 
@@ -122,10 +113,6 @@ def _date_bin(call: Arguments) -> Value:
     return instant(f"make_timestamp(epoch_us({time}) - {remainder})", *call.values)
 
 
-def _now(call: Arguments) -> Value:
-    return Constant(ast.Instant(call.now_us))
-
-
 FUNCTIONS: dict[str, Function] = {
     "DATE_TRUNC": _date_trunc,
     "DATE_ADD": _date_add,
@@ -135,5 +122,4 @@ FUNCTIONS: dict[str, Function] = {
     "TO_UNIX_EPOCH": _unix_epoch,
     "TO_UNIX_MICRO": _unix_micro,
     "TIME_BUCKET": _time_bucket,
-    "UTCNOW": _now,
 }

@@ -107,9 +107,6 @@ class _Translator:
     def _missing(self, _: ast.Missing) -> Value:
         return Nothing()
 
-    def _param(self, node: ast.Param) -> Value:
-        raise rejected(f"parameter ${node.name} has no value", node)
-
     def _name(self, node: ast.Name) -> Value:
         return self.scope.path(node)
 
@@ -169,11 +166,8 @@ class _Translator:
         return operators.boolean(f"(NOT {sql})" if node.negated else sql, value, wants=STRING)
 
     def _call(self, node: ast.Call) -> Value:
-        function = FUNCTIONS.get(node.name)
-        if function is None:
-            raise rejected(f'unrecognized builtin "{node.name}"', node)
         args = _flattened(node) if node.name == "COALESCE" else node.args
-        return function(Arguments(node, self.values(args), self.context.now_us))
+        return FUNCTIONS[node.name](Arguments(node, self.values(args)))
 
     def _cast(self, node: ast.Cast) -> Value:
         return cast(self.value(node.operand), node.type)
@@ -210,7 +204,6 @@ class _Translator:
     _BY_TYPE: ClassVar[dict[type, Callable[[_Translator, Any], Value]]] = {
         ast.Literal: _literal,
         ast.Missing: _missing,
-        ast.Param: _param,
         ast.Name: _name,
         ast.Dot: _dot,
         ast.Index: _index,

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 
 from sdb.query.analyze.binder import UNION
-from sdb.query.analyze.refusals import rejected
 from sdb.query.duckdb_sql.context import Query, SqlContext
 from sdb.query.duckdb_sql.levels import Level
 from sdb.query.duckdb_sql.select import select
@@ -54,7 +53,6 @@ def translate(
     *,
     datasets: OpenDataset,
     holds: Callable[[Dataset, Path], bool],
-    now_us: int,
     typed: bool = True,
 ) -> Translation:
     """Translate a statement.
@@ -67,8 +65,6 @@ def translate(
         Opens tables.
     holds : callable
         Tells whether any row of a data set has a value at a path.
-    now_us : int
-        Instant of UTCNOW(), in microseconds since 1970.
     typed : bool
         Whether values of unknown type are wanted with their types; as JSON text otherwise.
     """
@@ -76,9 +72,7 @@ def translate(
     def plan(node: ast.Select, scope: Scope | None) -> Query:
         return select(node, scope, context)
 
-    context = SqlContext(datasets, holds, now_us, plan)
-    if statement.into is not None:
-        raise rejected("INTO is not supported", statement.into)
+    context = SqlContext(datasets, holds, plan)
     uses = Counter(
         node.expr.name
         for node in nodes(statement)

@@ -4,7 +4,6 @@
 module       holds
 ===========  ===========================================
 `catalog`    opens the tables of a query
-`constants`  values of constant expressions, for pruning
 `engine`     runs a statement
 `native`     runs what a scan answers alone
 `topk`       runs ORDER BY with LIMIT on a scan

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import chain
 
-from sdb.packfile.predicate import Anywhere
+from sdb.packfile.predicate import Anywhere, Instant
 from sdb.packfile.reader import open_packfile
-from sdb.query.exec.constants import folded
+from sdb.query.analyze.folding import fold
 from sdb.query.plan.locations import candidates
 from sdb.query.plan.reduction import reduce
 from sdb.query.plan.tablescan import TableScan
@@ -78,7 +78,7 @@ class Catalog:
     def _reduced(self, condition: ast.Expr | None) -> Predicate:
         if condition is None or not self._prune:
             return Anywhere()
-        return reduce(folded(condition, self, self._now_us))
+        return reduce(fold(condition, Instant(self._now_us)))
 
     def _find(self, name: TableName) -> list[Packfile]:
         paths = candidates(name, self._root)

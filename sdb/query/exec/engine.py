@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 
 from sdb import _core
@@ -34,7 +33,6 @@ def run(
     datasets: OpenDataset,
     threads: int = 0,
     memory_bytes: int | None = None,
-    now_us: int | None = None,
     typed: bool = True,
     native: bool = True,
 ) -> Execution:
@@ -50,8 +48,6 @@ def run(
         Number of threads; 0 for as many as there are cores.
     memory_bytes : int, optional
         Bound for what the engine keeps in memory.
-    now_us : int, optional
-        Instant of UTCNOW(), in microseconds since 1970; the present by default.
     typed : bool
         Whether values of unknown type are wanted with their types; as JSON text otherwise.
     native : bool
@@ -67,7 +63,6 @@ def run(
     QueryError
         If the query cannot be planned or run.
     """
-    now = time.time_ns() // 1000 if now_us is None else now_us
 
     def translated() -> Translation:
         from sdb.query.duckdb_sql.statement import translate
@@ -75,7 +70,7 @@ def run(
         # What a scan has opened is not opened again.
         opened = datasets if chosen is None else lambda *_: chosen.scan.dataset
         with _inside(statement):
-            return translate(statement, datasets=opened, holds=_holds, now_us=now, typed=typed)
+            return translate(statement, datasets=opened, holds=_holds, typed=typed)
 
     with _inside(statement):
         chosen = choose(statement, datasets, typed=typed) if native else None

@@ -18,7 +18,7 @@ def table_name(table: ast.Table) -> TableName | None:
     Raises
     ------
     QueryError
-        A table function that does not exist, or one with other arguments than it takes.
+        It is no path, or more than one file.
     """
     if isinstance(table, ast.PathTable):
         return TableName("path", _parts(table.expr), table.span)
@@ -28,12 +28,8 @@ def table_name(table: ast.Table) -> TableName | None:
         if len(table.args) != 1:
             raise rejected("read_file() should have 1 argument", table)
         (arg,) = table.args
-        if isinstance(arg, ast.Literal) and isinstance(arg.value, str):
-            return TableName("file", (arg.value,), table.span)
-        raise rejected("read_file() should have a string argument", table)
-    kind = {"TABLE_GLOB": "glob", "TABLE_PATTERN": "pattern"}.get(table.name)
-    if kind is None or len(table.args) != 1:
-        raise rejected(f"unrecognized table function {table.name}", table)
+        return TableName("file", (str(arg.value),), table.span)  # type: ignore[union-attr]
+    kind = {"TABLE_GLOB": "glob", "TABLE_PATTERN": "pattern"}[table.name]
     return TableName(kind, _parts(table.args[0]), table.span)
 
 
