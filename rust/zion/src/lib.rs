@@ -29,7 +29,7 @@ pub mod rows;
 pub mod runs;
 pub mod scan;
 #[allow(unsafe_code)]
-pub mod simd;
+mod simd;
 pub mod unpack;
 pub mod value;
 pub mod verify;

@@ -8,6 +8,7 @@ pub const LOW: u32 = 1 << 16;
 /// Bytes of the 16 states at either end of a stream.
 const STATES: usize = 64;
 /// Bytes of words that one round takes at most from either sequence.
+#[cfg(target_arch = "x86_64")]
 const ROUND: usize = 32;
 
 /// The slot of each value of the 12 low bits of a state: the symbol (bits 24..32), its place (bits 12..24) and
@@ -18,11 +19,28 @@ pub type Slots = [u32; 4096];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lanes {
     /// All states; the first 16 read forward, the others backward.
-    pub states: [u32; LANES],
+    states: [u32; LANES],
     /// Where the next word of the forward sequence is.
-    pub forward: usize,
+    forward: usize,
     /// Where the words of the backward sequence that were read begin.
-    pub backward: usize,
+    backward: usize,
+}
+
+/// Why a round cannot be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A state belongs to no symbol.
+    NoSymbol,
+    /// The words run out.
+    NoWord,
+}
+
+/// The symbol of a state by its slot, and the state after it, before it takes a word. Neither product nor sum goes
+/// beyond 32 bits: a slot's frequency and place are below 2^12, the rest of a state is below 2^20.
+#[inline]
+pub fn step(slots: &Slots, state: u32) -> Option<(u8, u32)> {
+    let slot = slots[(state & 0xFFF) as usize];
+    (slot != 0).then(|| ((slot >> 24) as u8, (slot & 0xFFF) * (state >> 12) + (slot >> 12 & 0xFFF)))
 }
 
 /// The ways to run the loop.
@@ -79,10 +97,11 @@ impl Lanes {
         let done = match kernel {
             Kernel::Portable => run_portable(&mut lanes, data, slots, rounds),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a kernel is only chosen when the processor has the features it is compiled for.
+            // SAFETY: a kernel is only chosen when the processor has the features it is compiled for; and the lanes
+            // were just found to be valid for the data.
             Kernel::Avx2 => unsafe { x86_256::run(&mut lanes, data, slots, rounds) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above; and the lanes are valid.
+            // SAFETY: as above.
             Kernel::Avx512 => unsafe { x86_512::run(&mut lanes, data, slots, rounds) },
         };
         if !done || !lanes.valid(data) {
@@ -119,10 +138,39 @@ impl Lanes {
         0
     }
 
-    /// Whether the places are inside `data`: any round may start then, and it may read [`ROUND`] bytes from
+    /// Whether the places are inside `data`: any round may start then, and it may read 32 bytes from
     /// `forward` on and before `backward`, because the states at either end are longer than that.
     fn valid(&self, data: &[u8]) -> bool {
-        STATES <= self.forward && self.forward <= self.backward && self.backward + STATES <= data.len()
+        let end = data.len().checked_sub(STATES);
+        STATES <= self.forward && self.forward <= self.backward && end.is_some_and(|end| self.backward <= end)
+    }
+
+    /// Decodes one round of at most 32 bytes, looking at every place; a shorter one is the last and takes no words.
+    pub fn round(&mut self, data: &[u8], slots: &Slots, round: &mut [u8]) -> Result<(), Fault> {
+        for (state, byte) in self.states.iter_mut().zip(round.iter_mut()) {
+            (*byte, *state) = step(slots, *state).ok_or(Fault::NoSymbol)?;
+        }
+        if round.len() < LANES {
+            return Ok(());
+        }
+        for (lane, state) in self.states.iter_mut().enumerate().filter(|(_, state)| **state < LOW) {
+            // Both sequences share what is between them.
+            let words = data.get(self.forward..self.backward).unwrap_or_default();
+            let word = if lane < LANES / 2 {
+                self.forward += 2;
+                words.first_chunk::<2>()
+            } else {
+                self.backward = self.backward.saturating_sub(2);
+                words.last_chunk::<2>()
+            };
+            *state = *state << 16 | u32::from(u16::from_le_bytes(*word.ok_or(Fault::NoWord)?));
+        }
+        Ok(())
+    }
+
+    /// Whether all words are used and every state is where an encoder begins.
+    pub fn are_finished(&self) -> bool {
+        self.forward == self.backward && self.states == [LOW; LANES]
     }
 }
 
@@ -135,10 +183,9 @@ fn run_portable(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8
     let mut all = true;
     for round in rounds {
         for (state, symbol) in lanes.states.iter_mut().zip(round.iter_mut()) {
-            let slot = slots[(*state & 0xFFF) as usize];
-            all &= slot != 0;
-            *symbol = (slot >> 24) as u8;
-            *state = (slot & 0xFFF) * (*state >> 12) + (slot >> 12 & 0xFFF);
+            let next = step(slots, *state);
+            all &= next.is_some();
+            (*symbol, *state) = next.unwrap_or_default();
         }
         let (near, far) = lanes.states.split_at_mut(LANES / 2);
         for state in near {
@@ -198,8 +245,10 @@ mod x86_256 {
         is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")
     }
 
+    /// # Safety
+    /// The lanes are valid for the data.
     #[target_feature(enable = "avx2,popcnt")]
-    pub fn run(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> bool {
+    pub unsafe fn run(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> bool {
         let reverse = _mm_set_epi8(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
         let (quarters, _) = lanes.states.as_chunks_mut::<WIDTH>();
         let mut states = [_mm256_setzero_si256(); LANES / WIDTH];
@@ -217,8 +266,8 @@ mod x86_256 {
                 unknown = _mm256_or_si256(unknown, missing);
                 *symbol = _mm256_srli_epi32::<24>(slot);
                 let at = if quarter < 2 { forward } else { backward - WORDS };
-                // SAFETY: `64 <= forward <= backward <= data.len() - 64` held at the start of the round, see
-                // `Lanes::valid` and the end of the loop, and either side has moved by at most 16 bytes since, so
+                // SAFETY: `64 <= forward <= backward <= data.len() - 64` held at the start of the round: the caller
+                // says that the lanes are valid (`Lanes::valid`), and see the end of the loop; and either side has moved by at most 16 bytes since, so
                 // these 16 bytes are inside `data`.
                 let words = unsafe { _mm_loadu_si128(data.as_ptr().add(at).cast::<__m128i>()) };
                 let words = if quarter < 2 { words } else { _mm_shuffle_epi8(words, reverse) };
@@ -298,6 +347,33 @@ mod tests {
         slots
     }
 
+    /// What is decoded round by round, up to the first that cannot be.
+    fn round_by_round(
+        lanes: &mut Lanes,
+        data: &[u8],
+        slots: &Slots,
+        length: usize,
+    ) -> (Vec<u8>, Option<Fault>) {
+        let mut out = vec![0; length];
+        let done = out.chunks_exact_mut(LANES).try_for_each(|round| lanes.round(data, slots, round));
+        (out, done.err())
+    }
+
+    #[test]
+    fn lanes_of_other_data_are_not_run() {
+        let slots = slots(&[16], 0);
+        let (data, other) = (vec![7; 400], vec![7; 200]);
+        let start = Lanes::new(&data);
+        assert!(start.is_some());
+        for kernel in Kernel::available() {
+            for shorter in [&other[..], &other[..127], &other[..63], &[]] {
+                let (mut lanes, mut out) = (start.clone(), vec![0; 64]);
+                let done = lanes.as_mut().map(|lanes| lanes.run_with(kernel, shorter, &slots, &mut out));
+                assert_eq!((done, &lanes), (Some(0), &start));
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn all_kernels_do_the_same(
@@ -317,6 +393,15 @@ mod tests {
                 })
                 .collect();
             prop_assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+            let (mut lanes, Some((kernel, out))) = (start, results.into_iter().next()) else { return Ok(()) };
+            let whole = length - length % LANES;
+            if let (Some(lanes), Some(kernel)) = (&mut lanes, kernel) {
+                let (expected, fault) = round_by_round(lanes, &data, &slots, whole);
+                prop_assert_eq!(out.is_empty(), whole == 0 || fault.is_some());
+                if fault.is_none() {
+                    prop_assert_eq!((kernel, out), (lanes.clone(), expected));
+                }
+            }
         }
 
         #[test]

@@ -8,8 +8,18 @@ pub const SIDE_SLACK: usize = 4 * BATCH;
 /// Tokens between two looks at how far the streams of offsets and lengths have come.
 const BATCH: usize = 64;
 
+/// Tokens from here on have literals, and a near offset or the last one; those below have a far offset.
+const FIRST_NEAR: usize = 0x20;
+/// Tokens from here on keep the last offset.
+const FIRST_REPEAT: usize = 0x80;
+/// Literals and lengths of matches to which the stream of lengths adds; below [`FIRST_NEAR`], the last token.
+const MOST_LITERALS: u8 = 7;
+const MOST_LENGTH: u8 = 15;
+/// The shortest match with a far offset.
+const MIN_FAR_MATCH: u8 = 16;
+
 /// What a token says, so that it can be followed without a branch: which case it is cannot be foreseen.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Meaning {
     /// Literals, without what the stream of lengths adds.
@@ -26,21 +36,76 @@ pub struct Meaning {
     pub far: u8,
 }
 
+/// What each token says: the one table, of those who follow tokens one by one as of the kernels, which believe it.
+pub static MEANINGS: [Meaning; 256] = {
+    let none = Meaning { literals: 0, length: 0, more_literals: 0, more_length: 0, near: 0, far: 0 };
+    let mut meanings = [none; 256];
+    let mut token = 0;
+    while token < 256 {
+        let meaning = &mut meanings[token];
+        if token >= FIRST_NEAR {
+            meaning.literals = token as u8 & MOST_LITERALS;
+            meaning.length = token as u8 >> 3 & MOST_LENGTH;
+            meaning.more_literals = if meaning.literals == MOST_LITERALS { 0xFF } else { 0 };
+            meaning.more_length = if meaning.length == MOST_LENGTH { 0xFF } else { 0 };
+            meaning.near = if token < FIRST_REPEAT { 2 } else { 0 };
+        } else {
+            meaning.length = token as u8 + MIN_FAR_MATCH;
+            meaning.more_length = if token == FIRST_NEAR - 1 { 0xFF } else { 0 };
+            meaning.far = 3;
+        }
+        token += 1;
+    }
+    meanings
+};
+
 /// A stream of offsets or lengths while it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side<'a> {
     /// The stream, and [`SIDE_SLACK`] bytes of anything.
-    pub bytes: &'a [u8],
+    bytes: &'a [u8],
     /// The length of the stream.
-    pub length: usize,
+    length: usize,
     /// The bytes that are read. When it is above `length` the stream was too short.
-    pub at: usize,
+    at: usize,
 }
 
-impl Side<'_> {
+impl<'a> Side<'a> {
+    /// The stream of the first `length` bytes, which have [`SIDE_SLACK`] bytes of anything behind them: with fewer,
+    /// it is read by no kernel.
+    pub fn new(bytes: &'a [u8], length: usize) -> Self {
+        Self { bytes, length, at: 0 }
+    }
+
+    /// The next four bytes as a number. Beyond the end anything may come out, but there is an end to it.
+    #[inline]
+    pub fn peek(&self) -> Option<u32> {
+        let bytes = self.bytes.get(self.at..)?.first_chunk()?;
+        Some(u32::from_le_bytes(*bytes))
+    }
+
+    /// Goes on by `count` bytes.
+    #[inline]
+    pub fn skip(&mut self, count: usize) {
+        self.at += count;
+    }
+
+    /// Whether it is read to its end and no further.
+    pub fn is_used_up(&self) -> bool {
+        self.at == self.length
+    }
+
+    /// Whether a kernel may read what a batch of tokens takes.
     #[cfg(target_arch = "x86_64")]
     fn has_batch(&self) -> bool {
-        self.at <= self.length && self.length + SIDE_SLACK <= self.bytes.len()
+        self.at <= self.length
+            && self.bytes.len().checked_sub(SIDE_SLACK).is_some_and(|end| self.length <= end)
+    }
+
+    /// The same stream from its start, up to where it was read.
+    #[cfg(test)]
+    pub fn as_used(&self) -> Self {
+        Self { bytes: self.bytes, length: self.at.min(self.length), at: 0 }
     }
 }
 
@@ -56,29 +121,89 @@ pub struct Cursor<'a> {
     /// What is added to matches.
     pub match_lengths: Side<'a>,
     /// The literals that are not written.
-    pub literals: &'a [u8],
+    literals: &'a [u8],
     /// The bytes that are written.
-    pub at: usize,
+    at: usize,
     /// The last offset, 0 for none.
-    pub last: usize,
+    last: usize,
 }
 
-impl Cursor<'_> {
+/// The ways to follow tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kernel {
+    /// None: all tokens are out of the ordinary.
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Kernel {
+    /// The kernels that the processor can run, the fastest one first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let vector = [
+            (x86_512::detected as fn() -> bool, Self::Avx512),
+            (x86_256::detected as fn() -> bool, Self::Avx2),
+        ]
+        .into_iter()
+        .filter_map(|(detected, kernel)| detected().then_some(kernel));
+        #[cfg(not(target_arch = "x86_64"))]
+        let vector = std::iter::empty();
+        vector.chain([Self::Portable])
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// The start of four streams, in the order of the fields, and the literals.
+    pub fn new(sides: [Side<'a>; 4], literals: &'a [u8]) -> Self {
+        let [near, far, literal_lengths, match_lengths] = sides;
+        Self { near, far, literal_lengths, match_lengths, literals, at: 0, last: 0 }
+    }
+
+    /// The literals that are not written.
+    pub fn literals(&self) -> &'a [u8] {
+        self.literals
+    }
+
+    /// The bytes that are written.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The last offset, 0 for none.
+    pub fn last(&self) -> usize {
+        self.last
+    }
+
+    /// The four streams.
+    pub fn sides(&self) -> [&Side<'a>; 4] {
+        [&self.near, &self.far, &self.literal_lengths, &self.match_lengths]
+    }
+
+    /// Goes on by literals that were written, of which there are so many, and a match at an offset.
+    #[inline]
+    pub fn advance(&mut self, literals: usize, offset: usize, length: usize) {
+        self.literals = self.literals.get(literals..).unwrap_or_default();
+        self.at += literals + length;
+        self.last = offset;
+    }
+
     /// Follows tokens until one is out of the ordinary; gives the number of those that were. `out` has [`SLACK`]
     /// bytes more than may be filled.
-    pub fn run(&mut self, tokens: &[u8], meanings: &[Meaning; 256], out: &mut [u8]) -> usize {
-        #[cfg(target_arch = "x86_64")]
-        if x86_512::detected() {
-            // SAFETY: the features that the kernel is compiled for were just detected.
-            return unsafe { x86_512::run(self, tokens, meanings, out) };
-        }
-        #[cfg(target_arch = "x86_64")]
-        if x86_256::detected() {
+    pub fn run(&mut self, kernel: Kernel, tokens: &[u8], out: &mut [u8]) -> usize {
+        match kernel {
+            Kernel::Portable => 0,
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the features that the kernel is compiled for are looked for, once more, right here.
+            Kernel::Avx2 if x86_256::detected() => unsafe { x86_256::run(self, tokens, out) },
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            return unsafe { x86_256::run(self, tokens, meanings, out) };
+            Kernel::Avx512 if x86_512::detected() => unsafe { x86_512::run(self, tokens, out) },
+            #[cfg(target_arch = "x86_64")]
+            _ => 0,
         }
-        let _ = (tokens, meanings, out);
-        0
     }
 }
 
@@ -105,7 +230,7 @@ mod x86_256 {
         _mm256_loadu_si256, _mm256_storeu_si256,
     };
 
-    use super::{BATCH, Cursor, Meaning, SLACK, Steps};
+    use super::{BATCH, Cursor, MEANINGS, SLACK, Steps};
 
     /// Bytes of a vector, and of half of one.
     const WIDE: usize = 32;
@@ -146,13 +271,13 @@ mod x86_256 {
     /// Follows tokens in two turns for each batch: first all that they say is read and checked, and what they
     /// copy is brought near; then it is copied.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
-    pub fn run(cursor: &mut Cursor, tokens: &[u8], meanings: &[Meaning; 256], out: &mut [u8]) -> usize {
+    pub fn run(cursor: &mut Cursor, tokens: &[u8], out: &mut [u8]) -> usize {
         let Some(room) = out.len().checked_sub(SLACK).filter(|&room| cursor.at <= room) else { return 0 };
         let mut steps = Steps::NONE;
         let mut done = 0;
         for batch in tokens.chunks(BATCH) {
             let (at, literals) = (cursor.at, cursor.literals);
-            let count = read(cursor, batch, meanings, &mut steps, &out[..room]);
+            let count = read(cursor, batch, &mut steps, &out[..room]);
             // SAFETY: `read` vouches for the steps.
             unsafe { write(&steps, count, literals, out.as_mut_ptr().wrapping_add(at)) };
             done += count;
@@ -191,15 +316,9 @@ mod x86_256 {
     /// those before it, with which the cursor moves on.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
     #[inline]
-    pub fn read(
-        cursor: &mut Cursor,
-        batch: &[u8],
-        meanings: &[Meaning; 256],
-        steps: &mut Steps,
-        out: &[u8],
-    ) -> usize {
-        let sides = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths];
-        if !sides.iter().all(|side| side.has_batch()) {
+    pub fn read(cursor: &mut Cursor, batch: &[u8], steps: &mut Steps, out: &[u8]) -> usize {
+        let sides = cursor.sides();
+        if cursor.at > out.len() || !sides.iter().all(|side| side.has_batch()) {
             return 0;
         }
         let [mut near, mut far, mut more_literals, mut more_length] =
@@ -208,9 +327,9 @@ mod x86_256 {
         let (mut at, mut last, mut literal, mut done) = (cursor.at, cursor.last, 0, 0);
         let steps = steps.sizes.iter_mut().zip(&mut steps.offsets);
         for ((sizes, to_offset), &token) in steps.zip(batch) {
-            let meaning = meanings[usize::from(token)];
+            let meaning = MEANINGS[usize::from(token)];
             // SAFETY: `has_batch` found that each of the four streams is not read beyond its end, and that there
-            // are SIDE_SLACK = 4 * BATCH bytes behind it. Each moves by at most 3 bytes for each of fewer than
+            // are SIDE_SLACK = 4 * BATCH bytes behind it. By `MEANINGS` each moves by at most 3 bytes for each of fewer than
             // BATCH tokens before this one, so the 4 bytes from there on are among those.
             let (first, second, fresh, distant) = unsafe {
                 (

@@ -3,7 +3,7 @@
 use super::LAYER;
 use super::table::{Frequencies, SCALE, Slots};
 use crate::error::{Error, Result};
-use crate::simd::ans::{LANES, LOW, Lanes};
+use crate::simd::ans::{Fault, LANES, LOW, Lanes};
 
 const NO_SYMBOL: &str = "a state that stands for no symbol";
 const TOO_EARLY: &str = "a coded stream that ends too early";
@@ -114,40 +114,16 @@ impl<'a> Ans32<'a> {
         let Self { mut lanes, data, slots, target } = self;
         let done = lanes.run(data, slots.all(), target);
         for group in target[done..].chunks_mut(LANES) {
-            step_lanes(&mut lanes, data, slots, group)?;
+            lanes.round(data, slots.all(), group).map_err(|fault| match fault {
+                Fault::NoSymbol => damaged(NO_SYMBOL),
+                Fault::NoWord => damaged(TOO_EARLY),
+            })?;
         }
-        if lanes.forward != lanes.backward || lanes.states != [LOW; LANES] {
+        if !lanes.are_finished() {
             return Err(damaged(NO_END));
         }
         Ok(())
     }
-}
-
-/// One round of all lanes; a partial one is the last and reads no words.
-fn step_lanes(lanes: &mut Lanes, data: &[u8], slots: &Slots, group: &mut [u8]) -> Result<()> {
-    for (state, byte) in lanes.states.iter_mut().zip(group.iter_mut()) {
-        (*byte, *state) = slots.step(*state).ok_or_else(|| damaged(NO_SYMBOL))?;
-    }
-    if group.len() < LANES {
-        return Ok(());
-    }
-    for lane in 0..LANES {
-        if lanes.states[lane] >= LOW {
-            continue;
-        }
-        let at = if lane < LANES / 2 { lanes.forward } else { lanes.backward.wrapping_sub(2) };
-        let left = lanes.forward + 2 <= lanes.backward;
-        let Some(word) = data.get(at..).filter(|_| left).and_then(<[u8]>::first_chunk::<2>) else {
-            return Err(damaged(TOO_EARLY));
-        };
-        if lane < LANES / 2 {
-            lanes.forward += 2;
-        } else {
-            lanes.backward -= 2;
-        }
-        lanes.states[lane] = lanes.states[lane] << 16 | u32::from(u16::from_le_bytes(*word));
-    }
-    Ok(())
 }
 
 /// What an encoder needs of a symbol.

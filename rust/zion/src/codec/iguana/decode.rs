@@ -5,7 +5,7 @@ use super::control::Control;
 use super::table::{self, Slots};
 use super::{LAYER, command, decode_ans1, decode_ans32, decode_nibbles, stream, tokens};
 use crate::error::{Error, Result};
-use crate::simd::lz::{Cursor, SIDE_SLACK, SLACK, Side};
+use crate::simd::lz::{Cursor, MEANINGS, SIDE_SLACK, SLACK, Side};
 
 /// Tokens without effect are allowed, so that there may be more of them than bytes. Not by more than this.
 const MOST_TOKENS_PER_BYTE: usize = 2;
@@ -92,17 +92,9 @@ impl Decoder {
         let packed = read_streams(control, out.len() - SLACK)?;
         self.unpack(&packed)?;
         let content = |number: usize| &self.streams[number][..packed[number].length];
-        let side =
-            |number: usize| Side { bytes: &self.streams[number], length: packed[number].length, at: 0 };
-        let cursor = Cursor {
-            near: side(stream::OFFSETS_16),
-            far: side(stream::OFFSETS_24),
-            literal_lengths: side(stream::LITERAL_LENGTHS),
-            match_lengths: side(stream::MATCH_LENGTHS),
-            literals: content(stream::LITERALS),
-            at: 0,
-            last: 0,
-        };
+        let side = |number: usize| Side::new(&self.streams[number], packed[number].length);
+        let sides = [stream::OFFSETS_16, stream::OFFSETS_24, stream::LITERAL_LENGTHS, stream::MATCH_LENGTHS];
+        let cursor = Cursor::new(sides.map(side), content(stream::LITERALS));
         tokens::run(content(stream::TOKENS), cursor, out)
     }
 
@@ -137,7 +129,7 @@ impl Decoder {
 fn most_taken(tokens: &[u8]) -> [usize; stream::LITERALS] {
     let mut most = [0; stream::LITERALS];
     for &token in tokens {
-        let meaning = &tokens::MEANINGS[usize::from(token)];
+        let meaning = &MEANINGS[usize::from(token)];
         most[stream::OFFSETS_16] += usize::from(meaning.near);
         most[stream::OFFSETS_24] += usize::from(meaning.far);
         most[stream::LITERAL_LENGTHS] += usize::from(meaning.more_literals & 4);

@@ -232,10 +232,10 @@ fn put_length(out: &mut Vec<u8>, length: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tokens::{MEANINGS, next_length};
+    use super::super::tokens::next_length;
     use super::*;
     use crate::error::Result;
-    use crate::simd::lz::Side;
+    use crate::simd::lz::{MEANINGS, Side};
     use proptest::prelude::*;
 
     /// Whether copies in units of 32 bytes stay inside the content, for every token.
@@ -244,7 +244,7 @@ mod tests {
             bytes.resize(bytes.len() + 4, 0);
             bytes
         });
-        let side = |number: usize| Side { bytes: &streams[number], length: streams[number].len() - 4, at: 0 };
+        let side = |number: usize| Side::new(&streams[number], streams[number].len() - 4);
         let (mut literals, mut lengths) = (side(stream::LITERAL_LENGTHS), side(stream::MATCH_LENGTHS));
         let mut near = encoder.streams[stream::OFFSETS_16].as_chunks::<2>().0.iter();
         let mut far = encoder.streams[stream::OFFSETS_24].as_chunks::<3>().0.iter();

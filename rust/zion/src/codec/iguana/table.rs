@@ -2,6 +2,7 @@
 
 use super::LAYER;
 use crate::error::{Error, Result};
+use crate::simd::ans;
 
 /// Bits of the sum of all frequencies.
 pub const SCALE_BITS: u32 = 12;
@@ -227,8 +228,6 @@ impl Slots {
     /// One step of a decoder without reading a word: the symbol, and the state after it.
     #[inline]
     pub fn step(&self, state: u32) -> Option<(u8, u32)> {
-        let slot = self.0[(state % SCALE) as usize];
-        let next = (slot & (SCALE - 1)) * (state >> SCALE_BITS) + (slot >> SCALE_BITS & (SCALE - 1));
-        (slot != 0).then_some(((slot >> 24) as u8, next))
+        ans::step(self.all(), state)
     }
 }

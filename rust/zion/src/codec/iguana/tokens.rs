@@ -1,50 +1,20 @@
 //! The tokens of a structural command: literals and matches put together again.
 
-use super::{LAYER, MIN_FAR_MATCH, SHORT_LENGTH};
+use super::{LAYER, SHORT_LENGTH};
 use crate::error::{Error, Result};
-use crate::simd::lz::{Cursor, Meaning, SLACK, Side};
+use crate::simd::lz::{Cursor, Kernel, MEANINGS, SLACK, Side};
 
 /// Copies are made in units of this size and may go beyond their end by less than one unit.
 const WIDE: usize = 32;
-/// Tokens from here on have literals, and a near offset or the last one; those below have a far offset.
-const FIRST_NEAR: usize = 0x20;
-/// Tokens from here on keep the last offset.
-const FIRST_REPEAT: usize = 0x80;
-
 #[cold]
 fn damaged(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::corrupt(LAYER, 0, message)
 }
 
-pub(super) static MEANINGS: [Meaning; 256] = {
-    let mut meanings =
-        [Meaning { literals: 0, length: 0, more_literals: 0, more_length: 0, near: 0, far: 0 }; 256];
-    let mut token = 0;
-    while token < 256 {
-        let meaning = &mut meanings[token];
-        if token >= FIRST_NEAR {
-            meaning.literals = token as u8 & 7;
-            meaning.length = token as u8 >> 3 & 15;
-            meaning.more_literals = if meaning.literals == 7 { 0xFF } else { 0 };
-            meaning.more_length = if meaning.length == 15 { 0xFF } else { 0 };
-            meaning.near = if token < FIRST_REPEAT { 2 } else { 0 };
-        } else {
-            meaning.length = token as u8 + MIN_FAR_MATCH as u8;
-            meaning.more_length = if token == FIRST_NEAR - 1 { 0xFF } else { 0 };
-            meaning.far = 3;
-        }
-        token += 1;
-    }
-    meanings
-};
-
-/// The next four bytes of a stream as a number. Beyond the end anything may come out, but there is an end to it.
+/// The next four bytes of a stream as a number.
 #[inline]
 fn peek(side: &Side) -> Result<usize> {
-    match side.bytes.get(side.at..).and_then(<[u8]>::first_chunk) {
-        Some(bytes) => Ok(u32::from_le_bytes(*bytes) as usize),
-        None => Err(damaged("a token without its offset or length")),
-    }
+    side.peek().map(|word| word as usize).ok_or_else(|| damaged("a token without its offset or length"))
 }
 
 /// The next length of a stream, if `more` is not 0; else 0.
@@ -60,15 +30,19 @@ pub(super) fn next_length(side: &mut Side, more: u8) -> Result<usize> {
         SHORT_LENGTH => (3, x + SHORT_LENGTH * y),
         _ => (4, x + SHORT_LENGTH * (y + SHORT_LENGTH * z)),
     };
-    side.at += size;
+    side.skip(size);
     Ok(value)
 }
 
 /// Writes what the tokens say to `out`, which has [`SLACK`] bytes more than it may take; gives the length.
-pub fn run(tokens: &[u8], mut cursor: Cursor, out: &mut [u8]) -> Result<usize> {
+pub fn run(tokens: &[u8], cursor: Cursor, out: &mut [u8]) -> Result<usize> {
+    run_with(Kernel::available().next().unwrap_or(Kernel::Portable), tokens, cursor, out)
+}
+
+fn run_with(kernel: Kernel, tokens: &[u8], mut cursor: Cursor, out: &mut [u8]) -> Result<usize> {
     let mut done = 0;
     while done < tokens.len() {
-        done += cursor.run(&tokens[done..], &MEANINGS, out);
+        done += cursor.run(kernel, &tokens[done..], out);
         if let Some(&token) = tokens.get(done) {
             follow(&mut cursor, token, out)?;
             done += 1;
@@ -85,37 +59,35 @@ fn follow(cursor: &mut Cursor, token: u8, out: &mut [u8]) -> Result<()> {
         usize::from(meaning.literals) + next_length(&mut cursor.literal_lengths, meaning.more_literals)?;
     let length = usize::from(meaning.length) + next_length(&mut cursor.match_lengths, meaning.more_length)?;
     let (near, far) = (peek(&cursor.near)? & 0xFFFF, peek(&cursor.far)? & 0xFF_FFFF);
-    let offset = if meaning.near > 0 { near } else { cursor.last };
+    let offset = if meaning.near > 0 { near } else { cursor.last() };
     let offset = if meaning.far > 0 { far } else { offset };
-    cursor.near.at += usize::from(meaning.near);
-    cursor.far.at += usize::from(meaning.far);
-    if count > cursor.literals.len() || count + length > out.len() - SLACK - cursor.at {
+    cursor.near.skip(usize::from(meaning.near));
+    cursor.far.skip(usize::from(meaning.far));
+    let (literals, at) = (cursor.literals(), cursor.at());
+    if count > literals.len() || count + length > out.len() - SLACK - at {
         return Err(damaged("more literals than there are, or a match that goes beyond the end"));
     }
-    copy_literals(out, cursor.at, cursor.literals, count);
-    cursor.literals = &cursor.literals[count..];
-    cursor.at += count;
-    cursor.last = offset;
-    if length == 0 {
-        return Ok(());
+    copy_literals(out, at, literals, count);
+    let at = at + count;
+    if length > 0 {
+        if offset == 0 || offset > at {
+            return Err(damaged(format!("a match at distance {offset} from byte {at}")));
+        }
+        copy_match(out, at, offset, length);
     }
-    if offset == 0 || offset > cursor.at {
-        return Err(damaged(format!("a match at distance {offset} from byte {}", cursor.at)));
-    }
-    copy_match(out, cursor.at, offset, length);
-    cursor.at += length;
+    cursor.advance(count, offset, length);
     Ok(())
 }
 
 /// What is left of the literals is the end of the content; nothing else may be left.
 fn finish(cursor: &Cursor, out: &mut [u8]) -> Result<usize> {
-    let end = cursor.at + cursor.literals.len();
+    let (at, literals) = (cursor.at(), cursor.literals());
+    let end = at + literals.len();
     if end > out.len() - SLACK {
         return Err(damaged("more literals than the content has room for"));
     }
-    out[cursor.at..end].copy_from_slice(cursor.literals);
-    let sides = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths];
-    if sides.iter().any(|side| side.at != side.length) {
+    out[at..end].copy_from_slice(literals);
+    if !cursor.sides().iter().all(|side| side.is_used_up()) {
         return Err(damaged("offsets or lengths that no token uses, or tokens without theirs"));
     }
     Ok(end)
@@ -194,9 +166,9 @@ mod tests {
     }
 
     proptest! {
-        /// Streams of anything: mostly errors, but the kernel must make the same ones.
+        /// Streams of anything: mostly errors, but the kernels must make the same ones.
         #[test]
-        fn the_kernel_does_the_same(
+        fn every_kernel_does_the_same(
             tokens in prop::collection::vec(prop_oneof![4 => 0x20u8.., 1 => any::<u8>()], 0..300),
             small in 1u8..100,
             side in prop::collection::vec(any::<u8>(), 0..700),
@@ -211,15 +183,10 @@ mod tests {
             far.resize(far.len() + SIDE_SLACK, 1);
             let mut lengths = side.clone();
             lengths.resize(side.len() + SIDE_SLACK, 1);
-            let mut cursor = Cursor {
-                near: Side { bytes: &near, length: near_length, at: 0 },
-                far: Side { bytes: &far, length: far_length, at: 0 },
-                literal_lengths: Side { bytes: &lengths, length: side.len(), at: 0 },
-                match_lengths: Side { bytes: &lengths, length: side.len(), at: 0 },
-                literals: &literals,
-                at: 0,
-                last: 0,
-            };
+            let lengths = Side::new(&lengths, side.len());
+            let sides =
+                [Side::new(&near, near_length), Side::new(&far, far_length), lengths.clone(), lengths];
+            let mut cursor = Cursor::new(sides, &literals);
             let mut again = cursor.clone();
             let mut scratch = vec![0; room + SLACK];
             let mut done = 0;
@@ -227,19 +194,18 @@ mod tests {
                 done += 1;
             }
             // When all of them work the streams are cut to what they use, so that the end is right too.
-            let lengths = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths].map(|side| side.at);
             if done == tokens.len() {
-                let sides = [&mut again.near, &mut again.far, &mut again.literal_lengths, &mut again.match_lengths];
-                for (side, length) in sides.into_iter().zip(lengths) {
-                    side.length = length.min(side.length);
-                }
+                again = Cursor::new(cursor.sides().map(Side::as_used), &literals);
             }
-            let (mut one, mut two) = (vec![0; room + SLACK], vec![0; room + SLACK]);
-            let first = run(&tokens, again.clone(), &mut one);
-            let second = one_by_one(&tokens, again, &mut two);
-            prop_assert_eq!(first.is_ok(), second.is_ok());
-            if let (Ok(first), Ok(second)) = (first, second) {
-                prop_assert_eq!(&one[..first], &two[..second]);
+            let mut one = vec![0; room + SLACK];
+            let first = one_by_one(&tokens, again.clone(), &mut one);
+            for kernel in Kernel::available() {
+                let mut two = vec![0; room + SLACK];
+                let second = run_with(kernel, &tokens, again.clone(), &mut two);
+                prop_assert_eq!(first.is_ok(), second.is_ok(), "{:?}", kernel);
+                if let (Ok(first), Ok(second)) = (&first, second) {
+                    prop_assert_eq!(&one[..*first], &two[..second], "{:?}", kernel);
+                }
             }
         }
     }

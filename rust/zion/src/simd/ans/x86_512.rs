@@ -79,10 +79,11 @@ fn reversed(words: __m256i) -> __m256i {
 }
 
 impl<'a> Stream<'a> {
-    /// `lanes` must be valid for `data`.
+    /// # Safety
+    /// The lanes are valid for the data: [`decode_round!`] reads by that.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
     #[inline]
-    fn new(lanes: &Lanes, data: &'a [u8], slots: &'a Slots) -> Self {
+    unsafe fn new(lanes: &Lanes, data: &'a [u8], slots: &'a Slots) -> Self {
         let (near, far) = lanes.states.split_at(LANES / 2);
         // SAFETY: each half has 16 entries of 4 bytes, the size of the vector; alignment is not needed.
         let (first, second) =
@@ -109,7 +110,8 @@ impl<'a> Stream<'a> {
 /// The lanes are valid for the data.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 pub unsafe fn run(lanes: &mut Lanes, data: &[u8], slots: &Slots, rounds: &mut [[u8; LANES]]) -> bool {
-    let mut stream = Stream::new(lanes, data, slots);
+    // SAFETY: the lanes are valid for the data, says the caller.
+    let mut stream = unsafe { Stream::new(lanes, data, slots) };
     for round in rounds {
         // The caller says that the lanes are valid, and the first false is the end.
         if !decode_round!(stream, round) {
@@ -131,8 +133,9 @@ pub unsafe fn run_both(
     rounds: [&mut [[u8; LANES]]; 2],
 ) -> bool {
     let [one_lanes, two_lanes] = lanes;
-    let mut one = Stream::new(one_lanes, data[0], slots[0]);
-    let mut two = Stream::new(two_lanes, data[1], slots[1]);
+    // SAFETY: the lanes of each are valid for its data, says the caller.
+    let (mut one, mut two) =
+        unsafe { (Stream::new(one_lanes, data[0], slots[0]), Stream::new(two_lanes, data[1], slots[1])) };
     let [one_rounds, two_rounds] = rounds;
     for (one_round, two_round) in one_rounds.iter_mut().zip(two_rounds) {
         // As above.

@@ -209,11 +209,6 @@ pub struct Skim {
 }
 
 impl Skim {
-    /// Up to where the text was followed.
-    pub fn position(&self) -> usize {
-        self.position
-    }
-
     /// Goes on with the text that follows the place which [`skim`] found.
     pub fn restart(&mut self) {
         *self = Self { in_array: self.in_array, depth: u64::from(self.in_array), ..Self::default() };
@@ -310,9 +305,44 @@ mod tests {
         (out, inside)
     }
 
+    type Skimmer = fn(&[u8], &mut Skim, usize) -> Option<usize>;
+
+    /// The places that are found one after the other from `step` bytes on, and where following ends.
+    fn skimmed(skimmer: Skimmer, text: &[u8], step: usize) -> (Vec<usize>, Skim) {
+        let (mut found, mut state, mut start) = (vec![], Skim::default(), 0);
+        while let Some(end) = skimmer(&text[start..], &mut state, step).filter(|&end| end > 0) {
+            start += end;
+            found.push(start);
+            state.restart();
+        }
+        (found, state)
+    }
+
     type Kernel = fn(&[u8], usize, &mut Carry, &mut Vec<u32>, &mut Vec<u64>);
 
     proptest! {
+        #[test]
+        fn every_kernel_finds_the_same_ends(
+            text in proptest::collection::vec(proptest::sample::select(b"\\\"\"{{}}[], a\n".to_vec()), 0..2000),
+            step in 1usize..300,
+        ) {
+            let mut kernels: Vec<Skimmer> = vec![skim];
+            #[cfg(target_arch = "x86_64")]
+            {
+                kernels.push(skim_with::<super::x86::Sse2>);
+                if has_avx2() {
+                    // SAFETY: the features were just detected.
+                    kernels.push(|text, skim, from| unsafe { super::x86::skim_avx2(text, skim, from) });
+                }
+            }
+            let expected = skimmed(skim_with::<Portable>, &text, step);
+            for kernel in kernels {
+                let (found, state) = skimmed(kernel, &text, step);
+                prop_assert_eq!(&found, &expected.0);
+                prop_assert_eq!(format!("{state:?}"), format!("{:?}", expected.1));
+            }
+        }
+
         #[test]
         fn every_kernel_agrees_with_the_definition(
             text in proptest::collection::vec(proptest::sample::select(b"\\\"\\\"{}[]:, ax\xC3".to_vec()), 0..400),

@@ -12,7 +12,9 @@ use std::arch::x86_64::{
     _mm512_sub_epi32, _mm512_test_epi32_mask, _mm512_xor_si512,
 };
 
-use super::{BATCH, Cursor, Meaning, SLACK, Steps, x86_256};
+use super::{
+    BATCH, Cursor, FIRST_NEAR, FIRST_REPEAT, MIN_FAR_MATCH, MOST_LENGTH, MOST_LITERALS, SLACK, Steps, x86_256,
+};
 
 /// Tokens in a vector.
 const GROUP: usize = 16;
@@ -31,7 +33,7 @@ pub fn detected() -> bool {
 
 /// Follows tokens as the other kernel does. Batches in which all is ordinary are read faster.
 #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,popcnt")]
-pub fn run(cursor: &mut Cursor, tokens: &[u8], meanings: &[Meaning; 256], out: &mut [u8]) -> usize {
+pub fn run(cursor: &mut Cursor, tokens: &[u8], out: &mut [u8]) -> usize {
     let Some(room) = out.len().checked_sub(SLACK).filter(|&room| cursor.at <= room) else { return 0 };
     let mut steps = Steps::NONE;
     let mut done = 0;
@@ -42,7 +44,7 @@ pub fn run(cursor: &mut Cursor, tokens: &[u8], meanings: &[Meaning; 256], out: &
         let ordinary = read(cursor, groups, &mut steps, room);
         let batch = &batch[..if ordinary > 0 { ordinary } else { batch.len().min(GROUP) }];
         let count = match ordinary {
-            0 => x86_256::read(cursor, batch, meanings, &mut steps, &out[..room]),
+            0 => x86_256::read(cursor, batch, &mut steps, &out[..room]),
             count => count,
         };
         // SAFETY: both ways to read vouch for the steps.
@@ -89,8 +91,8 @@ struct Group {
 #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512cd,popcnt")]
 #[inline]
 fn read(cursor: &mut Cursor, groups: &[[u8; GROUP]], steps: &mut Steps, room: usize) -> usize {
-    let all = [&cursor.near, &cursor.far, &cursor.literal_lengths, &cursor.match_lengths];
-    if !all.iter().all(|side| side.has_batch()) {
+    // Offsets, the last one included, are compared and kept as 32 bits.
+    if cursor.at > room || cursor.last > 1 << 24 || !cursor.sides().iter().all(|side| side.has_batch()) {
         return 0;
     }
     let start = Sides::of(cursor);
@@ -155,16 +157,16 @@ unsafe fn read_group(tokens: &[u8; GROUP], mut sides: Sides, last: __m512i) -> (
         )
     };
     let tokens = _mm512_cvtepu8_epi32(tokens);
-    // The tokens with literals, those with an offset of their own, and then what all of them say.
-    let plain = _mm512_cmpge_epu32_mask(tokens, all(0x20));
+    // The tokens with literals, those with an offset of their own, and then what all of them say: what `MEANINGS` does.
+    let plain = _mm512_cmpge_epu32_mask(tokens, all(FIRST_NEAR as i32));
     let is_far = !plain;
-    let is_near = plain & _mm512_cmplt_epu32_mask(tokens, all(0x80));
-    let literals = _mm512_maskz_and_epi32(plain, tokens, all(7));
-    let length = _mm512_and_si512(_mm512_srli_epi32::<3>(tokens), all(15));
-    let on_literals = _mm512_cmpeq_epi32_mask(literals, all(7));
-    let on_length =
-        _mm512_mask_cmpeq_epi32_mask(plain, length, all(15)) | _mm512_cmpeq_epi32_mask(tokens, all(0x1F));
-    let length = _mm512_mask_add_epi32(length, is_far, tokens, all(16));
+    let is_near = plain & _mm512_cmplt_epu32_mask(tokens, all(FIRST_REPEAT as i32));
+    let literals = _mm512_maskz_and_epi32(plain, tokens, all(MOST_LITERALS.into()));
+    let length = _mm512_and_si512(_mm512_srli_epi32::<3>(tokens), all(MOST_LENGTH.into()));
+    let on_literals = _mm512_cmpeq_epi32_mask(literals, all(MOST_LITERALS.into()));
+    let on_length = _mm512_mask_cmpeq_epi32_mask(plain, length, all(MOST_LENGTH.into()))
+        | _mm512_cmpeq_epi32_mask(tokens, all(FIRST_NEAR as i32 - 1));
+    let length = _mm512_mask_add_epi32(length, is_far, tokens, all(MIN_FAR_MATCH.into()));
 
     let more_literals = _mm512_maskz_expand_epi32(on_literals, _mm512_cvtepu8_epi32(more_literals));
     let more_length = _mm512_maskz_expand_epi32(on_length, _mm512_cvtepu8_epi32(more_length));
