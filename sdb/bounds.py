@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from operator import index
+from _operator import index  # operator is a module in Python, which short commands do without
 
 from sdb import sizes
 from sdb.errors import UsageError

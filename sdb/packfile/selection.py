@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from _operator import index  # operator is a module in Python, which short commands do without
 from itertools import chain
-from operator import index
 
 from sdb import instants
 from sdb.errors import NotFoundError, UsageError
