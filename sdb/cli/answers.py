@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-from sdb import sizes
+from sdb import formats, sizes
 from sdb.cli import output
-from sdb.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,23 +18,11 @@ if TYPE_CHECKING:
 TABLE = "table"
 _TEXTS = frozenset({"json", "csv", "tsv", "markdown", "ion-text", TABLE})
 _FORMATS = (*sorted(_TEXTS), "ion", "arrow", "parquet")
-_SUFFIXES = {
-    ".json": "json",
-    ".ndjson": "json",
-    ".jsonl": "json",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".md": "markdown",
-    ".ion": "ion",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".parquet": "parquet",
-}
 _MOST_ROWS = 100
 _MOST_FILES = 1 << 16
 
 
-def form(fmt: str | None, target: str) -> str:
+def form(fmt: str | None, target: str) -> tuple[str, str]:
     """Choose the format.
 
     Parameters
@@ -49,18 +36,17 @@ def form(fmt: str | None, target: str) -> str:
     -------
     str
         That, or what the suffix says, or a table on a terminal and JSON elsewhere.
+    str
+        How the file is compressed.
 
     Raises
     ------
     UsageError
-        There is no such format.
+        There is no such format, or the suffix says another one.
     """
-    if fmt is None:
-        named = next((f for suffix, f in _SUFFIXES.items() if target.endswith(suffix)), "json")
-        return TABLE if target == "-" and sys.stdout.isatty() else named
-    if fmt not in _FORMATS:
-        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(_FORMATS))
-    return fmt
+    if target != "-":
+        return formats.written(target, fmt, _FORMATS, "json")
+    return formats.written(None, fmt, _FORMATS, TABLE if sys.stdout.isatty() else "json")
 
 
 def allow_many_files() -> None:
@@ -74,7 +60,9 @@ def allow_many_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def write(result: Result, form: str, target: str, *, force: bool) -> None:
+def write(
+    result: Result, form: str, target: str, *, force: bool, compression: str = "none"
+) -> None:
     """Write rows to a file or standard output.
 
     Parameters
@@ -87,8 +75,12 @@ def write(result: Result, form: str, target: str, *, force: bool) -> None:
         Where they go; ``-`` is standard output.
     force : bool
         Whether an existing file may be replaced, or a terminal get binary data.
+    compression : {"none", "gzip", "zstd"}
+        How a file is compressed.
     """
-    with output.opened(target, force=force, is_text=form in _TEXTS) as file:
+    with output.opened(
+        target, force=force, is_text=form in _TEXTS, compression=compression
+    ) as file:
         if form == TABLE:
             file.write(_table(result, output.columns()).encode(_encoding(target), "replace"))
         else:

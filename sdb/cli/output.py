@@ -113,7 +113,9 @@ def binary(*, force: bool = True) -> BinaryIO:
     return sys.stdout.buffer
 
 
-def opened(target: str, *, force: bool, is_text: bool) -> AbstractContextManager[BinaryIO]:
+def opened(
+    target: str, *, force: bool, is_text: bool, compression: str = "none"
+) -> AbstractContextManager[BinaryIO]:
     """Open what a command writes to.
 
     Parameters
@@ -124,6 +126,8 @@ def opened(target: str, *, force: bool, is_text: bool) -> AbstractContextManager
         Whether an existing file may be replaced, or a terminal get binary data.
     is_text : bool
         Whether it is text, which a terminal may get anyway.
+    compression : {"none", "gzip", "zstd"}
+        How a file is compressed.
 
     Returns
     -------
@@ -136,7 +140,12 @@ def opened(target: str, *, force: bool, is_text: bool) -> AbstractContextManager
         return LeftOpen(binary(force=force or is_text))
     from sdb.store.url import atomic_write
 
-    return atomic_write(target, overwrite=force)
+    file = atomic_write(target, overwrite=force)
+    if compression == "none":
+        return file
+    from sdb.packfile.compressed import compressing
+
+    return compressing(file, compression)
 
 
 def check_apart(target: str, inputs: Iterable[str]) -> None:

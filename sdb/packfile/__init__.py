@@ -24,6 +24,8 @@
 ``kept``          blocks and index that stay when a packfile grows
 ``concat``        packfiles joined without compressing again
 ``unpack``        rows as text, Ion, Arrow or Parquet
+``compressed``    files that are compressed while they are written
+``delimited``     columns of CSV and TSV
 ``arrow``         rows as Arrow tables and streams
 ``arrowfiles``    rows as Arrow IPC streams and Parquet files
 ``iontext``       rows as Ion text, for people

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from itertools import groupby
 
+from sdb import formats
 from sdb.errors import CorruptError, InputError, SdbError, UsageError
 from sdb.packfile.pieces import (
     is_stream,
@@ -34,19 +35,6 @@ if TYPE_CHECKING:
     from sdb.store.base import Location, Reader
 
 FORMATS = ("json", "cloudtrail", "csv", "tsv", "ion", "parquet", "packfile")
-_SUFFIXES = {
-    ".json": "json",
-    ".ndjson": "json",
-    ".jsonl": "json",
-    ".cloudtrail.json": "cloudtrail",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".ion": "ion",
-    ".10n": "ion",
-    ".parquet": "parquet",
-    ".zion": "packfile",
-}
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _CORE_FORMATS = {"parquet": "rows", "packfile": "rows"}
 _WITH_HINTS = {"json", "csv", "tsv"}
 _IN_PLACE = {"parquet", "packfile"}
@@ -205,7 +193,7 @@ def _named_format(text: str) -> tuple[str, str]:
     """Give format and compression that ``-f`` names."""
     suffix = "." + text.lower().removeprefix(".")
     kind, compression = _of_name(suffix)
-    if suffix in {".cloudtrail", ".cloudtrail" + _suffix_of(compression)}:
+    if suffix in {".cloudtrail", ".cloudtrail" + formats.suffix_of(compression)}:
         kind = "cloudtrail"
     elif suffix == ".packfile":
         kind = "packfile"
@@ -215,19 +203,10 @@ def _named_format(text: str) -> tuple[str, str]:
     return kind, compression
 
 
-def _suffix_of(compression: str) -> str:
-    return next((suffix for suffix, name in _COMPRESSIONS.items() if name == compression), "")
-
-
 def _of_name(name: str) -> tuple[str | None, str]:
-    """Give what the longest known suffix of a name says, and its compression."""
-    name = name.lower()
-    compression = "none"
-    for suffix, found in _COMPRESSIONS.items():
-        if name.endswith(suffix):
-            name, compression = name.removesuffix(suffix), found
-    known = [suffix for suffix in _SUFFIXES if name.endswith(suffix)]
-    return (_SUFFIXES[max(known, key=len)] if known else None), compression
+    """Give the format that a name tells, if it can be packed, and the compression."""
+    kind, compression = formats.of_name(name)
+    return (kind if kind in FORMATS else None), compression
 
 
 @record

@@ -1,4 +1,4 @@
-"""Packfiles to text, Ion, Arrow or Parquet."""
+"""Packfiles to JSON, CSV, TSV, Ion, Arrow or Parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from typing import Any, BinaryIO
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.store.base import Location
 
-FORMATS = ("json", "ion", "ion-text", "arrow", "parquet")
+FORMATS = ("json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet")
+TEXTS = frozenset({"json", "csv", "tsv", "ion-text"})
 _MOST_OPEN_FILES = 200
 
 Job = tuple[Packfile, "Selection"]
@@ -53,9 +54,11 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         The packfiles. All of them are opened before anything is written.
     output : binary file
         Where the rows go; it is not closed.
-    fmt : {"json", "ion", "ion-text", "arrow", "parquet"}
-        ``json``: one row a line. ``ion``: the decompressed chunks. ``ion-text``: Ion for people,
-        one row a line. ``arrow``: an Arrow IPC stream. ``parquet``: a Parquet file.
+    fmt : {"json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet"}
+        ``json``: one row a line. ``csv``, ``tsv``: a line of names and one for each row; without
+        `fields` the rows are read twice, first for the names. ``ion``: the decompressed chunks.
+        ``ion-text``: Ion for people, one row a line. ``arrow``: an Arrow IPC stream. ``parquet``: a
+        Parquet file.
     fields : sequence of str, optional
         Names of the top-level fields to write; the others are left out.
     since, until : str or datetime, optional
@@ -119,8 +122,14 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
             from sdb.packfile import iontext
 
             iontext.write(_rows(jobs, fields, limit, meter), output, indent=indent)
+        elif fmt in {"csv", "tsv"}:
+            from sdb.packfile import delimited
+
+            names, meter_one = delimited.names(jobs, fields, limit, threads, meter.add)
+            output.write(delimited.head(names, fmt))
+            _Writer(output, fmt, names, limit, threads or 0, meter_one).write(jobs)
         else:
-            _Writer(output, fmt, fields, limit, threads or 0, meter).write(jobs)
+            _Writer(output, fmt, fields, limit, threads or 0, meter.add).write(jobs)
     finally:
         for pack in packs:
             pack.close()
@@ -168,7 +177,7 @@ class _Writer:
         fields: Sequence[str] | None,
         limit: int | None,
         threads: int,
-        meter: _Meter,
+        meter: Callable[[int], None],
     ) -> None:
         self._output = output
         self._format = fmt
@@ -213,7 +222,7 @@ class _Writer:
                 fed = [*fed[1 - most :], number]
                 block = self._read(unpacker, pack, number)
                 unpacker.feed(block, pack.blocks[number].chunks)
-                self._meter.add(len(block))
+                self._meter(len(block))
                 # The next block is read when this one is the only one left: no sooner, no later.
                 while unpacker.queued > 1 and self._put(unpacker):
                     pass

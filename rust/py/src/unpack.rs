@@ -1,4 +1,4 @@
-//! `Unpacker`: blocks of a packfile to lines of JSON or to Ion.
+//! `Unpacker`: blocks of a packfile to lines of JSON, CSV or TSV, or to Ion.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,12 @@ fn request(
     let format = match format {
         "json" => Format::Json,
         "ion" => Format::Ion,
-        other => return Err(Error::argument(format!("format {other:?}: json or ion is needed"))),
+        "csv" | "tsv" if fields.is_none() => {
+            return Err(Error::argument(format!("format {format:?} needs fields")));
+        }
+        "csv" => Format::Cells(b','),
+        "tsv" => Format::Cells(b'\t'),
+        other => return Err(Error::argument(format!("format {other:?}: json, csv, tsv or ion is needed"))),
     };
     let filter = match range {
         Some((path, start, stop)) => {

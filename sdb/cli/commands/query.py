@@ -74,7 +74,7 @@ def command(
     started = time.perf_counter()
     output.prepare(verbose=verbose)
     answers.allow_many_files()
-    form = answers.form("json" if as_json and fmt is None else fmt, target)
+    form, compression = answers.form("json" if as_json and fmt is None else fmt, target)
     with (
         Interruptible() as signals,
         run(
@@ -92,7 +92,7 @@ def command(
             answers.explain(result, as_json=as_json)
             return
         output.check_apart(target, [*result.paths, *([file] if file else [])])
-        answers.write(result, form, target, force=force)
+        answers.write(result, form, target, force=force, compression=compression)
         if verbose:
             output.say(summary(result.reading, time.perf_counter() - started), to=sys.stderr)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from sdb import formats
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -26,16 +27,8 @@ EXAMPLES = (
     "sdb unpack --fmt json events.zion",
     "sdb unpack --fmt json --fields id,type --limit 3 events.zion",
     "sdb unpack -o events.parquet events.zion",
+    "sdb unpack -o events.csv.gz events.zion",
 )
-
-_SUFFIXES = {
-    ".json": "json",
-    ".ndjson": "json",
-    ".jsonl": "json",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".parquet": "parquet",
-}
 
 
 def command(
@@ -44,7 +37,7 @@ def command(
     fmt: Annotated[
         str | None,
         Option(
-            metavar="json|ion|ion-text|arrow|parquet",
+            metavar="json|csv|tsv|ion|ion-text|arrow|parquet",
             help="Format; if not given, by the output's suffix or ion.",
         ),
     ] = None,
@@ -66,20 +59,20 @@ def command(
     no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
 ) -> None:
-    """Write the rows of packfiles as JSON, Ion, Ion text, Arrow or Parquet.
+    """Write the rows of packfiles as JSON, CSV, TSV, Ion, Arrow or Parquet.
 
     Blocks that the time index rules out are not read.
     """
-    from sdb.packfile.unpack import unpack
+    from sdb.packfile.unpack import FORMATS, TEXTS, unpack
 
-    fmt = fmt or next((f for suffix, f in _SUFFIXES.items() if target.endswith(suffix)), "ion")
+    fmt, compression = formats.written(None if target == "-" else target, fmt, FORMATS, "ion")
     places = [locate(context, path) for path in packfiles]
     output.check_apart(target, places)
     output.prepare(unverified=no_verify)
     quiet = target == "-" and sys.stdout.isatty()
     with (
         Meter("unpacking", progress, quiet=quiet) as meter,
-        output.opened(target, force=force, is_text=fmt in {"json", "ion-text"}) as file,
+        output.opened(target, force=force, is_text=fmt in TEXTS, compression=compression) as file,
     ):
         unpack(
             places,

@@ -1,5 +1,6 @@
 //! Whole blocks to text or Ion on several threads: blocks go in, pieces of output come out in order.
 
+mod cells;
 mod worker;
 
 use std::collections::VecDeque;

@@ -11,12 +11,15 @@ use crate::ion::{SymbolTable, pad};
 use crate::json::{print::Printer, sink::Sink};
 use crate::rows::{Rows, TimeFilter, put_kept};
 use crate::runs::{Form, Job};
+use crate::unpack::cells::Cells;
 
 /// What comes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// One line a row.
     Json,
+    /// One line a row, with a separator between the cells of the fields, in their order.
+    Cells(u8),
     /// The decompressed chunks, padded to their full size.
     Ion,
 }
@@ -132,6 +135,7 @@ pub struct Worker {
     filter: Option<TimeFilter>,
     keep: Vec<bool>,
     printer: Printer,
+    cells: Cells,
     /// The table that was taken over last.
     synced: Option<Arc<SymbolTable>>,
     scratch: Vec<u8>,
@@ -141,12 +145,14 @@ impl Worker {
     /// A worker for one request.
     pub fn new(request: Arc<Request>) -> Self {
         let filter = request.filter.clone();
+        let cells = Cells::new(request.fields.as_deref().unwrap_or_default());
         Self {
             request,
             codecs: None,
             filter,
             keep: Vec::new(),
             printer: Printer::default(),
+            cells,
             synced: None,
             scratch: Vec::new(),
         }
@@ -207,7 +213,7 @@ impl Worker {
             is_new = false;
             let left = job.limit - rows;
             let (added, stopped) = match self.request.format {
-                Format::Json => self.lines(&chunk, left, &mut sink),
+                Format::Json | Format::Cells(_) => self.lines(&chunk, left, &mut sink),
                 Format::Ion => self.chunk(&chunk, left, &mut sink).map(|rows| (rows, None)),
             }
             .map_err(|error| chunk.error(&error))?;
@@ -240,8 +246,11 @@ impl Worker {
             return;
         }
         self.synced = Some(Arc::clone(table));
-        if self.request.format == Format::Json {
+        if self.request.format != Format::Ion {
             self.printer.sync(table, is_new);
+        }
+        if let Format::Cells(_) = self.request.format {
+            self.cells.sync(table, is_new);
         }
         if let Some(filter) = &mut self.filter {
             filter.sync(table);
@@ -276,7 +285,12 @@ impl Worker {
             if rows == limit {
                 break;
             }
-            self.printer.row(chunk.data, row, keep, out)?;
+            if let Format::Cells(separator) = self.request.format {
+                let symbols = (&mut self.printer, &**chunk.table);
+                self.cells.row((chunk.data, row), separator, symbols, out)?;
+            } else {
+                self.printer.row(chunk.data, row, keep, out)?;
+            }
             rows += 1;
         }
         Ok((rows, None))
