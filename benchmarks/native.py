@@ -52,7 +52,7 @@ ACCUMULATORS = {
     "LATEST": "SELECT LATEST(created_at) AS n FROM {}",
     "FILTER": "SELECT COUNT(*) FILTER (WHERE type = 'PushEvent') AS n, COUNT(*) AS m FROM {}",
 }
-WIDE = {  # Most of the time goes to decompressing a wide struct for one field, which both have to do.
+WIDE = {  # Most of the time goes to decompressing a wide struct, which both have to do.
     "wide: predicate": "SELECT id FROM {} WHERE payload.size > 1",
     "wide: COUNT(x)": "SELECT COUNT(payload.size) AS n FROM {}",
 }

@@ -68,7 +68,7 @@ fn summed(block: &Block, form: Form, plan: Plan, rows: Option<u64>) -> Result<()
     let summary = Summary { keys: vec![Key { lane: 0, grain: None }], calls, most_bytes: 1 << 24 };
     let mut groups = Groups::new(&plan, &summary)?;
     let request = request(plan);
-    let runs = request.groups(groups.clone())?;
+    let runs = request.gather(groups.clone())?;
     let whole = drain(runs, block, form, |more| {
         if let Some(more) = more {
             groups.join(more);
@@ -94,7 +94,7 @@ fn ranked(block: &Block, form: Form, lanes: &[Lane], predicate: Option<&Predicat
     let plan = Plan::new(&[], lanes, predicate)?;
     let by = vec![Sort { place: 0, descending: true, nulls_last: false }];
     let mut first = First::new(&plan, &Ranking { by, most: 5, most_bytes: 1 << 24 })?;
-    let runs = request(plan).first(first.clone())?;
+    let runs = request(plan).gather(first.clone())?;
     let whole = drain(runs, block, form, |more| {
         if let Some(more) = more {
             first.join(more, |number| number);

@@ -235,7 +235,7 @@ impl LaneScan {
         let calls = calls.into_iter().map(groups::call).collect::<PyResult<_>>()?;
         let ask = Ask { summary: Summary { keys, calls, most_bytes }, lanes, sort, limit, offset };
         let start = Groups::new(&self.request.plan, &ask.summary).map_err(to_py)?;
-        let runs = py.detach(|| self.request.groups(start.clone())).map_err(to_py)?;
+        let runs = py.detach(|| self.request.gather(start.clone())).map_err(to_py)?;
         let feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
         ask.collect(py, start, feed, &self.stopped)
     }

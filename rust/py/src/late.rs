@@ -64,7 +64,7 @@ impl Scene<'_> {
         let mut left = ordered(&all, bounds, descending).map_err(to_py)?;
         let unknown = left.partition_point(|(bound, _)| bound.is_none());
         let unknown: Vec<Place> = left.drain(..unknown).map(|(_, place)| place).collect();
-        let runs = py.detach(|| request.first(start.clone())).map_err(to_py)?;
+        let runs = py.detach(|| request.gather(start.clone())).map_err(to_py)?;
         let mut feed = Feed::over(Arc::clone(self.sources), Arc::clone(self.meter), runs, unknown);
         let mut rows = start;
         loop {

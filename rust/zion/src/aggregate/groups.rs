@@ -15,6 +15,7 @@ use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::key::{self, Members};
+use crate::scan::Accumulator;
 use crate::scan::plan::{Path, Plan};
 use crate::scan::predicate::{Predicate, Row};
 use crate::value::Value;
@@ -135,71 +136,9 @@ impl Groups {
         groups
     }
 
-    /// The groups of the rows that were added since the last time.
-    pub(crate) fn take(&mut self) -> Self {
-        let fresh = Self::empty(Arc::clone(&self.places));
-        std::mem::replace(self, fresh)
-    }
-
     /// Whether there were more groups than memory allows; then they are not to be used.
     pub fn is_full(&self) -> bool {
         self.bytes > self.places.most_bytes
-    }
-
-    /// Adds a row.
-    pub(crate) fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>]) -> Result<()> {
-        if self.is_full() {
-            return Ok(());
-        }
-        let Some(number) = self.group(data, table, slots)? else { return Ok(()) };
-        let calls = &self.places.calls;
-        for (total, call) in self.totals[number * calls.len()..].iter_mut().zip(calls) {
-            let test = |filter: &Predicate<usize>| filter.test(&Row { data, table, slots });
-            if call.filter.as_ref().map_or(Ok(Some(true)), test)? == Some(true) {
-                self.scratch.clear();
-                let mut scene =
-                    Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
-                self.bytes += total.add(call.function, &mut scene, slots[call.node].as_ref())?;
-                self.read += self.scratch.len();
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether all rows are one group, of which only values of `node` are asked.
-    pub(crate) fn is_about(&self, node: usize) -> bool {
-        let is_known =
-            |call: &Counted| call.filter.is_none() && (call.function == Function::Rows || call.node == node);
-        self.places.keys.is_empty() && self.places.calls.iter().all(is_known)
-    }
-
-    /// Adds a value of the node that [`Groups::is_about`].
-    #[inline]
-    pub(crate) fn add_value(&mut self, data: &[u8], table: &SymbolTable, value: &Value) -> Result<()> {
-        if self.is_full() {
-            return Ok(());
-        }
-        for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
-            if call.function != Function::Rows {
-                self.scratch.clear();
-                let mut scene =
-                    Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
-                self.bytes += total.add(call.function, &mut scene, Some(value))?;
-                self.read += self.scratch.len();
-                budget::check_run(self.read, value.at)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a row, whatever values it has.
-    #[inline]
-    pub(crate) fn add_row(&mut self) {
-        for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
-            if call.function == Function::Rows {
-                total.add_row();
-            }
-        }
     }
 
     /// The number of the group of a row; none if it has not all keys.
@@ -288,6 +227,65 @@ impl Groups {
     }
 }
 
+impl Accumulator for Groups {
+    fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>], _: i64) -> Result<()> {
+        if self.is_full() {
+            return Ok(());
+        }
+        let Some(number) = self.group(data, table, slots)? else { return Ok(()) };
+        let calls = &self.places.calls;
+        for (total, call) in self.totals[number * calls.len()..].iter_mut().zip(calls) {
+            let test = |filter: &Predicate<usize>| filter.test(&Row { data, table, slots });
+            if call.filter.as_ref().map_or(Ok(Some(true)), test)? == Some(true) {
+                self.scratch.clear();
+                let mut scene =
+                    Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
+                self.bytes += total.add(call.function, &mut scene, slots[call.node].as_ref())?;
+                self.read += self.scratch.len();
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self) -> Self {
+        let fresh = Self::empty(Arc::clone(&self.places));
+        std::mem::replace(self, fresh)
+    }
+
+    fn is_about(&self, node: usize) -> bool {
+        let is_known =
+            |call: &Counted| call.filter.is_none() && (call.function == Function::Rows || call.node == node);
+        self.places.keys.is_empty() && self.places.calls.iter().all(is_known)
+    }
+
+    #[inline]
+    fn add_value(&mut self, data: &[u8], table: &SymbolTable, value: &Value) -> Result<()> {
+        if self.is_full() {
+            return Ok(());
+        }
+        for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
+            if call.function != Function::Rows {
+                self.scratch.clear();
+                let mut scene =
+                    Scene { data, table, hasher: &self.places.hasher, scratch: &mut self.scratch };
+                self.bytes += total.add(call.function, &mut scene, Some(value))?;
+                self.read += self.scratch.len();
+                budget::check_run(self.read, value.at)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn add_row(&mut self) {
+        for (total, call) in self.totals.iter_mut().zip(&self.places.calls) {
+            if call.function == Function::Rows {
+                total.add_row();
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use arrow_array::cast::AsArray;
@@ -328,7 +326,7 @@ mod tests {
                     slots[node] = Some(Value { at, header: ion::header(&data, at)? });
                 }
             }
-            groups.add(&data, &table, &slots)?;
+            groups.add(&data, &table, &slots, 0)?;
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ mod grain;
 mod groups;
 mod keytable;
 mod recent;
-pub(crate) mod tally;
 mod totals;
 
 pub use answer::Answer;

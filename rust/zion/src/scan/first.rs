@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::accumulator::Accumulator;
 use super::order::{Rank, Sort};
 use super::plan::Plan;
 use crate::error::{Error, Result};
@@ -83,13 +84,6 @@ impl First {
         Self { places, rows: Vec::new(), is_cut: false, bytes: 0, is_full: false }
     }
 
-    /// The rows that were added since the last time.
-    pub(super) fn take(&mut self) -> Self {
-        self.cut();
-        let fresh = Self::empty(Arc::clone(&self.places));
-        std::mem::replace(self, fresh)
-    }
-
     /// Whether rows took more memory than is allowed; then they are not to be used.
     pub fn is_full(&self) -> bool {
         self.is_full
@@ -98,26 +92,6 @@ impl First {
     /// The last of the rows that are wanted, once there are enough.
     fn last(&self) -> Option<&Entry> {
         if self.is_cut { self.rows.get(self.places.most.checked_sub(1)?) } else { None }
-    }
-
-    /// Adds a row.
-    pub(super) fn add(
-        &mut self,
-        data: &[u8],
-        table: &SymbolTable,
-        slots: &[Option<Value>],
-        number: i64,
-    ) -> Result<()> {
-        if self.is_full || !self.admits(data, table, slots, number)? {
-            return Ok(());
-        }
-        let mut key = Vec::with_capacity(self.places.by.len());
-        for sort in &self.places.by {
-            let Some(value) = &slots[sort.place] else { return Ok(()) };
-            key.push(Rank::of(data, table, value)?.map(|text| text.into_owned().into_boxed_slice()));
-        }
-        self.put(Entry { number, key: key.into() });
-        Ok(())
     }
 
     /// Whether a row is not known to be behind all that are wanted.
@@ -182,6 +156,38 @@ impl First {
         self.rows.sort_unstable_by(|a, b| self.places.compare(a, b));
         self.rows.iter().map(|row| row.number).collect()
     }
+}
+
+impl Accumulator for First {
+    fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>], number: i64) -> Result<()> {
+        if self.is_full || !self.admits(data, table, slots, number)? {
+            return Ok(());
+        }
+        let mut key = Vec::with_capacity(self.places.by.len());
+        for sort in &self.places.by {
+            let Some(value) = &slots[sort.place] else { return Ok(()) };
+            key.push(Rank::of(data, table, value)?.map(|text| text.into_owned().into_boxed_slice()));
+        }
+        self.put(Entry { number, key: key.into() });
+        Ok(())
+    }
+
+    fn take(&mut self) -> Self {
+        self.cut();
+        let fresh = Self::empty(Arc::clone(&self.places));
+        std::mem::replace(self, fresh)
+    }
+
+    /// The number of a row is wanted too.
+    fn is_about(&self, _: usize) -> bool {
+        false
+    }
+
+    fn add_value(&mut self, _: &[u8], _: &SymbolTable, _: &Value) -> Result<()> {
+        Ok(())
+    }
+
+    fn add_row(&mut self) {}
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! A lane shows one side of a value: the bit of its type, the number, the string, a key that is equal for
 //! equal values, the JSON text. Where the value is of another type, or is not there, the lane is null.
 
+mod accumulator;
 mod column;
 mod first;
 mod ion;
@@ -14,6 +15,7 @@ mod picks;
 pub(crate) mod plan;
 pub(crate) mod predicate;
 mod render;
+mod tally;
 pub mod typed;
 mod walk;
 mod worker;
@@ -23,6 +25,7 @@ use std::sync::atomic::AtomicU64;
 
 use arrow_array::RecordBatch;
 
+pub use accumulator::Accumulator;
 pub use first::{First, Ranking};
 pub use ion::IonRows;
 pub use order::Sort;
@@ -30,10 +33,9 @@ pub use picks::{Picks, arranged};
 pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
-use walk::{Sink, Walker};
+use walk::Walker;
 use worker::Worker;
 
-use crate::aggregate::Groups;
 use crate::error::Result;
 use crate::runs::{Cut, Job, Runs};
 
@@ -62,33 +64,29 @@ pub struct Request {
 impl Request {
     /// Record batches of the lanes.
     pub fn batches(&self) -> Result<Runs<Vec<RecordBatch>>> {
-        self.run(None, false, |walker, _| walker.take())
+        self.run(None::<First>, false, |walker, _| walker.take())
     }
 
     /// Numbers of rows that come out.
     pub fn count(&self) -> Result<Runs<u64>> {
-        self.run(None, self.plan.counts_all(), |walker, rows| walker.take().map(|_| rows))
+        self.run(None::<First>, self.plan.counts_all(), |walker, rows| walker.take().map(|_| rows))
     }
 
-    /// Groups of the rows, starting from groups without any; they are to be joined.
-    pub fn groups(&self, start: Groups) -> Result<Runs<Option<Groups>>> {
-        self.run(Some(Sink::Groups(start)), false, |walker, _| Ok(walker.take_groups()))
+    /// What the rows of each run come to, starting from an accumulator without any; they are to be joined.
+    pub fn gather<A: Accumulator>(&self, start: A) -> Result<Runs<Option<A>>> {
+        self.run(Some(start), false, |walker, _| Ok(walker.taken()))
     }
 
-    /// The first rows of each run, starting from none; they are to be joined.
-    pub fn first(&self, start: First) -> Result<Runs<Option<First>>> {
-        self.run(Some(Sink::First(start)), false, |walker, _| Ok(walker.take_first()))
-    }
-
-    fn run<R, T>(&self, sink: Option<Sink>, shapes_only: bool, take: T) -> Result<Runs<R>>
+    fn run<A, R, T>(&self, accumulator: Option<A>, shapes_only: bool, take: T) -> Result<Runs<R>>
     where
+        A: Accumulator,
         R: Send + 'static,
-        T: Fn(&mut Walker, u64) -> Result<R> + Send + Sync + 'static,
+        T: Fn(&mut Walker<A>, u64) -> Result<R> + Send + Sync + 'static,
     {
         let cut = Cut { run_bytes: RUN_BYTES, verbatim: shapes_only };
         let request = self.clone();
-        let make = move || Worker::new(request.clone(), sink.clone());
-        let work = move |worker: &mut Worker, job: &Job| {
+        let make = move || Worker::new(request.clone(), accumulator.clone());
+        let work = move |worker: &mut Worker<A>, job: &Job| {
             let rows = worker.work(job, shapes_only)?;
             Ok((take(&mut worker.walker, rows)?, rows))
         };

@@ -9,12 +9,11 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::ArrowError;
 
+use super::accumulator::Accumulator;
 use super::column::{Column, Scene, Tools};
-use super::first::First;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
-use crate::aggregate::Groups;
-use crate::aggregate::tally::{self, Tally};
+use super::tally::{self, Tally};
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::value::{Fields, Items, Value, bits};
@@ -25,15 +24,8 @@ const FULL_BYTES: usize = 16 << 20;
 /// The node of a symbol that is not asked for.
 const NOWHERE: usize = usize::MAX;
 
-/// Where rows go in the place of columns.
-#[derive(Clone)]
-pub(super) enum Sink {
-    Groups(Groups),
-    First(First),
-}
-
-/// Turns rows into columns.
-pub(super) struct Walker {
+/// Turns rows into columns, or puts them into an accumulator.
+pub(super) struct Walker<A> {
     plan: Arc<Plan>,
     batch_rows: usize,
     /// For each node the symbols of its fields, ascending.
@@ -45,7 +37,7 @@ pub(super) struct Walker {
     /// For each level the name of the field that it stands at.
     labels: Vec<u64>,
     columns: Vec<Column>,
-    sink: Option<Sink>,
+    accumulator: Option<A>,
     /// Whether [`Walker::tally`] does it all.
     is_tally: bool,
     tools: Tools,
@@ -54,9 +46,9 @@ pub(super) struct Walker {
     full: Vec<RecordBatch>,
 }
 
-impl Walker {
-    pub(super) fn new(plan: Arc<Plan>, batch_rows: usize, sink: Option<Sink>) -> Self {
-        let is_tally = matches!(&sink, Some(Sink::Groups(groups)) if tally::is_enough(&plan, groups));
+impl<A: Accumulator> Walker<A> {
+    pub(super) fn new(plan: Arc<Plan>, batch_rows: usize, accumulator: Option<A>) -> Self {
+        let is_tally = accumulator.as_ref().is_some_and(|accumulator| tally::is_enough(&plan, accumulator));
         Self {
             is_tally,
             batch_rows: batch_rows.max(1),
@@ -65,7 +57,7 @@ impl Walker {
             slots: vec![None; plan.nodes.len()],
             labels: vec![0; plan.levels.len()],
             columns: plan.columns.iter().map(|column| Column::new(column.letter)).collect(),
-            sink,
+            accumulator,
             tools: Tools::default(),
             rows: 0,
             full: Vec::new(),
@@ -95,14 +87,10 @@ impl Walker {
     }
 
     /// What takes the fields of rows, of which at most `left` come, if all is about one path of them.
-    pub(super) fn tally<'a>(&'a mut self, table: &'a SymbolTable, left: u64) -> Option<Tally<'a>> {
+    pub(super) fn tally<'a>(&'a mut self, table: &'a SymbolTable, left: u64) -> Option<Tally<'a, A>> {
         let steps = self.targets.get(1..self.targets.len() - 1)?;
-        match &mut self.sink {
-            Some(Sink::Groups(groups)) if self.is_tally => {
-                Some(Tally { groups, table, tops: &self.tops, steps, left, rows: 0, is_taken: false })
-            }
-            _ => None,
-        }
+        let accumulator = self.accumulator.as_mut().filter(|_| self.is_tally)?;
+        Some(Tally { accumulator, table, tops: &self.tops, steps, left, rows: 0, is_taken: false })
     }
 
     /// Starts a row whose fields come one by one, see [`Walker::field`].
@@ -168,14 +156,9 @@ impl Walker {
         Ok(std::mem::take(&mut self.full))
     }
 
-    /// The groups of the rows that were added since the last time.
-    pub(super) fn take_groups(&mut self) -> Option<Groups> {
-        if let Some(Sink::Groups(groups)) = &mut self.sink { Some(groups.take()) } else { None }
-    }
-
-    /// The first of the rows that were added since the last time.
-    pub(super) fn take_first(&mut self) -> Option<First> {
-        if let Some(Sink::First(first)) = &mut self.sink { Some(first.take()) } else { None }
+    /// What the rows that were added since the last time have come to.
+    pub(super) fn taken(&mut self) -> Option<A> {
+        self.accumulator.as_mut().map(A::take)
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -272,8 +255,8 @@ impl Finder<'_> {
 }
 
 /// Makes the rows that one row gives.
-struct Emit<'a> {
-    walker: &'a mut Walker,
+struct Emit<'a, A> {
+    walker: &'a mut Walker<A>,
     plan: &'a Plan,
     data: &'a [u8],
     table: &'a SymbolTable,
@@ -281,7 +264,7 @@ struct Emit<'a> {
     left: u64,
 }
 
-impl Emit<'_> {
+impl<A: Accumulator> Emit<'_, A> {
     /// Goes over all elements of a level, for each over those of the next; adds a row behind the last level.
     #[inline]
     fn level(&mut self, level: usize) -> Result<()> {
@@ -321,13 +304,10 @@ impl Emit<'_> {
     }
 
     fn put(&mut self) -> Result<()> {
-        let Walker { slots, labels, columns, sink, tools, .. } = &mut *self.walker;
-        if let Some(sink) = sink {
+        let Walker { slots, labels, columns, accumulator, tools, .. } = &mut *self.walker;
+        if let Some(accumulator) = accumulator {
             self.left -= 1;
-            return match sink {
-                Sink::Groups(groups) => groups.add(self.data, self.table, slots),
-                Sink::First(first) => first.add(self.data, self.table, slots, self.number),
-            };
+            return accumulator.add(self.data, self.table, slots, self.number);
         }
         let mut scene = Scene { data: self.data, table: self.table, tools };
         for (column, wanted) in columns.iter_mut().zip(&self.plan.columns) {

@@ -8,8 +8,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::accumulator::Accumulator;
 use super::plan::Plan;
-use super::walk::{Sink, Walker};
+use super::walk::Walker;
 use super::{ROW_BITS, Request};
 use crate::block::{BlockReader, Chunk, Codecs, OpenChunk};
 use crate::bucket::Visit;
@@ -21,10 +22,10 @@ use crate::runs::Job;
 use crate::value::Value;
 
 /// One thread's decompressors, and the columns that it makes.
-pub(super) struct Worker {
+pub(super) struct Worker<A> {
     request: Request,
     codecs: Option<Codecs>,
-    pub(super) walker: Walker,
+    pub(super) walker: Walker<A>,
     /// For each row of the chunk at hand whether it is known to pass the predicate.
     passes: Vec<bool>,
     /// The symbols that the walker knows.
@@ -45,9 +46,9 @@ struct Seen {
     out: u64,
 }
 
-impl Worker {
-    pub(super) fn new(request: Request, sink: Option<Sink>) -> Self {
-        let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows, sink);
+impl<A: Accumulator> Worker<A> {
+    pub(super) fn new(request: Request, accumulator: Option<A>) -> Self {
+        let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows, accumulator);
         Self { request, codecs: None, walker, passes: Vec::new(), synced: None }
     }
 
@@ -230,14 +231,14 @@ fn places(job: &Job, chunks: Range<usize>) -> Range<u64> {
 }
 
 /// Finds out which rows pass the predicate.
-struct Probe<'a> {
-    walker: &'a mut Walker,
+struct Probe<'a, A> {
+    walker: &'a mut Walker<A>,
     plan: &'a Plan,
     table: &'a SymbolTable,
     passes: &'a mut Vec<bool>,
 }
 
-impl Visit for Probe<'_> {
+impl<A: Accumulator> Visit for Probe<'_, A> {
     #[inline(always)]
     fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
         if header.is_pad() { Ok(()) } else { self.walker.field(self.plan, data, id, Value { at, header }) }
@@ -252,8 +253,8 @@ impl Visit for Probe<'_> {
 }
 
 /// Adds rows whose fields come one by one.
-struct Direct<'a> {
-    walker: &'a mut Walker,
+struct Direct<'a, A> {
+    walker: &'a mut Walker<A>,
     plan: &'a Plan,
     table: &'a SymbolTable,
     /// Which rows passed the predicate, if that was tried.
@@ -262,7 +263,7 @@ struct Direct<'a> {
     seen: Seen,
 }
 
-impl Direct<'_> {
+impl<A: Accumulator> Direct<'_, A> {
     #[inline]
     fn is_known_to_fail(&self) -> bool {
         self.passes.is_some_and(|passes| passes.get(self.seen.rows as usize) != Some(&true))
@@ -274,7 +275,7 @@ impl Direct<'_> {
     }
 }
 
-impl Visit for Direct<'_> {
+impl<A: Accumulator> Visit for Direct<'_, A> {
     #[inline(always)]
     fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
         if header.is_pad() || self.is_known_to_fail() {

@@ -5,45 +5,45 @@
     reason = "fields that pass through memory between calls cost more than the calls"
 )]
 
-use super::groups::Groups;
+use super::accumulator::Accumulator;
+use super::plan::{Node, Plan};
 use crate::bucket::Visit;
 use crate::error::Result;
 use crate::ion::{Header, SymbolTable};
-use crate::scan::plan::Plan;
 use crate::value::Value;
 
 /// The node of the top-level field; that of the row is before it.
 const TOP: usize = 1;
 
 /// Adds rows whose fields come one by one.
-pub(crate) struct Tally<'a> {
-    pub(crate) groups: &'a mut Groups,
-    pub(crate) table: &'a SymbolTable,
+pub(super) struct Tally<'a, A> {
+    pub(super) accumulator: &'a mut A,
+    pub(super) table: &'a SymbolTable,
     /// For each symbol the node of a top-level field.
-    pub(crate) tops: &'a [usize],
+    pub(super) tops: &'a [usize],
     /// For each node above that of the path the symbols of the next one.
-    pub(crate) steps: &'a [Vec<(u64, usize)>],
+    pub(super) steps: &'a [Vec<(u64, usize)>],
     /// Rows that may still come.
-    pub(crate) left: u64,
-    pub(crate) rows: u64,
+    pub(super) left: u64,
+    pub(super) rows: u64,
     /// Whether the row at hand has had the top-level field: the first one counts.
-    pub(crate) is_taken: bool,
+    pub(super) is_taken: bool,
 }
 
 /// Whether all that is asked for is about one path of fields, and of every row.
-pub(crate) fn is_enough(plan: &Plan, groups: &Groups) -> bool {
+pub(super) fn is_enough(plan: &Plan, accumulator: &impl Accumulator) -> bool {
     let last = plan.nodes.len() - 1;
-    let leads_on = |(at, node): (usize, &crate::scan::plan::Node)| {
+    let leads_on = |(at, node): (usize, &Node)| {
         node.items.is_empty() && node.fields.iter().map(|(_, child)| *child).eq((at < last).then_some(at + 1))
     };
     last >= TOP
         && plan.levels.len() == 1
         && plan.predicate.is_none()
         && plan.nodes.iter().enumerate().all(leads_on)
-        && groups.is_about(last)
+        && accumulator.is_about(last)
 }
 
-impl Tally<'_> {
+impl<A> Tally<'_, A> {
     /// The value of the path below that of its first field.
     #[inline(always)]
     fn find(&self, data: &[u8], mut value: Value) -> Result<Option<Value>> {
@@ -61,7 +61,7 @@ impl Tally<'_> {
     }
 }
 
-impl Visit for Tally<'_> {
+impl<A: Accumulator> Visit for Tally<'_, A> {
     #[inline(always)]
     fn field(&mut self, data: &[u8], id: u32, at: usize, header: Header) -> Result<()> {
         if self.is_taken || self.tops.get(id as usize) != Some(&TOP) || header.is_pad() {
@@ -69,7 +69,7 @@ impl Visit for Tally<'_> {
         }
         self.is_taken = true;
         match self.find(data, Value { at, header })? {
-            Some(value) => self.groups.add_value(data, self.table, &value),
+            Some(value) => self.accumulator.add_value(data, self.table, &value),
             None => Ok(()),
         }
     }
@@ -77,7 +77,7 @@ impl Visit for Tally<'_> {
     #[inline(always)]
     fn row(&mut self, _: &[u8]) -> Result<bool> {
         self.is_taken = false;
-        self.groups.add_row();
+        self.accumulator.add_row();
         self.rows += 1;
         Ok(self.rows < self.left)
     }
