@@ -4,6 +4,8 @@
 ``trailer``       the end of a packfile: where blocks are, and what is known of them
 ``extension``     what the trailer has beyond the original's
 ``digest``        digests of blocks
+``presence``      in how many rows each field is
+``provenance``    which inputs the rows came from
 ``sparseindex``   time indexes and constants of all blocks
 ``timeindex``     blocks that can hold an instant, for one path
 ``predicate``     conditions as far as metadata can decide them

@@ -275,7 +275,7 @@ def _attempt(job: Job) -> AppendResult:
                     feeder.feed_all(job.sources, job.progress)
                     if not _added(packer, kept):
                         raise _NothingNewError  # noqa: TRY301 - leaves no draft behind
-                    new = finish(job, kept, packer)
+                    new = finish(job, job.sources, kept, packer)
                     output.write(new.encode())
             except _NothingNewError:
                 output = _Output(partial(_grow, job, reader, reader.size_bytes))

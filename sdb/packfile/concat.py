@@ -6,7 +6,9 @@ import time
 from collections import deque
 from contextlib import ExitStack, closing
 
-from sdb.errors import UsageError, text_of
+from sdb import notes
+from sdb.errors import CorruptError, UsageError, text_of
+from sdb.packfile import presence, provenance
 from sdb.packfile.continuation import VERSION, check_version
 from sdb.packfile.digest import checked
 from sdb.packfile.merge import typed
@@ -193,12 +195,15 @@ def join(trailers: Sequence[Trailer]) -> Trailer:
     paths = sorted({path for part in parts for path in part.indices})
     indices = {path: _index(parts, path) for path in paths if _is_known(parts, path)}
     digests = [part.digest(number) for part in parts for number in range(part.blocks)]
+    summary = _summary(parts)
     sparse = SparseIndex(
         len(blocks),
         first.sparse.constants,
         indices,
-        _summary(parts),
+        summary,
         digests=tuple(digests) if any(digests) else (),
+        stored_presence=_presence(parts, summary) if summary else b"",
+        stored_provenance=_provenance(parts) if summary else b"",
     )
     return Trailer(VERSION, offset, first.algorithm, first.block_shift, tuple(blocks), sparse)
 
@@ -218,6 +223,36 @@ def _index(parts: Sequence[SparseIndex], path: Path) -> TimeIndex:
         blocks += part.blocks
         joined.push_empty(blocks - joined.blocks)
     return joined
+
+
+def _presence(parts: Sequence[SparseIndex], summary: Summary) -> bytes:
+    """Join the presence of fields; where a part does not tell of any, nor does the whole."""
+    known = []
+    for part in parts:
+        try:
+            found = part.presence()
+        except CorruptError as error:
+            notes.tell(f"the presence of fields is left out: {error.message}")
+            found = None
+        if found is not None:
+            known.append(found)
+        elif part.blocks:
+            return b""
+    return presence.join(known).encode(summary) if known else b""
+
+
+def _provenance(parts: Sequence[SparseIndex]) -> bytes:
+    """Join the provenance of rows as far as parts tell it."""
+    known: list[tuple[provenance.Provenance | None, int]] = []
+    for part in parts:
+        rows = sum(part.summary.rows) if part.summary else 0
+        try:
+            known.append((part.provenance(), rows))
+        except CorruptError as error:
+            notes.tell(f"the inputs of some rows are left out: {error.message}")
+            known.append((None, rows))
+    joined = provenance.follow(known)
+    return joined.encode() if joined.origins else b""
 
 
 def _summary(parts: Sequence[SparseIndex]) -> Summary | None:

@@ -8,8 +8,10 @@ from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
 from sdb.packfile.digest import check
 from sdb.packfile.kept import Kept
 from sdb.packfile.merge import Span, merge, typed
+from sdb.packfile.presence import Presence
 from sdb.packfile.reader import Packfile
 from sdb.packfile.trailer import Trailer
+from sdb.packfile.writer import told
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
@@ -168,7 +170,12 @@ def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
             block = source.read(start, stop)
             if job.verify:
                 check(block, old.sparse.digest(number))
-            resumed = packer.resume(block, old.blocks[-1].chunks, verify=job.verify)
+            resumed = packer.resume(
+                block,
+                old.blocks[-1].chunks,
+                verify=job.verify,
+                is_counted=number > 0 or old.blocks[-1].chunks > 1,
+            )
         except CorruptError as error:
             raise Packfile(source.path, source, old).blame(error, number) from None
         chunks, size, rows, hashes = resumed
@@ -183,8 +190,8 @@ def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
     return kept
 
 
-def finish(job: Job, kept: Kept, packer: Packer) -> Trailer:
-    """Make the trailer of what stays and what was packed."""
+def finish(job: Job, sources: Sequence[Input], kept: Kept, packer: Packer) -> Trailer:
+    """Make the trailer of what stays and what was packed of the sources."""
     old = kept.trailer
     spans = [Span(*run) for run in packer.runs]
     types, complete = packer.types
@@ -198,6 +205,8 @@ def finish(job: Job, kept: Kept, packer: Packer) -> Trailer:
         constants=_constants(job, old),
         hidden=packer.hidden,
         kept=kept,
+        presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
+        provenance=told(sources, packer),
     )
     return Trailer(
         VERSION, kept.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse

@@ -162,11 +162,17 @@ class Extension:
         Digest of each block, empty where it is not known; no digests when none is known.
     flaw : str
         Why the extension was ignored; empty when it was not.
+    presence : bytes
+        In how many rows each field is, as it is stored; empty when it is not known.
+    provenance : bytes
+        Which inputs the rows came from, as it is stored; empty when it is not known.
     """
 
     summary: Summary | None = None
     digests: tuple[bytes, ...] = ()
     flaw: str = ""
+    presence: bytes = b""
+    provenance: bytes = b""
 
     def encode(self) -> dict[str, object]:
         """Give the struct that is stored, without any field when there is nothing to tell."""
@@ -176,6 +182,10 @@ class Extension:
         if any(self.digests):
             value["version"] = VERSION
             value["digests"] = b"".join(digest or _UNKNOWN for digest in self.digests)
+        if self.summary is not None and self.presence:
+            value["presence"] = self.presence
+        if self.summary is not None and self.provenance:
+            value["provenance"] = self.provenance
         return value
 
     @classmethod
@@ -205,9 +215,18 @@ class Extension:
             summary = Summary.decode(value)
             if summary is not None and len(summary.rows) != blocks:
                 raise CorruptError(f"{len(summary.rows)} row counts for {blocks} blocks")  # noqa: TRY301
-            return cls(summary, _digests(value.get("digests", b""), blocks))
+            digests = _digests(value.get("digests", b""), blocks)
+            members = [_blob(value, name) for name in ("presence", "provenance")]
+            return cls(summary, digests, "", *(members if summary is not None else ()))
         except CorruptError as error:
             return cls(flaw=error.message)
+
+
+def _blob(value: dict[str, Any], name: str) -> bytes:
+    found = value.get(name, b"")
+    if type(found) is not bytes:
+        raise CorruptError(f"the {name} is not a blob")
+    return found
 
 
 def _digests(value: object, blocks: int) -> tuple[bytes, ...]:

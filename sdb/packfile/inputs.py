@@ -14,6 +14,7 @@ from itertools import groupby
 from sdb import formats
 from sdb.errors import CorruptError, InputError, SdbError, UsageError
 from sdb.packfile.pieces import (
+    content_digest,
     is_stream,
     open_stream,
     read_some,
@@ -74,6 +75,9 @@ class Input:
         Begins to read, and gives the pieces.
     file : callable, optional
         Opens the local file whose bytes are those of the pieces.
+    stored : callable, optional
+        Tells size and digest of the file itself, where the pieces are rows of it; the digest is
+        empty where it would have to be transferred once more.
     """
 
     name: str
@@ -84,6 +88,7 @@ class Input:
     once: bool = False
     source: Callable[[], Generator[bytes]] = field(kw_only=True, repr=False)
     file: Callable[[], Reader] | None = field(default=None, kw_only=True, repr=False)
+    stored: Callable[[], tuple[int, bytes]] | None = field(default=None, kw_only=True, repr=False)
 
     def pieces(self) -> Generator[bytes]:
         """Give the bytes of the input, piece by piece; a pipe can be read only once.
@@ -232,14 +237,14 @@ class _Found:
         if kind == "parquet":
             from sdb.packfile.parquet import rows
 
-            return self._input(kind, compression, lambda: rows(reader.reopen(), self.name), None)
+            return self._rows(kind, compression, lambda: rows(reader.reopen(), self.name), reader)
         if kind == "packfile":
             found = trailer or self._read_trailer(reader)
-            return self._input(
+            return self._rows(
                 kind,
                 compression,
                 lambda: unpacked(reader.reopen(), found, self.name, verify=self.verify),
-                None,
+                reader,
             )
         text = self._input(kind, compression, lambda: whole(reader.reopen()), size)
         return replace(text, file=reader.reopen) if is_file else text
@@ -269,6 +274,18 @@ class _Found:
             raise UsageError(f"{self.name}: hints apply to JSON, CSV and TSV, this is {kind}")
         core = _CORE_FORMATS.get(kind, kind)
         return Input(self.name, core, compression, self.hints, size_bytes, source=source)
+
+    def _rows(
+        self, kind: str, compression: str, source: Callable[[], Generator[bytes]], reader: Reader
+    ) -> Input:
+        """Give an input whose pieces are made of what the file holds."""
+        found = self._input(kind, compression, source, None)
+        size, is_file = reader.size_bytes, reader.descriptor is not None
+
+        def stored() -> tuple[int, bytes]:
+            return size, content_digest(whole(reader.reopen())) if is_file else b""
+
+        return replace(found, stored=stored)
 
     def _trailer(self, reader: Reader, head: bytes) -> Trailer | None:
         """Read the trailer, if the object looks like a packfile from both ends."""

@@ -7,8 +7,11 @@ by what the old trailer says: see the section on appending in docs/format.md.
 
 from __future__ import annotations
 
+from sdb import notes
 from sdb.errors import CorruptError
 from sdb.packfile.merge import Span
+from sdb.packfile.presence import join
+from sdb.packfile.provenance import follow
 from sdb.packfile.sparseindex import Summary, join_types
 from sdb.records import record
 
@@ -16,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from sdb.packfile.presence import Presence
+    from sdb.packfile.provenance import Provenance
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.timeindex import TimeIndex
     from sdb.packfile.trailer import Block, Trailer
@@ -134,3 +139,50 @@ class Kept:
             return None
         joined, all_known = join_types([(old.types, old.complete), (types, complete)])
         return Summary.bounded([*old.rows[: self.full_blocks], *rows], joined, complete=all_known)
+
+    def presence(self, new: Presence | None) -> Presence | None:
+        """Continue the presence of fields.
+
+        Parameters
+        ----------
+        new : Presence or None
+            That of the rows that are new; and of all, if nothing stays.
+
+        Returns
+        -------
+        Presence or None
+            None when the packfile has none, or a malformed one, and something of it stays.
+        """
+        if self.is_nothing or new is None:
+            return new
+        try:
+            old = self.trailer.sparse.presence()
+        except CorruptError as error:
+            notes.tell(f"the presence of fields is left out: {error.message}")
+            return None
+        return None if old is None else join([old, new])
+
+    def provenance(self, new: Provenance | None, rows: int) -> Provenance | None:
+        """Continue the provenance of rows.
+
+        Parameters
+        ----------
+        new : Provenance or None
+            That of the rows that are new.
+        rows : int
+            Number of rows of the packfile now.
+
+        Returns
+        -------
+        Provenance or None
+            None when nothing is known of any row.
+        """
+        if new is None:
+            return None
+        try:
+            old = self.trailer.sparse.provenance()
+        except CorruptError as error:
+            notes.tell(f"the inputs of old rows are left out: {error.message}")
+            old = None
+        added = sum(origin.rows for origin in new.origins)
+        return follow([(old, rows - added), (new, added)])

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sdb.packfile.kept import Kept
+    from sdb.packfile.presence import Presence
+    from sdb.packfile.provenance import Provenance
 
 MAX_INDICES = 256
 
@@ -282,6 +284,8 @@ def merge(  # noqa: PLR0913 - all that the trailer is made of
     constants: Mapping[str, object] | None = None,
     hidden: Collection[Path] = (),
     kept: Kept | None = None,
+    presence: Presence | None = None,
+    provenance: Provenance | None = None,
 ) -> tuple[tuple[Block, ...], SparseIndex]:
     """Make the block list and the sparse index out of the packer's parts.
 
@@ -305,6 +309,10 @@ def merge(  # noqa: PLR0913 - all that the trailer is made of
         Paths with timestamps that are in no range.
     kept : Kept, optional
         What stays of a file that grows: the parts follow it.
+    presence : Presence, optional
+        In how many of the rows that are new each field is; constants need not be listed.
+    provenance : Provenance, optional
+        Which inputs the rows that are new came from.
 
     Returns
     -------
@@ -327,4 +335,16 @@ def merge(  # noqa: PLR0913 - all that the trailer is made of
     sparse = build_sparse(blocks, paths, constants=constants, summary=summary, kept=kept)
     digests = (*(kept.digests if kept else ()), *(block.digest for block in blocks))
     sparse = replace(sparse, digests=digests if any(digests) else ())
+    if summary is not None:
+        if kept is not None:
+            presence = kept.presence(presence)
+            provenance = kept.provenance(provenance, sum(summary.rows))
+        kinds = {name: _kind(value) for name, value in (constants or {}).items()}
+        if presence is not None:
+            presence = presence.with_constants(kinds, sum(summary.rows))
+        sparse = replace(
+            sparse,
+            stored_presence=presence.encode(summary) if presence and blocks else b"",
+            stored_provenance=provenance.encode() if provenance and provenance.origins else b"",
+        )
     return (*(kept.blocks if kept else ()), *(block.block for block in blocks)), sparse

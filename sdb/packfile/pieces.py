@@ -98,6 +98,16 @@ def whole(reader: Reader) -> Generator[bytes]:
         reader.close()
 
 
+def content_digest(pieces: Generator[bytes]) -> bytes:
+    """Give the digest of all pieces of an input together, by which it is known again."""
+    from sdb._core import ContentDigester
+
+    digester = ContentDigester()
+    for piece in pieces:
+        digester.update(piece)
+    return digester.finish()
+
+
 def unpacked(
     reader: Reader, trailer: Trailer, name: str, *, verify: bool = True
 ) -> Generator[bytes]:

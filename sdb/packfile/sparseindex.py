@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
+    from sdb.packfile.presence import Presence
+    from sdb.packfile.provenance import Provenance
+
 __all__ = [
     "MAX_COMPONENTS",
     "MAX_INDEXES",
@@ -60,6 +63,10 @@ class SparseIndex:
         Digest of each block, empty where it is not known; no digests when none is known.
     flaw : str
         What is wrong with the extension, which is ignored then; empty when nothing is.
+    stored_presence : bytes
+        In how many rows each field is, see :meth:`presence`.
+    stored_provenance : bytes
+        Which inputs the rows came from, see :meth:`provenance`.
     """
 
     blocks: int
@@ -69,6 +76,46 @@ class SparseIndex:
     distrusted: dict[Path, TimeIndex] = field(default_factory=dict)
     digests: tuple[bytes, ...] = ()
     flaw: str = ""
+    stored_presence: bytes = field(default=b"", repr=False)
+    stored_provenance: bytes = field(default=b"", repr=False)
+
+    def presence(self) -> Presence | None:
+        """Read in how many rows each field is.
+
+        Returns
+        -------
+        Presence or None
+            None when the file does not tell.
+
+        Raises
+        ------
+        CorruptError
+            What it tells is malformed.
+        """
+        if self.summary is None or not self.stored_presence:
+            return None
+        from sdb.packfile.presence import Presence
+
+        return Presence.decode(self.stored_presence, self.summary)
+
+    def provenance(self) -> Provenance | None:
+        """Read which inputs the rows came from.
+
+        Returns
+        -------
+        Provenance or None
+            None when the file does not tell.
+
+        Raises
+        ------
+        CorruptError
+            What it tells is malformed.
+        """
+        if self.summary is None or not self.stored_provenance:
+            return None
+        from sdb.packfile.provenance import Provenance
+
+        return Provenance.decode(self.stored_provenance, sum(self.summary.rows))
 
     def is_without_times(self, path: Path) -> bool:
         """Tell whether it is certain that no row has a timestamp at a path."""
@@ -101,7 +148,13 @@ class SparseIndex:
         if self.constants:
             value["consts"] = self.constants
         value["indices"] = indices
-        if stored := Extension(self.summary, self.digests).encode():
+        own = Extension(
+            self.summary,
+            self.digests,
+            presence=self.stored_presence,
+            provenance=self.stored_provenance,
+        )
+        if stored := own.encode():
             value["sdb"] = stored
         return value
 
@@ -152,6 +205,8 @@ class SparseIndex:
             own.summary,
             digests=own.digests,
             flaw=own.flaw,
+            stored_presence=own.presence,
+            stored_provenance=own.provenance,
         )
 
     def check(self, blocks: int) -> SparseIndex:

@@ -15,6 +15,7 @@ from sdb import bounds, errors, instants
 from sdb import progress as progress_
 from sdb.packfile.describe import type_names
 from sdb.packfile.digest import DIFFERS, differs
+from sdb.packfile.presence import FieldCount, field_name
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.records import record
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb._core import BlockReport
+    from sdb.packfile.presence import FieldPath, Presence
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.timeindex import TimeIndex
     from sdb.progress import Progress
@@ -209,6 +211,8 @@ class _Check:
         self._sparse = pack.trailer.sparse
         self._max = max_findings
         self._types: dict[Path, int] = {}
+        self._found: dict[FieldPath, FieldCount] = {}
+        self._is_counted = True
 
     def find(self, finding: Finding) -> None:
         if len(self.findings) < self._max:
@@ -250,6 +254,11 @@ class _Check:
             self.find(Finding(text, number))
         for path, mask in report.types.items():
             self._types[path] = self._types.get(path, 0) | mask
+        fields, complete = report.fields
+        self._is_counted &= complete and not report.findings and not report.dropped
+        for field, types, rows in fields:
+            before = self._found.get(field, FieldCount(0, 0))
+            self._found[field] = FieldCount(before.types | types, before.rows + rows)
         self.rows += report.rows
 
     def _times(
@@ -277,6 +286,29 @@ class _Check:
             if missing:
                 kinds = ", ".join(type_names(missing))
                 text = f"path [{' '.join(path)}]: {kinds} occurs; the summary does not list it"
+                self.find(Finding(text))
+        try:
+            self._presence(self._sparse.presence())
+            self._sparse.provenance()
+        except errors.CorruptError as error:
+            self.find(Finding(f"trailer: {error.message}"))
+
+    def _presence(self, presence: Presence | None) -> None:
+        """Compare the fields with those that were counted, unless there were too many to count."""
+        if presence is None or not self._is_counted:
+            return
+        for path in dict.fromkeys([*presence.fields, *self._found]):
+            found = self._found.get(path, FieldCount(0, 0))
+            listed = presence.fields.get(path)
+            if listed is None and not presence.complete:
+                continue
+            rows = listed.rows if listed else 0
+            if found.rows != rows:
+                text = f"path {field_name(path)}: in {found.rows:,} rows; the trailer has {rows:,}"
+                self.find(Finding(text))
+            elif missing := _as_text(found.types) & ~_as_text(listed.types if listed else 0):
+                kinds = ", ".join(type_names(missing))
+                text = f"path {field_name(path)}: {kinds} occurs; its presence does not list it"
                 self.find(Finding(text))
 
 

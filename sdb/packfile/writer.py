@@ -14,6 +14,8 @@ from sdb._core import Packer
 from sdb.errors import UsageError
 from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.merge import Span, merge
+from sdb.packfile.presence import Presence
+from sdb.packfile.provenance import Provenance, taken
 from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
 from sdb.records import record
@@ -206,6 +208,8 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             time_fields=time_fields,
             constants=constants,
             hidden=packer.hidden,
+            presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
+            provenance=told(sources, packer),
         )
         trailer = Trailer(
             1, packer.position, packer.algorithm, align_bytes.bit_length() - 1, blocks, sparse
@@ -221,6 +225,16 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             trailer=trailer,
             rejected=feeder.rejected,
         )
+
+
+def told(sources: Sequence[Input], packer: Packer) -> Provenance:
+    """Tell which rows came from which input, once all are packed."""
+    found = []
+    for source, (rows, size_bytes, digest) in zip(sources, packer.inputs, strict=True):
+        # Of a packfile or Parquet file rows were fed, not its bytes.
+        stored = (size_bytes, digest) if source.stored is None else source.stored()
+        found.append((source.name, *stored, rows))
+    return taken(found)
 
 
 def _locations(inputs: Iterable[Location | Input]) -> list[Location | int]:

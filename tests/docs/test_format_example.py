@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import sdb
+from sdb.records import replace
 
 PAGE = (Path(__file__).parents[2] / "docs/format.md").read_text()
 
@@ -21,4 +22,9 @@ def test_worked_example(tmp_path: Path) -> None:
     for offset, content in lines:
         assert int(offset, 16) == len(shown)
         shown += bytes.fromhex(content)
-    assert packed.read_bytes() == shown
+    with sdb.open(packed) as pack:
+        trailer = pack.trailer
+    # What is compressed in the extension may come out otherwise with another version of zstd.
+    sparse = replace(trailer.sparse, stored_presence=b"", stored_provenance=b"")
+    tail = replace(trailer, sparse=sparse).encode()
+    assert packed.read_bytes()[: trailer.offset] + tail == shown

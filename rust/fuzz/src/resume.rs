@@ -47,7 +47,7 @@ pub fn check(data: &[u8]) -> Result<()> {
 /// The bytes that are kept, the number of rows that are packed again, and what is packed.
 fn resumed(whole: &[u8], options: Options) -> Result<(usize, u64, Vec<u8>), Stop> {
     let mut packer = Packer::new(options, Constants::default())?;
-    let resumed = packer.resume(whole, 1, true)?;
+    let resumed = packer.resume(whole, 1, true, true)?;
     packer.begin("input", Format::Json(None), Compression::None)?;
     packer.feed(b"{\"name\": 1}", &mut { NEVER })?;
     packer.end(&mut { NEVER })?;

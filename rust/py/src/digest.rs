@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use zion::digest;
+use zion::{content, digest};
 
 use crate::errors::to_py;
 use crate::unpack::backed;
@@ -46,5 +46,33 @@ impl BlockDigester {
     /// The digest, at the end of the block; what comes next is another one.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.inner.finish().map_err(to_py)?))
+    }
+}
+
+/// Makes the digest of an input's content, which comes piece by piece.
+#[pyclass(module = "sdb._core")]
+#[derive(Default)]
+pub struct ContentDigester {
+    pieces: content::Pieces,
+}
+
+#[pymethods]
+impl ContentDigester {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next bytes.
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+    fn update(&mut self, py: Python<'_>, data: PyBackedBytes) {
+        py.detach(|| self.pieces.update(&data));
+    }
+
+    /// The digest of all of them, once.
+    fn finish<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let mut digester = content::Digester::default();
+        digester.end(self.pieces.finish());
+        PyBytes::new(py, &digester.finish())
     }
 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod arrow;
 mod capsule;
+mod census;
 mod columns;
 mod digest;
 mod errors;
@@ -23,6 +24,7 @@ mod render;
 mod rows;
 mod unpack;
 mod verify;
+mod zstd;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -33,6 +35,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<arrow::ArrowTypes>()?;
     module.add_class::<digest::BlockDigester>()?;
+    module.add_class::<digest::ContentDigester>()?;
     module.add_class::<groups::Table>()?;
     module.add_class::<lanes::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;
@@ -53,5 +56,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
+    module.add_function(wrap_pyfunction!(zstd::zstd_compress, module)?)?;
+    module.add_function(wrap_pyfunction!(zstd::zstd_decompress, module)?)?;
     Ok(())
 }

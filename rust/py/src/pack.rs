@@ -6,16 +6,17 @@ use std::os::fd::RawFd;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PySet, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PySet, PyTuple};
 use zion::codec::Algorithm;
 use zion::inflate::Compression;
 use zion::ion::SymbolTable;
 use zion::ion::value::{self, Value};
 use zion::pack::OnError;
-use zion::pack::{Constants, Format, InputError, Options, Stop};
+use zion::pack::{Constants, Format, InputError, Options, Stop, Taken};
 use zion::paths::Path;
 use zion::{Error, Result};
 
+use crate::census;
 use crate::errors::{to_py, to_py_in};
 use crate::place;
 
@@ -73,17 +74,18 @@ impl Packer {
     }
 
     /// Goes on with a block: gives how many of its chunks and bytes stay, how many rows are packed again, and the
-    /// hashes of the frames that stay.
-    #[pyo3(signature = (block, chunks, *, verify=true))]
+    /// hashes of the frames that stay. With `is_counted` it is known in how many rows the fields of the block are.
+    #[pyo3(signature = (block, chunks, *, verify=true, is_counted=true))]
     fn resume<'py>(
         &mut self,
         py: Python<'py>,
         block: &[u8],
         chunks: u64,
         verify: bool,
+        is_counted: bool,
     ) -> PyResult<(u64, usize, u64, Bound<'py, PyBytes>)> {
         let inner = self.inner()?;
-        let resumed = py.detach(|| inner.resume(block, chunks, verify)).map_err(to_py)?;
+        let resumed = py.detach(|| inner.resume(block, chunks, verify, is_counted)).map_err(to_py)?;
         Ok((resumed.chunks, resumed.bytes, resumed.rows, PyBytes::new(py, &resumed.hashes)))
     }
 
@@ -214,12 +216,29 @@ impl Packer {
     /// Types seen at each path as a bit mask over Ion types, and whether no path is missing.
     #[getter]
     fn types<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, bool)> {
-        let inner = self.inner()?;
+        let (found, complete) = self.inner()?.fields.types();
         let types = PyDict::new(py);
-        for (path, mask) in &inner.types {
+        for (path, mask) in &found {
             types.set_item(path_tuple(py, path)?, mask)?;
         }
-        Ok((types, inner.types_complete))
+        Ok((types, complete))
+    }
+
+    /// The fields in the order in which they came up, see `census::listed`, and whether none is missing.
+    #[getter]
+    fn fields<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, bool)> {
+        let fields = self.inner()?.fields.fields();
+        Ok((census::listed(py, &fields)?, fields.complete))
+    }
+
+    /// Rows, size in bytes and digest of each input so far.
+    #[getter]
+    fn inputs<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let inner = self.inner()?;
+        let told = |input: &Taken| {
+            (input.rows, input.bytes, PyBytes::new(py, &input.digest.finish())).into_pyobject(py)
+        };
+        inner.inputs.iter().map(told).collect()
     }
 
     /// Paths with timestamps that are not in the ranges of the runs.

@@ -1,12 +1,13 @@
 //! `verify_block`: everything that is wrong with one block.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use zion::codec::Algorithm;
 use zion::ion::{self, timestamp};
 use zion::paths::{Path, Range};
 use zion::verify::{self, Checks, Constant, Report};
 
+use crate::census;
 use crate::errors::to_py;
 use crate::unpack::backed;
 
@@ -77,7 +78,7 @@ impl BlockReport {
     #[getter]
     fn types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let types = PyDict::new(py);
-        for (path, mask) in &self.report.types {
+        for (path, mask) in &self.report.fields.types() {
             types.set_item(path_tuple(py, path)?, mask)?;
         }
         Ok(types)
@@ -86,7 +87,14 @@ impl BlockReport {
     /// Whether `types` tells of every path.
     #[getter]
     fn complete(&self) -> bool {
-        self.report.complete
+        self.report.fields.complete
+    }
+
+    /// The fields in the order in which they came up, see `census::listed`, and whether none is missing.
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, bool)> {
+        let fields = &self.report.fields;
+        Ok((census::listed(py, fields)?, fields.complete && fields.lists_complete))
     }
 }
 

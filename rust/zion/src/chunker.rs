@@ -2,6 +2,7 @@
 //! when they are long enough (`docs/format.md`, "Writing").
 
 use crate::error::{Error, Result};
+use crate::fields::Fields;
 use crate::frequent::{self, Frequent};
 use crate::ion::remap::remap;
 use crate::ion::symtab::FIRST_USER;
@@ -120,12 +121,10 @@ pub struct Stream<'s> {
 pub struct Summary {
     /// Its blocks, in order.
     pub blocks: Vec<BlockInfo>,
-    /// Types seen at each path, sorted.
-    pub types: Vec<(Path, u16)>,
+    /// The fields of its rows; if `complete` is set there, the ranges tell of every path, too.
+    pub fields: Fields,
     /// Paths with timestamps that are not in the ranges.
     pub hidden: Vec<Path>,
-    /// Whether `types` and the ranges tell of every path.
-    pub complete: bool,
 }
 
 impl<'s> Stream<'s> {
@@ -173,6 +172,11 @@ impl<'s> Stream<'s> {
     /// Says that the rows from now on are of no use if the stream fails.
     pub fn hold(&mut self) {
         self.sink.hold();
+    }
+
+    /// Says whether the rows from now on are counted for their fields.
+    pub(crate) fn counting(&mut self, counts: bool) {
+        self.paths.counting(counts);
     }
 
     /// Appends one row: `write` puts exactly one struct to the end of [`Row::out`].
@@ -342,8 +346,6 @@ impl<'s> Stream<'s> {
         } else if self.chunks > 0 {
             self.end_block();
         }
-        let (mut types, complete) = self.paths.types();
-        types.sort_unstable();
-        Ok(Summary { blocks: self.blocks, types, hidden: self.paths.hidden(), complete })
+        Ok(Summary { blocks: self.blocks, fields: self.paths.fields(), hidden: self.paths.hidden() })
     }
 }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
+use crate::fields::{Fields, Seen};
 use crate::ion::symtab::NameHasher;
 use crate::ion::{SymbolTable, kind};
 
@@ -117,6 +118,12 @@ struct Node {
     wanted: bool,
     /// Whether a timestamp was stored here that does not count.
     hidden: bool,
+    /// Number of rows with a value here.
+    rows: u64,
+    /// The last row with one.
+    row: u64,
+    /// The place where the same row had its value before this one.
+    touched: NodeId,
     /// Bytes that the length of the struct at this place took the last time.
     pub length_bytes: u8,
 }
@@ -140,6 +147,9 @@ impl Node {
             range: None,
             wanted: false,
             hidden: false,
+            rows: 0,
+            row: 0,
+            touched: NodeId::NONE,
             length_bytes: 0,
         }
     }
@@ -155,7 +165,15 @@ pub struct Paths {
     epoch: u32,
     struct_number: u64,
     pending: Vec<(NodeId, i64)>,
+    /// The row at hand, counted from 1.
+    row: u64,
+    /// The place where it had its last value so far; from there on they are chained.
+    touched: NodeId,
+    /// Whether rows are not counted: others count them.
+    uncounted: bool,
     complete: bool,
+    /// Whether no path through a list was left out.
+    lists_complete: bool,
     wanted: Arc<[Path]>,
 }
 
@@ -168,7 +186,11 @@ impl Default for Paths {
             epoch: 1,
             struct_number: 0,
             pending: vec![],
+            row: 1,
+            touched: NodeId::NONE,
+            uncounted: false,
             complete: true,
+            lists_complete: true,
             wanted: Arc::default(),
         }
     }
@@ -292,6 +314,7 @@ impl Paths {
         if self.nodes.len() >= MAX_NODES || node.depth > MAX_DEPTH {
             // What lies in lists or deeper than the index looks may go unnoticed.
             self.complete &= node.in_list;
+            self.lists_complete &= !node.in_list;
             return NodeId::NONE;
         }
         self.nodes.push(node);
@@ -315,16 +338,19 @@ impl Paths {
     /// Notes the Ion type of a value.
     #[inline]
     pub fn saw(&mut self, node: NodeId, kind: u8) {
-        if let Some(node) = self.nodes.get_mut(node.index()) {
-            node.types |= 1 << kind;
+        if let Some(found) = self.nodes.get_mut(node.index()) {
+            found.types |= 1 << kind;
+            count(found, node, self.row, &mut self.touched);
         }
     }
 
     /// Notes a text, and gives its symbol if it is one: often the one of the last time, which saves the hash.
     #[inline]
     pub fn saw_text(&mut self, node: NodeId, text: &[u8], symbols: &SymbolTable) -> Option<u32> {
+        let id = node;
         let Some(node) = self.nodes.get_mut(node.index()) else { return symbols.id(text) };
         node.types |= 1 << kind::STRING;
+        count(node, id, self.row, &mut self.touched);
         if node.value != 0 && symbols.name(node.value) == Some(text) {
             return Some(node.value);
         }
@@ -371,9 +397,13 @@ impl Paths {
         }
     }
 
-    /// The timestamps of the row belong to the block at hand.
+    /// The row counts, and its timestamps belong to the block at hand.
     #[inline]
     pub(crate) fn commit(&mut self) {
+        if self.uncounted {
+            self.uncount();
+        }
+        self.end_row();
         for (node, us) in self.pending.drain(..) {
             if let Some(node) = self.nodes.get_mut(node.index()) {
                 let range = node.range.get_or_insert(Range { min: us, max: us, count: 0 });
@@ -387,6 +417,29 @@ impl Paths {
     /// The row was taken back.
     pub(crate) fn forget_row(&mut self) {
         self.pending.clear();
+        self.uncount();
+        self.end_row();
+    }
+
+    /// Says whether rows from now on are counted: those that are only stored again are not.
+    pub(crate) fn counting(&mut self, counts: bool) {
+        self.uncounted = !counts;
+    }
+
+    #[inline]
+    fn end_row(&mut self) {
+        self.row += 1;
+        self.touched = NodeId::NONE;
+    }
+
+    /// Takes back what the row at hand was counted.
+    fn uncount(&mut self) {
+        let mut at = self.touched;
+        while let Some(node) = self.nodes.get_mut(at.index()) {
+            node.rows -= 1;
+            at = node.touched;
+        }
+        self.touched = NodeId::NONE;
     }
 
     /// The symbol table was restarted: ids must be looked up again.
@@ -421,9 +474,34 @@ impl Paths {
         hidden.map(|(at, _)| self.path(at)).collect()
     }
 
-    /// All paths outside of lists with the types that were seen there, and whether none was left out.
-    pub fn types(&self) -> (Vec<(Path, u16)>, bool) {
-        let known = self.nodes.iter().enumerate().filter(|(_, node)| !node.in_list && node.types != 0);
-        (known.map(|(at, node)| (self.path(at), node.types)).collect(), self.complete)
+    /// The fields that were seen, in the order in which they came up.
+    pub fn fields(&self) -> Fields {
+        let mut places = vec![None; self.nodes.len()];
+        let mut list: Vec<Seen> = vec![];
+        let (mut complete, mut lists_complete) = (self.complete, self.lists_complete);
+        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.types != 0) {
+            let above = places.get(node.parent.index()).copied().flatten();
+            if above.is_none() && node.parent != NodeId::ROOT {
+                // Whoever notes a value notes what it is in; were it not so, the list would not be whole.
+                (complete, lists_complete) = (false, false);
+                continue;
+            }
+            places[at] = Some(list.len() as u32);
+            let is_element =
+                self.nodes.get(node.parent.index()).is_some_and(|list| list.element.index() == at);
+            let name = (!is_element).then(|| node.name.clone());
+            list.push(Seen { parent: above, name, types: node.types, rows: node.rows });
+        }
+        Fields { list, complete, lists_complete }
+    }
+}
+
+/// Counts the row for a place that it has a value at, once.
+#[inline]
+fn count(node: &mut Node, id: NodeId, row: u64, touched: &mut NodeId) {
+    if node.row != row {
+        node.row = row;
+        node.rows += 1;
+        node.touched = std::mem::replace(touched, id);
     }
 }

@@ -301,7 +301,7 @@ fn extend(packed: &Packed, more: &str, options: Options) -> Result<Packed, Stop>
     let mut packer = Packer::new(options, Constants::default())?;
     let Some(last) = packed.runs.last() else { return Err(Error::argument("nothing was packed").into()) };
     let start = last.offset as usize;
-    let resumed = packer.resume(&packed.data[start..], last.chunks, true)?;
+    let resumed = packer.resume(&packed.data[start..], last.chunks, true, true)?;
     let kept = start + resumed.bytes;
     let added = pack_with(packer, more.as_bytes(), usize::MAX, Compression::None)?;
     let mut runs = packed.runs.clone();
@@ -399,12 +399,12 @@ fn a_block_that_is_not_what_the_trailer_says_is_not_continued() -> Result<(), Bo
     let block = &packed.data[..packed.runs.get(1).map_or(packed.data.len(), |run| run.offset as usize)];
     for chunks in [0, 1, packed.runs[0].chunks - 1, packed.runs[0].chunks + 1, u64::MAX] {
         let mut packer = Packer::new(options.clone(), Constants::default())?;
-        assert!(matches!(packer.resume(block, chunks, true), Err(Error::Corrupt { .. })), "{chunks}");
+        assert!(matches!(packer.resume(block, chunks, true, true), Err(Error::Corrupt { .. })), "{chunks}");
     }
     let mut packer = Packer::new(options, Constants::default())?;
-    assert!(packer.resume(&block[..block.len() - 1], packed.runs[0].chunks, true).is_err());
+    assert!(packer.resume(&block[..block.len() - 1], packed.runs[0].chunks, true, true).is_err());
     packer.begin("input", Format::Json(None), Compression::None)?;
-    assert!(matches!(packer.resume(block, packed.runs[0].chunks, true), Err(Error::Argument { .. })));
+    assert!(matches!(packer.resume(block, packed.runs[0].chunks, true, true), Err(Error::Argument { .. })));
     Ok(())
 }
 

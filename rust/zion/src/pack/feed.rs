@@ -1,6 +1,5 @@
 //! The side of a packer that takes input and gives frames.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -12,7 +11,9 @@ use super::resume::{Resumed, Seed};
 use super::{Constants, InputError, Options, PartContext, Rejected, Splitter, worker};
 use crate::cloudtrail::Unwrapper;
 use crate::codec::Algorithm;
+use crate::content;
 use crate::error::{Error, Result};
+use crate::fields::Joiner;
 use crate::inflate::{Compression, Inflater};
 use crate::paths::{Path, Range};
 use crate::runs::Form;
@@ -41,6 +42,17 @@ pub struct Run {
     pub hashes: Vec<u8>,
 }
 
+/// What became of an input.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// Rows in the frames that were taken.
+    pub rows: u64,
+    /// Its size as it was given, in bytes.
+    pub bytes: u64,
+    /// The digest of these bytes.
+    pub digest: content::Digester,
+}
+
 /// Packs inputs one after the other.
 pub struct Packer {
     pub(super) pool: Arc<Pool>,
@@ -53,10 +65,10 @@ pub struct Packer {
     position: u64,
     /// What the output consists of.
     pub runs: Vec<Run>,
-    /// Types seen at each path, sorted.
-    pub types: Vec<(Path, u16)>,
-    /// Whether no path is missing in `types`.
-    pub types_complete: bool,
+    /// The fields of the rows that are packed; those that stay of a block are not counted.
+    pub fields: Joiner,
+    /// What became of each input, in order.
+    pub inputs: Vec<Taken>,
     /// Paths with timestamps that are not in the ranges.
     pub hidden: BTreeSet<Path>,
     /// Records that were passed over, with the name of their input.
@@ -80,6 +92,8 @@ pub(super) struct Current {
     pub(super) offset: u64,
     pub(super) line: u64,
     pub(super) stored: Option<Stored>,
+    /// The digest of what is fed.
+    pub(super) content: content::Pieces,
 }
 
 impl Current {
@@ -113,8 +127,8 @@ impl Packer {
             next_part: 0,
             position: 0,
             runs: vec![],
-            types: vec![],
-            types_complete: true,
+            fields: Joiner::default(),
+            inputs: vec![],
             hidden: BTreeSet::new(),
             rejected: vec![],
             rows: 0,
@@ -132,14 +146,15 @@ impl Packer {
     }
 
     /// Goes on with a block of `chunks` chunks instead of beginning one, before anything is fed: all of its
-    /// chunks but the last stay as they are, and the rows of the last one come first in what is packed.
-    pub fn resume(&mut self, block: &[u8], chunks: u64, verify: bool) -> Result<Resumed> {
+    /// chunks but the last stay as they are, and the rows of the last one come first in what is packed. With
+    /// `is_counted` their fields are not counted, since it is known in how many rows of the block these are.
+    pub fn resume(&mut self, block: &[u8], chunks: u64, verify: bool, is_counted: bool) -> Result<Resumed> {
         if self.next_part > 0 || self.current.is_some() {
             return Err(Error::argument("a block can be resumed only before the first input"));
         }
         let options = &self.pool.options;
         let form = Form::new(options.algorithm, options.align)?.verifying(verify);
-        let seed = Seed::read(block, chunks, form)?;
+        let seed = Seed::read(block, chunks, form, is_counted)?;
         let resumed = seed.resumed.clone();
         self.seed = Some(Arc::new(seed));
         Ok(resumed)
@@ -154,6 +169,7 @@ impl Packer {
             on_error: self.pool.options.on_error,
         });
         let splitter = input.splitter();
+        self.inputs.push(Taken::default());
         self.current = Some(Current {
             splitter,
             inflater: Inflater::new(compression)?,
@@ -165,6 +181,7 @@ impl Packer {
             offset: 0,
             line: 0,
             stored: None,
+            content: content::Pieces::default(),
         });
         Ok(())
     }
@@ -174,6 +191,7 @@ impl Packer {
         let Some(mut current) = self.current.take() else {
             return Err(Error::argument("no input was begun").into());
         };
+        current.content.update(data);
         let result = match &mut current.inflater {
             None => self.text(&mut current, data, interrupt),
             Some(_) => self.inflate(&mut current, data, interrupt),
@@ -281,9 +299,10 @@ impl Packer {
         let seed = if number == 0 { self.seed.clone() } else { None };
         let mut state = self.pool.lock();
         let guessed = text.guessed();
+        let input = self.inputs.len().saturating_sub(1);
         match state.part(number) {
-            Some(begun) => begun.guessed = guessed,
-            None => state.parts.push_back(Part { guessed, ..Part::default() }),
+            Some(begun) => (begun.guessed, begun.input) = (guessed, input),
+            None => state.parts.push_back(Part { input, guessed, ..Part::default() }),
         }
         state.part_jobs.push_back(PartJob { number, input: Arc::clone(&current.input), text, seed });
         drop(state);
@@ -316,6 +335,10 @@ impl Packer {
         }
         if !current.text.is_empty() || current.context != 0 {
             self.submit(&mut current, None, interrupt)?;
+        }
+        if let Some(input) = self.inputs.last_mut() {
+            input.bytes = current.content.position();
+            input.digest.end(current.content.finish());
         }
         let wrapper = current.unwrapper.as_ref().map_or(Ok(()), Unwrapper::finish);
         wrapper.map_err(|error| in_input(&current, error))
@@ -364,6 +387,7 @@ impl Packer {
 
     fn account(&mut self, part: super::pool::Part) {
         let Some(summary) = part.summary else { return };
+        let before = self.rows;
         let mut at = 0;
         for block in summary.blocks {
             let places = part.places.get(at..).unwrap_or_default();
@@ -377,41 +401,21 @@ impl Packer {
                 chunks: block.chunks,
                 rows: block.rows,
                 ranges: block.ranges,
-                complete: summary.complete,
+                complete: summary.fields.complete,
                 hashes,
             });
         }
         self.hidden.extend(summary.hidden);
-        self.note_types(summary.types, summary.complete);
+        self.fields.add(summary.fields);
+        if let Some(input) = self.inputs.get_mut(part.input) {
+            // The first part of all begins with rows that are none of the input's.
+            let again = if before == 0 { self.seed.as_ref().map_or(0, |seed| seed.resumed.rows) } else { 0 };
+            input.rows += (self.rows - before).saturating_sub(again);
+            input.digest.add(part.pieces);
+        }
         self.text_bytes += part.input_bytes;
         let named = part.rejected.into_iter().map(|(input, record)| (input.name.clone(), record));
         self.rejected.extend(named);
-    }
-
-    /// Joins the types of a part. A path is known only if it is in the list of every part that may have left
-    /// some out.
-    fn note_types(&mut self, found: Vec<(Path, u16)>, complete: bool) {
-        let mut joined = Vec::with_capacity(self.types.len().max(found.len()));
-        let mut known = std::mem::take(&mut self.types).into_iter().peekable();
-        let mut found = found.into_iter().peekable();
-        loop {
-            let order = match (known.peek(), found.peek()) {
-                (Some(old), Some(new)) => old.0.cmp(&new.0),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (None, None) => break,
-            };
-            let old = if order.is_le() { known.next() } else { None };
-            let new = if order.is_ge() { found.next() } else { None };
-            match (old, new) {
-                (Some((path, old)), Some((_, new))) => joined.push((path, old | new)),
-                (Some(old), None) if complete => joined.push(old),
-                (None, Some(new)) if self.types_complete => joined.push(new),
-                _ => {}
-            }
-        }
-        self.types = joined;
-        self.types_complete &= complete;
     }
 
     /// Lets the threads end, once all is taken: nothing more is fed.

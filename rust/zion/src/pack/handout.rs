@@ -6,6 +6,7 @@ use super::Stop;
 use super::feed::{Current, Interrupt, Packer, in_input};
 use super::pool::{Part, Text};
 use super::stored::{Stretch, guess, lines};
+use crate::content::Pieces;
 use crate::input::Bytes;
 
 /// A file that the threads read by themselves.
@@ -128,8 +129,8 @@ impl Packer {
         let kept = number.saturating_sub(state.first_part) as usize;
         state.parts.truncate(kept + 1);
         if let Some(part) = state.part(number) {
-            let (taken, places) = (part.taken, std::mem::take(&mut part.places));
-            *part = Part { taken, places, known: taken, ..Part::default() };
+            let (taken, places, input) = (part.taken, std::mem::take(&mut part.places), part.input);
+            *part = Part { taken, places, input, known: taken, ..Part::default() };
         }
         state.failed = None;
         self.next_part = number;
@@ -140,6 +141,7 @@ impl Packer {
 /// The place from where on a file is fed.
 fn rest(current: &mut Current, bytes: &dyn Bytes, start: usize) -> Result<Option<u64>, Stop> {
     current.offset = start as u64;
+    current.content = Pieces::from(bytes, start).map_err(|error| in_input(current, error))?;
     if start < bytes.size() {
         current.line = lines(bytes, start).map_err(|error| in_input(current, error))?;
     }

@@ -12,7 +12,7 @@ mod resume;
 mod stored;
 mod worker;
 
-pub use feed::{Packer, Run, Stop};
+pub use feed::{Packer, Run, Stop, Taken};
 pub use format::Format;
 pub use resume::Resumed;
 pub use stored::Whole;

@@ -68,6 +68,10 @@ pub struct Part {
     /// Set when the part is parsed.
     pub summary: Option<Summary>,
     pub input_bytes: u64,
+    /// The number of its input.
+    pub input: usize,
+    /// The hashes of the pieces of the file that end in it, if a thread read it there.
+    pub pieces: Vec<u8>,
     /// Where it starts in its file, if it was guessed where it ends.
     pub guessed: Option<usize>,
     /// The chunks from this one on are of no use if the guess was wrong.

@@ -36,6 +36,8 @@ pub struct Seed {
     symbols: SymbolTable,
     /// Symbols below this id were written in kept chunks.
     sent: u32,
+    /// Whether the fields of the rows are counted already.
+    is_counted: bool,
     /// The last chunk.
     data: Vec<u8>,
     rows_at: usize,
@@ -43,8 +45,8 @@ pub struct Seed {
 
 impl Seed {
     /// Follows the symbol tables of a block and decodes its last chunk. With `verify` a wrong checksum in what
-    /// is read of it is an error.
-    pub fn read(block: &[u8], chunks: u64, form: Form) -> Result<Self> {
+    /// is read of it is an error. With `is_counted` it is known in how many rows each field is.
+    pub fn read(block: &[u8], chunks: u64, form: Form, is_counted: bool) -> Result<Self> {
         let Form { algorithm, align, verify } = form;
         let wrong = |found: u64| {
             let message = format!("the block has {found} chunks, the trailer says {chunks}");
@@ -75,6 +77,7 @@ impl Seed {
             selector,
             symbols,
             sent: if resets { 0 } else { sent },
+            is_counted,
             data,
             rows_at,
         })
@@ -84,6 +87,7 @@ impl Seed {
     pub fn plant<'s>(&self, stream: Stream<'s>) -> Result<Stream<'s>> {
         let mut stream = stream.after(self.resumed.chunks, self.symbols.clone(), self.sent);
         let mut names = Names::new(&self.symbols);
+        stream.counting(!self.is_counted);
         for found in Rows::new(&self.data, self.rows_at) {
             let (at, row) = found?;
             stream.add_row(|out| {
@@ -92,6 +96,7 @@ impl Seed {
                 Ok(())
             })?;
         }
+        stream.counting(true);
         Ok(stream)
     }
 }
@@ -157,7 +162,7 @@ fn note(data: &[u8], row: Header, names: &mut Names<'_>, paths: &mut Paths) -> R
             let (label, next) = varuint::read(data, at)?;
             (names.child(paths, inner.node, label, at)?, next)
         } else {
-            (NodeId::NONE, at)
+            (paths.element(inner.node), at)
         };
         let value = ion::header(data, value_at)?;
         at = value.end;
@@ -176,9 +181,7 @@ fn note(data: &[u8], row: Header, names: &mut Names<'_>, paths: &mut Paths) -> R
                     let message = format!("a row is nested deeper than {MAX_NESTING} levels");
                     return Err(Error::corrupt("ion", value_at, message));
                 }
-                let is_struct = value.kind == kind::STRUCT;
-                let node = if is_struct { node } else { NodeId::NONE };
-                open.push(Open { end: value.end, is_struct, node });
+                open.push(Open { end: value.end, is_struct: value.kind == kind::STRUCT, node });
             }
             kind::TIMESTAMP => {
                 paths.saw(node, kind::TIMESTAMP);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::{PartContext, PartParser};
 use crate::chunker::Stream;
+use crate::content::Pieces;
 use crate::error::{Error, Result};
 use crate::input::Bytes;
 use crate::ion::timestamp::is_space;
@@ -89,12 +90,26 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Adds all records to `stream`. Errors tell their place in the file.
+    /// Adds all records to `stream`, and gives the hashes of the pieces of the file that end here. Errors tell
+    /// their place in the file.
     pub fn parse(
         &self,
         parser: &mut dyn PartParser,
         buffer: &mut Vec<u8>,
         stream: &mut Stream,
+    ) -> Result<Vec<u8>> {
+        let mut pieces = Pieces::from(&*self.bytes, self.start)?;
+        self.records(parser, buffer, stream, &mut pieces)?;
+        // What is left of the last piece is for whoever comes to its end.
+        Ok(pieces.ended())
+    }
+
+    fn records(
+        &self,
+        parser: &mut dyn PartParser,
+        buffer: &mut Vec<u8>,
+        stream: &mut Stream,
+        pieces: &mut Pieces,
     ) -> Result<()> {
         let (mut at, mut filled, mut gulp) = (self.start, 0, self.read_bytes);
         let mut last = 0..0;
@@ -114,6 +129,7 @@ impl Stretch {
                 buffer.resize(filled + more, 0);
             }
             self.read(at + filled, &mut buffer[filled..filled + more])?;
+            pieces.update(&buffer[filled..filled + more]);
             filled += more;
             let text = &buffer[..filled];
             let is_all = at + filled == self.end;

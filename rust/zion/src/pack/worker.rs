@@ -69,15 +69,16 @@ impl<'a> Worker<'a> {
         let mut sink = PartSink { pool, encoder, part: job.number, selector, chunks: 0 };
         let options = &pool.options;
         let result = begun(options, job.seed.as_deref(), &mut sink).and_then(|mut stream| {
-            let size = parse(&job.text, &mut **parser, buffer, &mut stream, &mut rejected)?;
-            Ok((size, stream.finish()?))
+            let parsed = parse(&job.text, &mut **parser, buffer, &mut stream, &mut rejected)?;
+            Ok((parsed, stream.finish()?))
         });
         let mut state = pool.lock();
         match result {
-            Ok((size, summary)) => {
+            Ok(((size, pieces), summary)) => {
                 if let Some(part) = state.part(job.number) {
                     part.summary = Some(summary);
                     part.input_bytes = size as u64;
+                    part.pieces = pieces;
                     part.rejected =
                         rejected.into_iter().map(|record| (Arc::clone(&job.input), record)).collect();
                 }
@@ -136,18 +137,19 @@ fn fail(pool: &Pool, input: &Input, number: u64, error: Error) {
     pool.tell_feeder();
 }
 
-/// Parses the text of a part into `stream`; gives the size of the text.
+/// Parses the text of a part into `stream`; gives the size of the text, and the hashes of the pieces of the file
+/// that end in it.
 fn parse(
     text: &Text,
     parser: &mut dyn PartParser,
     buffer: &mut Vec<u8>,
     stream: &mut Stream,
     rejected: &mut Vec<Rejected>,
-) -> Result<usize> {
+) -> Result<(usize, Vec<u8>)> {
     match text {
         Text::Stored(stretch) => {
-            stretch.parse(parser, buffer, stream)?;
-            Ok(stretch.end - stretch.start)
+            let pieces = stretch.parse(parser, buffer, stream)?;
+            Ok((stretch.end - stretch.start, pieces))
         }
         Text::Fed(fed) => {
             let placed = |error: Error| {
@@ -159,7 +161,7 @@ fn parse(
                 record.offset += fed.offset;
                 record.error = placed(record.error.clone());
             }
-            Ok(fed.text.len())
+            Ok((fed.text.len(), vec![]))
         }
     }
 }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use crate::block::{BlockReader, Codecs, NO_MARKER, Position};
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
+use crate::fields::Fields;
 use crate::ion::{self, SymbolTable, kind};
 use crate::paths::{NodeId, Path, Paths, Range};
 use row::RowCheck;
@@ -58,10 +59,8 @@ pub struct Report {
     pub rows: u64,
     /// For each chunk the time ranges at the paths that were asked for.
     pub ranges: Vec<Vec<(Path, Range)>>,
-    /// All paths outside of lists and the types that occur there, symbols taken for strings.
-    pub types: Vec<(Path, u16)>,
-    /// Whether `types` tells of every path.
-    pub complete: bool,
+    /// All fields that occur; symbols are taken for strings.
+    pub fields: Fields,
 }
 
 impl Report {
@@ -175,8 +174,7 @@ impl<'a> State<'a> {
     }
 
     fn finish(self) -> Report {
-        let (types, complete) = self.paths.types();
-        Report { types, complete, ..self.report }
+        Report { fields: self.paths.fields(), ..self.report }
     }
 }
 

@@ -53,7 +53,6 @@ impl RowCheck<'_, '_, '_> {
                 if matches!(value.kind, kind::STRUCT | kind::LIST) && !value.is_null() {
                     at = value.body;
                     let is_struct = value.kind == kind::STRUCT;
-                    let node = if is_struct { node } else { NodeId::NONE };
                     open.push(frame);
                     if open.len() == MAX_NESTING && !is_deep {
                         is_deep = true;
@@ -84,7 +83,7 @@ impl RowCheck<'_, '_, '_> {
     /// Reads the label at `at`, if there is one: the place of its value, and the field in the tree.
     fn label(&mut self, at: usize, frame: &mut Frame, top: bool) -> Option<(usize, NodeId)> {
         if !frame.is_struct {
-            return Some((at, NodeId::NONE));
+            return Some((at, self.state.paths.element(frame.node)));
         }
         let (label, value_at) = match varuint::read(&self.data[..frame.end], at) {
             Ok(read) => read,
