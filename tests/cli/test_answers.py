@@ -121,3 +121,35 @@ def test_times_that_depend_on_now_are_worked_out_before_anything_is_read(
     assert ask(f"SELECT COUNT(*) AS n FROM 'gh.zion' WHERE created_at < {ago}") == [{"n": 1000}]
     done = run("query", "--explain", f"SELECT id FROM 'gh.zion' WHERE created_at > {ago}")
     assert b"0 of 1 block" in done.stdout, done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("SELECT * FROM w", None),
+        ("SELECT * FROM (SELECT * FROM w LIMIT 9)", None),
+        ("SELECT * FROM (SELECT * FROM w WHERE b.q = 1 LIMIT 9) WHERE b.q = 1", None),
+        ("SELECT * FROM (SELECT DISTINCT ON (o) * FROM w LIMIT 9)", None),
+        ("SELECT * FROM w UNION SELECT * FROM w", None),
+        ("SELECT * FROM (SELECT * FROM w ++ 'small.zion') WHERE b.q = 1", None),
+        ("SELECT (SELECT * FROM w LIMIT 1) AS row", "row"),
+        ("SELECT (SELECT * FROM w LIMIT 9) AS rows", "rows"),
+    ],
+)
+def test_whole_rows_beside_elements_of_lists_stay_rows(
+    ask: Ask, text: str, key: str | None
+) -> None:
+    """Issue 16, 1.5."""
+    w = 'WITH w AS (SELECT * FROM "small.zion" AS "$a", "$a".list AS "b") '
+    (found,) = ask(w.replace('"small.zion"', "'small.zion'") + text)
+    wanted = SMALL[0] | {"b": {"q": 1}}
+    assert found == (wanted if key is None else {key: [wanted] if key == "rows" else wanted})
+
+
+def test_members_and_types_of_such_rows_are_those_of_both(ask: Ask) -> None:
+    rows = "(SELECT * FROM 'small.zion' AS t, t.list AS b)"
+    unpivot = f"SELECT v, k FROM UNPIVOT {rows} AS v AT k ORDER BY k LIMIT 1"
+    assert ask(unpivot) == [{"v": {"q": 1}, "k": "b"}]
+    (shape,) = ask(f"SELECT SNELLER_DATASHAPE(*) FROM {rows}")
+    assert shape["total"] == 1
+    assert shape["fields"]["b.q"] == {"int": 1, "int-min-value": 1, "int-max-value": 1}

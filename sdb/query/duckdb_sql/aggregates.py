@@ -15,6 +15,7 @@ from sdb.query.duckdb_sql.lanes import (
     whole_of,
 )
 from sdb.query.duckdb_sql.lowering import condition, translate
+from sdb.query.duckdb_sql.made import whole_row
 from sdb.query.duckdb_sql.numeric import Numeric, best
 from sdb.query.duckdb_sql.operators import int64, sort_keys, within, wrap
 
@@ -110,12 +111,10 @@ def _value(node: ast.Aggregate, scope: Scope, context: SqlContext, call: Aggrega
 
 
 def _datashape(scope: Scope, call: AggregateCall, node: ast.Aggregate) -> Value:
-    rows = [value for source in scope.sources for name, value in source.outputs() if not name]
-    if len(rows) != 1:
+    if len(scope.sources) != 1:
         raise rejected("SNELLER_DATASHAPE(*) takes the rows of one table", node)
-    keys = rows[0].lane("k")
-    json = f"sdb_datashape({call(f'list({keys})')})"
-    return Keyed("NULL::VARCHAR", STRUCT, json)
+    keys = whole_row(scope.sources[0].outputs()).lane("k")
+    return Keyed(f"sdb_datashape({call(f'list({keys})')})", STRUCT)
 
 
 def _count(call: AggregateCall, arg: Value) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.types import LIST, MISSING, NUMBER, STRUCT
 from sdb.query.duckdb_sql import quoting
-from sdb.query.duckdb_sql.lanes import SQL_TYPES, Nothing, Value
+from sdb.query.duckdb_sql.lanes import SQL_TYPES, Chosen, Keyed, Nothing, Value, bounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +76,41 @@ class MadeStruct(Value):
     def step(self, step: str | int) -> Value:
         """Give value of a member."""
         return self.members.get(step, Nothing()) if isinstance(step, str) else Nothing()
+
+
+class MergedStruct(Value):
+    """A structure with the members of another, which come first where both have a name."""
+
+    mask = STRUCT
+
+    def __init__(self, under: Value, over: Value) -> None:
+        self.under = under
+        self.over = over
+
+    def _lane(self, letter: str) -> str:
+        order = "k" if letter == "k" else "v"
+        under, over = (f"coalesce({value.lane(order)}, '{{')" for value in (self.under, self.over))
+        merged = f"sdb_key_merge({under}, {over}, '{order}')"
+        return bounded(merged if letter == order else Keyed(merged, STRUCT).lane(letter))
+
+    def step(self, step: str | int) -> Value:
+        """Give value of a member."""
+        over = self.over.step(step)
+        if not over.mask & MISSING:
+            return over
+        return Chosen([(f"(NOT {over.missing()})", over)], self.under.step(step))
+
+
+def whole_row(columns: Sequence[tuple[str, Value]]) -> Value:
+    """Give a row as one value: the empty name stands for members that are not known by name."""
+    row: Value | None = None
+    for name, value in columns:
+        part = MadeStruct([(name, value)]) if name else value
+        if isinstance(row, MadeStruct) and name:
+            row = MadeStruct([*row.members.items(), (name, value)])
+        else:
+            row = part if row is None else MergedStruct(row, part)
+    return row or MadeStruct([])
 
 
 def _count_present(values: Sequence[Value]) -> str:

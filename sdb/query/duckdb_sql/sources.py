@@ -9,6 +9,7 @@ from sdb.query.duckdb_sql.fields import FieldValue
 from sdb.query.duckdb_sql.lanes import Keyed, Typed, Value, passed
 from sdb.query.duckdb_sql.levels import FromItem, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
+from sdb.query.duckdb_sql.made import whole_row
 from sdb.query.duckdb_sql.scope import Binding, Names, Outputs, ScanRows, Scope
 from sdb.query.duckdb_sql.unions import united
 from sdb.query.plan.inward import narrowed
@@ -216,8 +217,8 @@ class From:
 
 def _members(columns: list[tuple[str, Value]]) -> str:
     """Give SQL of a list of (name, key) of the members of a row."""
-    if [name for name, _ in columns] == [""]:
-        return f"sdb_key_members({columns[0][1].lane('k')})"
+    if "" in [name for name, _ in columns]:
+        return f"sdb_key_members({whole_row(columns).lane('k')})"
     members = [
         f"{{'n': {quoting.string(name)}, 'k': {value.lane('k')}}}" for name, value in columns
     ]

@@ -7,7 +7,7 @@ from sdb.query.analyze.types import LETTERS, LIST, MISSING, NULL
 from sdb.query.duckdb_sql import operators
 from sdb.query.duckdb_sql.lanes import Chosen, Keyed, Nothing, Value
 from sdb.query.duckdb_sql.levels import Level, Lookup
-from sdb.query.duckdb_sql.made import MadeStruct
+from sdb.query.duckdb_sql.made import whole_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,21 +30,15 @@ def scalar(select: ast.Select, scope: Scope, context: SqlContext, *, one: bool =
     if len(columns) == 1:
         ((_, value),) = columns
         return value
-    struct = MadeStruct(columns)
+    struct = whole_row(columns)
     if query.certain:
         return struct
     return Chosen([(f"{lookup.column('true')} IS NOT NULL", struct)], Nothing())
 
 
-def _struct(query: Query) -> Value:
-    if [name for name, _ in query.columns] == [""]:
-        return query.columns[0][1]
-    return MadeStruct(query.columns)
-
-
 def _rows(query: Query, context: SqlContext) -> Value:
     """Give a list with a structure for each row, in their order."""
-    struct = _struct(query)
+    struct = whole_row(query.columns)
     lanes = [(struct.lane(letter), letter) for letter in "kv"]
     rows = query.level.text([*lanes, ("row_number() OVER ()", "i")])
     if query.level.order:

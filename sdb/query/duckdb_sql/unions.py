@@ -6,7 +6,7 @@ from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.fields import FieldValue
 from sdb.query.duckdb_sql.lanes import Nothing, Value
 from sdb.query.duckdb_sql.levels import Level
-from sdb.query.duckdb_sql.made import MadeStruct
+from sdb.query.duckdb_sql.made import whole_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def united(
     level = Level(context.name("q"), (union,))
     names = list(dict.fromkeys(name for query in queries for name, _ in query.columns))
     if "" in names:
-        rows = [_row(query) for query in queries]
+        rows = [whole_row(query.columns) for query in queries]
         columns: list[tuple[str, Value]] = [("", Merged(union, rows))]
     else:
         columns = []
@@ -82,12 +82,6 @@ def united(
         level.prefix = f"DISTINCT ON ({', '.join(value.key() for _, value in columns)}) "
     context.levels.append(level)
     return Query(level, columns, single=False, certain=False, correlated=False)
-
-
-def _row(query: Query) -> Value:
-    if [name for name, _ in query.columns] == [""]:
-        return query.columns[0][1]
-    return MadeStruct(query.columns)
 
 
 def _query(part: ScanNode | Query, context: SqlContext) -> Query:

@@ -26,6 +26,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "sdb_key_items": ([_TEXT], "VARCHAR[]"),
     "sdb_key_json": ([_TEXT], _TEXT),
     "sdb_key_members": ([_TEXT], "STRUCT(name VARCHAR, key VARCHAR)[]"),
+    "sdb_key_merge": ([_TEXT, _TEXT, _TEXT], _TEXT),
     "sdb_key_n": ([_DOUBLE], _TEXT),
     "sdb_key_number": ([_TEXT], _DOUBLE),
     "sdb_key_numbers": ([_TEXT], "DOUBLE[]"),

@@ -1,5 +1,6 @@
 //! Calls of functions by name, over columns. A null argument gives a null result.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{Float64Builder, ListBuilder, StringBuilder, StructBuilder};
@@ -55,6 +56,7 @@ pub fn call(name: &str, args: &[ArrayRef]) -> Result<ArrayRef> {
         "sdb_key_items" => Arc::new(key_items(args.texts(0)?)),
         "sdb_key_numbers" => Arc::new(key_numbers(args.texts(0)?)),
         "sdb_key_members" => Arc::new(key_members(args.texts(0)?)),
+        "sdb_key_merge" => key_merge(&args)?,
         "sdb_datashape" => data_shape(&args)?,
         _ => return Err(Error::argument(format!("there is no function {name}"))),
     })
@@ -291,13 +293,37 @@ fn key_members(keys: &StringArray) -> ListArray {
     out.finish()
 }
 
+/// Structs with the members of others, which take the place of members of the same name.
+fn key_merge(args: &Args<'_>) -> Result<ArrayRef> {
+    let rows = args.texts(0)?.iter().zip(args.texts(1)?).zip(args.texts(2)?);
+    let merged = rows.map(|((one, other), order)| {
+        let mut members: Vec<(&str, &str)> = key::members(one?)?.collect();
+        let places: BTreeMap<&str, usize> = members.iter().map(|&(name, _)| name).zip(0..).collect();
+        for (name, value) in key::members(other?)? {
+            match places.get(name).and_then(|&place| members.get_mut(place)) {
+                Some(member) => member.1 = value,
+                None => members.push((name, value)),
+            }
+        }
+        if order? == "k" {
+            members.sort_unstable();
+        }
+        let mut out = String::from("{");
+        for text in members.into_iter().flat_map(<[&str; 2]>::from) {
+            out.extend([&text.len().to_string(), ":", text]);
+        }
+        Some(out)
+    });
+    Ok(Arc::new(merged.collect::<StringArray>()))
+}
+
 fn data_shape(args: &Args<'_>) -> Result<ArrayRef> {
     let answers = args.lists()?.iter().map(|list| {
         let Some(list) = list else { return Ok(None) };
         let rows: &StringArray = list.as_string_opt().ok_or_else(|| args.wrong("lists of utf8"))?;
         let mut shape = Shape::default();
         rows.iter().flatten().for_each(|row| shape.add(row));
-        Ok(Some(shape.json()))
+        Ok(Some(shape.text()))
     });
     Ok(Arc::new(answers.collect::<Result<StringArray>>()?))
 }
@@ -334,10 +360,14 @@ mod tests {
         assert_eq!(sizes.as_primitive::<Int64Type>(), &Int64Array::from(vec![Some(2), Some(1), None, None]));
         let items = call("sdb_key_items", &[keys])?;
         let shapes = call("sdb_datashape", &[items])?;
-        assert!(shapes.as_string::<i32>().value(0).contains("\"total\":2"));
+        assert!(shapes.as_string::<i32>().value(0).contains("5:total2:n2"));
         let members = call("sdb_key_members", &[texts(&[Some("{1:a2:n1"), Some("n1")])])?;
         assert_eq!(members.as_list::<i32>().value(0).len(), 1);
         assert!(members.is_null(1));
+        let (one, other) = (texts(&[Some("{1:b2:n11:a2:n2"); 2]), texts(&[Some("{1:c2:n31:b2:n4"); 2]));
+        let merged = call("sdb_key_merge", &[one, other, texts(&[Some("v"), Some("k")])])?;
+        let wanted = vec!["{1:b2:n41:a2:n21:c2:n3", "{1:a2:n21:b2:n41:c2:n3"];
+        assert_eq!(merged.as_string(), &StringArray::from(wanted));
         Ok(())
     }
 
