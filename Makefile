@@ -61,6 +61,7 @@ bench: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/pytest -q benchmarks
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/query.py
+	$(BIN)/python benchmarks/unpacked.py
 	$(BIN)/python benchmarks/spark.py
 
 # Each target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`.

@@ -7,6 +7,8 @@
 `sdb.concat`            several packfiles to one
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
 `sdb.sql`               a query on packfiles, see :class:`sdb.query.result.result.Result`
+`sdb.cached`            packfiles that queries on other inputs have left in the cache
+`sdb.clear_cache`       removes them
 `sdb.register`          a packfile as a table of a DuckDB connection of yours
 `sdb.describe`          what packfiles say of themselves
 `sdb.validate`          whether a packfile is as it must be
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from sdb.packfile.append import append
     from sdb.packfile.concat import concat
     from sdb.packfile.describe import describe
+    from sdb.packfile.ondemand import cached, clear_cache
     from sdb.packfile.resolve import open_one as open  # noqa: A004 - sdb.open
     from sdb.packfile.unpack import unpack
     from sdb.packfile.validate import validate
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "append",
+    "cached",
+    "clear_cache",
     "concat",
     "describe",
     "diagnose",
@@ -49,6 +54,8 @@ __all__ = [
 
 _PLACES = {
     "append": ("sdb.packfile.append", "append"),
+    "cached": ("sdb.packfile.ondemand", "cached"),
+    "clear_cache": ("sdb.packfile.ondemand", "clear_cache"),
     "concat": ("sdb.packfile.concat", "concat"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),

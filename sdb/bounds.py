@@ -114,6 +114,7 @@ TASKS = Bounds("tasks", 1, 1_000_000)
 TARGET = Bounds("input of a task", 1, 1 << 60, is_size=True)
 PARTITION = Bounds("partitionBytes", 1, 1 << 60, is_size=True)
 CACHE = Bounds("cacheBytes", 1, 1 << 60, is_size=True)
+KEPT = Bounds("SDB_CACHE_SIZE", 0, 1 << 60, is_size=True)
 WORKERS = Bounds("workers", 0, 1_000_000)
 TRIGGER_ROWS = Bounds("maxRowsPerTrigger", 1, 2**63 - 1)
 

@@ -10,19 +10,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_listeners: list[Callable[[str], None]] = []
+_listeners: list[tuple[Callable[[str], None], bool]] = []
 _hearers: list[Callable[[str], None]] = []
 
 
-def listen(listener: Callable[[str], None]) -> None:
+def listen(listener: Callable[[str], None], *, details: bool = True) -> None:
     """Pass every further note to a function, once each.
 
     Parameters
     ----------
     listener : callable
         Takes a line of text.
+    details : bool
+        Whether it wants all notes, or those alone that tell of work nobody asked for by name.
     """
-    _listeners.append(_once(listener))
+    _listeners.append((_once(listener), details))
 
 
 def hear(hearer: Callable[[str], None]) -> None:
@@ -47,10 +49,11 @@ def _once(function: Callable[[str], None]) -> Callable[[str], None]:
     return once
 
 
-def tell(text: str) -> None:
-    """Pass a note to all who listen."""
-    for listener in _listeners:
-        listener(text)
+def tell(text: str, *, is_detail: bool = True) -> None:
+    """Pass a note to all who listen, or to those alone who want details."""
+    for listener, details in _listeners:
+        if details or not is_detail:
+            listener(text)
 
 
 def warn(text: str) -> None:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,15 @@ VECTORS = Path(os.environ.get("SDB_VECTORS") or ROOT.parent / "shared" / "vector
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts jobs in the background with interrupts ignored, and so would all children be.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# What queries keep shall not go to the cache of whoever runs the tests, nor come from there.
+os.environ["SDB_CACHE"] = os.environ.get("SDB_TESTS_CACHE") or tempfile.mkdtemp(prefix="sdb-cache-")
+os.environ["SDB_TESTS_CACHE"] = os.environ["SDB_CACHE"]  # of the workers too
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ["SDB_CACHE"], ignore_errors=True)
 
 
 # The original prints an empty name as "$" and its number, which is the name of another field and

@@ -72,12 +72,12 @@ def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = Fa
     """
     if unverified:
         say("sdb: --no-verify: damage goes unnoticed, values may be wrong", to=sys.stderr)
-    if verbose or quiet:
-        from sdb import notes
+    from sdb import notes
+
     if quiet:
         notes.hear(lambda _: None)
-    if verbose:
-        notes.listen(lambda text: say(plain(f"sdb: {text}"), to=sys.stderr))
+    else:
+        notes.listen(lambda text: say(plain(f"sdb: {text}"), to=sys.stderr), details=verbose)
 
 
 def say_json(value: object) -> None:

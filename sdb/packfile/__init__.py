@@ -32,6 +32,7 @@
 ``arrowfiles``    rows as Arrow IPC streams and Parquet files
 ``iontext``       rows as Ion text, for people
 ``describe``      facts of packfiles, and the text of `describe-file`
+``ondemand``      what queries name: packfiles, and other inputs by way of a cache
 ``validate``      a packfile read completely and checked
 ================  ==================================================================
 """

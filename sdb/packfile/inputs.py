@@ -71,6 +71,8 @@ class Input:
         Sum of the lengths of its pieces in bytes, if it is known before they are read.
     once : bool
         Whether it can be read only once, like a pipe.
+    is_packfile : bool
+        Whether it is a packfile, whose rows are packed again.
     source : callable
         Begins to read, and gives the pieces.
     file : callable, optional
@@ -86,6 +88,7 @@ class Input:
     hints: bytes | None = None
     size_bytes: int | None = None
     once: bool = False
+    is_packfile: bool = False
     source: Callable[[], Generator[bytes]] = field(kw_only=True, repr=False)
     file: Callable[[], Reader] | None = field(default=None, kw_only=True, repr=False)
     stored: Callable[[], tuple[int, bytes]] | None = field(default=None, kw_only=True, repr=False)
@@ -240,12 +243,13 @@ class _Found:
             return self._rows(kind, compression, lambda: rows(reader.reopen(), self.name), reader)
         if kind == "packfile":
             found = trailer or self._read_trailer(reader)
-            return self._rows(
+            packed = self._rows(
                 kind,
                 compression,
                 lambda: unpacked(reader.reopen(), found, self.name, verify=self.verify),
                 reader,
             )
+            return replace(packed, is_packfile=True)
         text = self._input(kind, compression, lambda: whole(reader.reopen()), size)
         return replace(text, file=reader.reopen) if is_file else text
 

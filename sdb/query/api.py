@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from sdb import bounds
+from sdb.progress import silent
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.exec.catalog import Catalog
@@ -14,6 +15,8 @@ from sdb.query.syntax.parser import parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sdb.progress import Progress
 
 
 def sql(
@@ -25,6 +28,7 @@ def sql(
     memory_bytes: int | None = None,
     prune: bool = True,
     typed: bool = True,
+    progress: Progress = silent,
 ) -> Result:
     """Run a query on packfiles.
 
@@ -61,6 +65,8 @@ def sql(
         The query is not in the language, or makes no sense.
     NotFoundError, AccessError, CorruptError
         A packfile cannot be opened.
+    InputError
+        What is to be packed for the query is malformed.
 
     Examples
     --------
@@ -73,7 +79,7 @@ def sql(
     bounds.MEMORY.check(memory_bytes)
     now_us = time.time_ns() // 1000
     statement = check(bind(parse(text), params or {}), now_us)
-    catalog = Catalog(root, prune=prune, now_us=now_us)
+    catalog = Catalog(root, prune=prune, now_us=now_us, threads=threads, progress=progress)
     try:
         result = engine.run(
             statement,

@@ -25,7 +25,9 @@ Screen = Callable[..., tuple[int, str]]
 
 
 def environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"}}
+    kept = {
+        name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "SDB_CACHE"}
+    }
     return kept | {"PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"} | more
 
 

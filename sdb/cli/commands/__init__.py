@@ -17,6 +17,7 @@ COMMANDS = (
     "validate-file",
     "spark",
     "doctor",
+    "cache",
     "completion",
     "version",
 )

@@ -8,7 +8,8 @@ import time
 from sdb import bounds
 from sdb.cli import answers, output
 from sdb.cli.interrupts import Interruptible
-from sdb.cli.options import Force, Threads, Verbose, constants
+from sdb.cli.meter import Meter
+from sdb.cli.options import Force, ProgressMode, Threads, Verbose, constants
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -62,6 +63,7 @@ def command(
     threads: Threads = None,
     force: Force = False,
     verbose: Verbose = False,
+    progress: ProgressMode = "auto",
 ) -> None:
     """Query packfiles with SQL.
 
@@ -75,26 +77,28 @@ def command(
     output.prepare(verbose=verbose)
     answers.allow_many_files()
     form, compression = answers.form("json" if as_json and fmt is None else fmt, target)
-    with (
-        Interruptible() as signals,
-        run(
-            _text(sql, file),
-            params=constants(param or [], "parameter"),
-            root=root or context.obj or "",
-            threads=threads,
-            memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
-            prune=not no_prune,
-            typed=form in {"ion", "ion-text", "arrow", "parquet"},
-        ) as result,
-    ):
-        signals.arm(result.interrupt)
-        if explain:
-            answers.explain(result, as_json=as_json)
-            return
-        output.check_apart(target, [*result.paths, *([file] if file else [])])
-        answers.write(result, form, target, force=force, compression=compression)
-        if verbose:
-            output.say(summary(result.reading, time.perf_counter() - started), to=sys.stderr)
+    with Interruptible() as signals:
+        with Meter("packing", progress) as meter:
+            result = run(
+                _text(sql, file),
+                params=constants(param or [], "parameter"),
+                root=root or context.obj or "",
+                threads=threads,
+                memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
+                prune=not no_prune,
+                typed=form in {"ion", "ion-text", "arrow", "parquet"},
+                progress=meter,
+            )
+        with result:
+            signals.arm(result.interrupt)
+            if explain:
+                answers.explain(result, as_json=as_json)
+                return
+            output.check_apart(target, [*result.paths, *([file] if file else [])])
+            answers.write(result, form, target, force=force, compression=compression)
+            if verbose:
+                spent = time.perf_counter() - started
+                output.say(summary(result.reading, spent), to=sys.stderr)
 
 
 def _text(sql: str | None, file: str | None) -> str:

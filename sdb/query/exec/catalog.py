@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from itertools import chain
 
+from sdb.packfile.ondemand import open_table
 from sdb.packfile.predicate import Anywhere, Instant
 from sdb.packfile.reader import open_packfile
+from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.plan.locations import candidates
 from sdb.query.plan.reduction import reduce
@@ -15,10 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
+    from sdb.progress import Progress
     from sdb.query.plan.dataset import TableName
     from sdb.query.syntax import ast
 
 _OPENERS = 16
+_SUFFIX = ".zion"
 
 
 class Catalog:
@@ -32,6 +36,10 @@ class Catalog:
         Whether blocks are left out where the condition cannot be TRUE.
     now_us : int
         The instant of UTCNOW(), in microseconds since 1970.
+    threads : int, optional
+        Threads that pack tables which are no packfiles yet.
+    progress : Progress, optional
+        Told how far packing one is.
 
     Attributes
     ----------
@@ -39,10 +47,20 @@ class Catalog:
         What was opened.
     """
 
-    def __init__(self, root: str = "", *, prune: bool = True, now_us: int = 0) -> None:
+    def __init__(
+        self,
+        root: str = "",
+        *,
+        prune: bool = True,
+        now_us: int = 0,
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> None:
         self._root = root
         self._prune = prune
         self._now_us = now_us
+        self._threads = threads
+        self._progress = progress
         self._open: dict[str, Packfile] = {}
         self.tables: list[TableScan] = []
 
@@ -82,6 +100,11 @@ class Catalog:
 
     def _find(self, name: TableName) -> list[Packfile]:
         paths = candidates(name, self._root)
+        # What is packed for the query is so by all threads, one after the other, and in the thread
+        # that Ctrl-C stops.
+        for path in paths:
+            if path not in self._open and not path.endswith(_SUFFIX):
+                self._open[path] = open_table(path, threads=self._threads, progress=self._progress)
         new = [path for path in paths if path not in self._open]
         if len(new) > 1:
             from concurrent.futures import ThreadPoolExecutor

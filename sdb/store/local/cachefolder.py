@@ -1,0 +1,224 @@
+"""The user's cache folder: files that can be made again, shared by processes, bounded in size.
+
+Whoever has opened a file of it goes on reading it when another process removes it. A file is used
+when it is opened, which sets its time, so that those go first that nobody has used for long.
+"""
+# ruff: noqa: PTH116 - plain strings, as everywhere below stores
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from contextlib import contextmanager, suppress
+
+from sdb.errors import AccessError, from_os
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VARIABLE = "SDB_CACHE"
+SUFFIX = ".zion"
+_MAKING = ".making-"
+_LOCKS = 32
+_ABANDONED_SECONDS = 24 * 3600
+_OTHERS_WRITE = 0o022
+
+
+@record
+class CacheEntry:
+    """A file of the cache.
+
+    Attributes
+    ----------
+    path : str
+        Where it is.
+    size_bytes : int
+        Its size.
+    used_us : int
+        When it was used last, in microseconds since 1970.
+    """
+
+    path: str
+    size_bytes: int
+    used_us: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the folder."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def input_name(self) -> str:
+        """Name of what it was made of: what follows on the digest and the size."""
+        return self.name.split("-", 2)[2].removesuffix(SUFFIX)
+
+
+def place() -> str:
+    """Give the path of the folder, which need not be there.
+
+    Returns
+    -------
+    str
+        ``$SDB_CACHE``, or ``sdb`` in ``$XDG_CACHE_HOME``, or in ``~/.cache``.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        return os.path.abspath(named)  # noqa: PTH100
+    above = os.environ.get("XDG_CACHE_HOME", "")
+    if not above.startswith("/"):  # the specification says that others are to be ignored
+        above = os.path.join(os.path.expanduser("~"), ".cache")  # noqa: PTH111, PTH118
+    return f"{above}/sdb"
+
+
+def make() -> str:
+    """Make the folder if it is not there, and insist on it being the user's own.
+
+    Returns
+    -------
+    str
+        Its path.
+
+    Raises
+    ------
+    AccessError
+        Others may write there, so that what it holds cannot be trusted.
+    SdbError
+        It cannot be made.
+    """
+    path = place()
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)  # noqa: PTH103
+        status = os.stat(path)
+    except OSError as error:
+        raise from_os(error, "making the folder", path) from error
+    if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_WRITE:
+        raise AccessError(f"{path}: others may write to this folder", path=path)
+    return path
+
+
+def entries() -> list[CacheEntry]:
+    """List the files of the cache.
+
+    Returns
+    -------
+    list of CacheEntry
+        Those that were used last come last.
+    """
+    return sorted(_listed(SUFFIX), key=lambda entry: (entry.used_us, entry.path))
+
+
+def _listed(suffix: str) -> Iterator[CacheEntry]:
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(place()) as found:
+        for entry in found:
+            if not entry.name.endswith(suffix):
+                continue
+            with suppress(FileNotFoundError):
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    yield CacheEntry(entry.path, status.st_size, status.st_mtime_ns // 1000)
+
+
+def unfinished(folder: str) -> str:
+    """Give a path for a file in the making; who is done with it gives it another name."""
+    return f"{folder}/{_MAKING}{os.getpid()}-{os.urandom(6).hex()}"
+
+
+def use(path: str) -> None:
+    """Note that a file of the cache is used now."""
+    with suppress(OSError):
+        os.utime(path)
+
+
+def bound(most_bytes: int) -> list[CacheEntry]:
+    """Remove what was not used for longest, until the rest is small enough.
+
+    Parameters
+    ----------
+    most_bytes : int
+        How much may stay.
+
+    Returns
+    -------
+    list of CacheEntry
+        What was removed.
+    """
+    kept = entries()
+    total = sum(entry.size_bytes for entry in kept)
+    removed = []
+    for entry in kept:
+        if total <= most_bytes:
+            break
+        removed += _removed(entry)
+        total -= entry.size_bytes
+    old = int((time.time() - _ABANDONED_SECONDS) * 1e6)
+    for entry in list(_listed("")):
+        if entry.name.startswith((_MAKING, f".{_MAKING}")) and entry.used_us < old:
+            _removed(entry)
+    return removed
+
+
+def clear() -> list[CacheEntry]:
+    """Remove all files of the cache.
+
+    Returns
+    -------
+    list of CacheEntry
+        What was removed.
+
+    Raises
+    ------
+    SdbError
+        A file cannot be removed.
+    """
+    return [one for entry in entries() for one in _removed(entry)]
+
+
+def _removed(entry: CacheEntry) -> list[CacheEntry]:
+    try:
+        os.unlink(entry.path)  # noqa: PTH108
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise from_os(error, "removing", entry.path) from error
+    return [entry]
+
+
+@contextmanager
+def locked(folder: str, name: str) -> Iterator[None]:
+    """Keep other processes from making the same file while the block runs; waits for them.
+
+    Parameters
+    ----------
+    folder : str
+        The cache.
+    name : str
+        What is made. Few locks serve all names: nothing has to be removed then, and two names
+        rarely share one.
+    """
+    fd = _locked(f"{folder}/lock-{sum(name.encode()) % _LOCKS:02}")
+    try:
+        yield
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def _locked(path: str) -> int | None:
+    """Lock a file; None where there are no locks, so that two may make the same."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    except OSError:
+        os.close(fd)
+        return None
+    except BaseException:  # Ctrl-C while another process works
+        os.close(fd)
+        raise
+    return fd
