@@ -15,6 +15,7 @@
 ``manifest``      packfiles that count in folders that jobs fill
 ``resolve``       paths, patterns and folders to packfile references
 ``inputs``        what can be packed, recognised by its content
+``given``         inputs as programs give them: paths, open files, rows
 ``pieces``        bytes of inputs, piece by piece
 ``parquet``       rows of Parquet files
 ``batches``       rows of Arrow batches

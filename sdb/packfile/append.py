@@ -16,7 +16,8 @@ from functools import partial
 from sdb import bounds
 from sdb.errors import ConflictError, UsageError, text_of
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
-from sdb.packfile.inputs import Input, recognise_all
+from sdb.packfile.given import listed, locations
+from sdb.packfile.inputs import recognise_all
 from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
@@ -27,10 +28,11 @@ from sdb.store.url import grow, locked, open_read, store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from sdb._core import Packer
+    from sdb.packfile.given import Inputs
     from sdb.packfile.kept import Kept
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.trailer import Trailer
@@ -98,7 +100,7 @@ class AppendResult:
 
 def append(  # noqa: PLR0913 - the command's options, by name
     packfile: Location,
-    inputs: Iterable[Location | Input],
+    inputs: Inputs,
     *,
     output: Location | None = None,
     level: int = DEFAULT_LEVEL,
@@ -124,8 +126,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
     ----------
     packfile : path or URL
         The packfile. It keeps its compression, chunk size and constants.
-    inputs : iterable of path, URL or Input
-        What to append, one after the other; ``-`` is standard input.
+    inputs : path, URL, binary file, iterable of these, or iterable of dict
+        What to append, one after the other; ``-`` is standard input. Dicts are rows.
     output : path or URL, optional
         Where to write the longer packfile; `packfile` then stays as it is.
     level : int
@@ -192,7 +194,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     bounds.BLOCK.check(block_bytes)
     bounds.THREADS.check(threads)
     bounds.ATTEMPTS.check(attempts)
-    named = list(inputs)
+    named = listed(inputs)
     if not named:
         raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
     if "-" in named:
@@ -201,7 +203,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     if output is not None and _is_at(output, packfile):
         output = None
     if output is not None:
-        check_apart(output, [given for given in named if not isinstance(given, Input)])
+        check_apart(output, locations(named))
     with ExitStack() as stack:
         found = recognise_all(named, format, hints=hints, verify=verify)
         sources = [

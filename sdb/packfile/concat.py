@@ -68,7 +68,7 @@ class ConcatResult:
 
 
 def concat(
-    inputs: Iterable[Location],
+    inputs: Location | Iterable[Location],
     output: Location,
     *,
     overwrite: bool = False,
@@ -82,7 +82,7 @@ def concat(
 
     Parameters
     ----------
-    inputs : iterable of path or URL
+    inputs : path or URL, or iterable of these
         The packfiles. All must have the same compression, chunk size and constants; those without
         rows may have any.
     output : path or URL

@@ -179,12 +179,12 @@ class Description:
         return sum(known) if len(known) == len(counts) else None
 
 
-def describe(paths: Iterable[Location], *, root: str | None = None) -> Description:
+def describe(paths: Location | Iterable[Location], *, root: str | None = None) -> Description:
     """Read the trailers of packfiles.
 
     Parameters
     ----------
-    paths : iterable of path or str
+    paths : path or str, or iterable of these
         The files.
     root : str, optional
         Folder that the paths are relative to.

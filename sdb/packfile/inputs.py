@@ -14,6 +14,7 @@ from itertools import groupby
 from sdb import formats
 from sdb.errors import CorruptError, InputError, SdbError, UsageError
 from sdb.packfile.pieces import (
+    Unclosed,
     content_digest,
     is_stream,
     open_stream,
@@ -30,10 +31,13 @@ from sdb.store.url import open_read, store_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
-    from typing import Any, BinaryIO
+    from typing import Any, BinaryIO, TypeAlias
 
+    from sdb.packfile.pieces import Readable
     from sdb.packfile.trailer import Trailer
     from sdb.store.base import Location, Reader
+
+    One: TypeAlias = "Location | BinaryIO | Input"
 
 FORMATS = ("json", "cloudtrail", "csv", "tsv", "ion", "parquet", "packfile")
 _CORE_FORMATS = {"parquet": "rows", "packfile": "rows"}
@@ -112,7 +116,7 @@ class Input:
 
 
 def recognise(
-    source: Location | Input,
+    source: One,
     format: str | None = None,  # noqa: A002 - the word users know
     *,
     hints: bytes | None = None,
@@ -122,8 +126,9 @@ def recognise(
 
     Parameters
     ----------
-    source : path, URL or Input
-        The input; ``-`` is standard input. An `Input` is given back as it is.
+    source : path, URL, binary file or Input
+        The input; ``-`` is standard input. An open file is read on from where it is, and left open.
+        An `Input` is given back as it is.
     format : str, optional
         What it is, instead of finding out: one of `FORMATS`, or a suffix like ``.json.gz``.
     hints : bytes, optional
@@ -155,6 +160,10 @@ def recognise(
     if isinstance(source, Input):
         return source
     forced = None if format is None else _named_format(format)
+    if not isinstance(source, str | os.PathLike):
+        name = getattr(source, "name", None)
+        called = name if isinstance(name, str) else "the open file"
+        return _Found(called, forced, hints).stream(Unclosed(source))
     name = os.fspath(source)
     if name == "-":
         return _Found("standard input", forced, hints).stream(standard_input())
@@ -165,7 +174,7 @@ def recognise(
 
 
 def recognise_all(
-    sources: Iterable[Location | Input],
+    sources: Iterable[One],
     format: str | None = None,  # noqa: A002 - the word users know
     *,
     hints: bytes | None = None,
@@ -175,7 +184,7 @@ def recognise_all(
 
     Parameters
     ----------
-    sources : iterable of path, URL or Input
+    sources : iterable of path, URL, binary file or Input
         The inputs; ``s3://bucket/2026/*.json.gz`` stands for all objects that it matches.
     format, hints, verify
         See :func:`recognise`.
@@ -190,10 +199,10 @@ def recognise_all(
     NotFoundError
         Nothing matches a pattern; others as :func:`recognise`.
     """
-    found: list[Location | Input] = []
-    for is_ready, run in groupby(sources, lambda source: isinstance(source, Input)):
+    found: list[One] = []
+    for is_named, run in groupby(sources, lambda source: isinstance(source, str | os.PathLike)):
         some: list[Any] = list(run)
-        found += some if is_ready else [one.name for one in resolve(some, folders=False)]
+        found += [one.name for one in resolve(some, folders=False)] if is_named else some
     return [recognise(source, format, hints=hints, verify=verify) for source in found]
 
 
@@ -253,7 +262,7 @@ class _Found:
         text = self._input(kind, compression, lambda: whole(reader.reopen()), size)
         return replace(text, file=reader.reopen) if is_file else text
 
-    def stream(self, file: BinaryIO) -> Input:
+    def stream(self, file: Readable) -> Input:
         """Recognise what can be read only once."""
         head = b""
         while len(head) < _HEAD_BYTES and (piece := read_some(file, self.name)):

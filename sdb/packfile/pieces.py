@@ -6,14 +6,16 @@ import os
 import stat
 import sys
 
-from sdb.errors import CorruptError, InputError, from_os
+from sdb.errors import CorruptError, InputError, UsageError, from_os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from typing import BinaryIO
+    from typing import BinaryIO, TypeAlias
 
     from sdb.packfile.trailer import Trailer
+
+    Readable: TypeAlias = "BinaryIO | Unclosed"
     from sdb.store.base import Reader
 
 _PIECE_BYTES = 1 << 20
@@ -69,7 +71,7 @@ def open_stream(path: str) -> BinaryIO:
         raise from_os(error, "opening", path) from error
 
 
-def read_some(file: BinaryIO, name: str) -> bytes:
+def read_some(file: Readable, name: str) -> bytes:
     """Read what there is, at most a mebibyte; nothing only at the end."""
     try:
         piece = file.read1(_PIECE_BYTES) if hasattr(file, "read1") else file.read(_PIECE_BYTES)
@@ -78,7 +80,32 @@ def read_some(file: BinaryIO, name: str) -> bytes:
     return piece or b""
 
 
-def rest(head: bytes, file: BinaryIO, name: str) -> Generator[bytes]:
+class Unclosed:
+    """A file of someone else, which is read and left open.
+
+    Parameters
+    ----------
+    file : binary file
+        The file.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read(self, most_bytes: int) -> bytes:
+        """Read what there is, at most so many bytes; nothing only at the end."""
+        one = getattr(self._file, "read1", self._file.read)
+        piece = one(most_bytes)
+        if not isinstance(piece, bytes | None):
+            name = getattr(self._file, "name", "the open file")
+            raise UsageError(f"{name} is open as text", hint='open it with mode "rb"')
+        return piece or b""
+
+    def close(self) -> None:
+        """Leave it open."""
+
+
+def rest(head: bytes, file: Readable, name: str) -> Generator[bytes]:
     """Give what was read of a stream, and then what is left of it."""
     try:
         if head:

@@ -52,13 +52,13 @@ class PackfileReference:
 
 
 def resolve(
-    locations: Iterable[Location], *, root: str | None = None, folders: bool = True
+    locations: Location | Iterable[Location], *, root: str | None = None, folders: bool = True
 ) -> list[PackfileReference]:
     """Give the packfiles that locations stand for.
 
     Parameters
     ----------
-    locations : iterable of path or str
+    locations : path or str, or iterable of these
         Paths, URLs, patterns and folders.
     root : str, optional
         Folder or URL that those are relative to which are neither absolute nor URLs.
@@ -81,7 +81,7 @@ def resolve(
     manifests = _Manifests()
     found: list[PackfileReference] = []
     unpublished = None
-    for location in locations:
+    for location in [locations] if isinstance(locations, str | os.PathLike) else locations:
         kept = list(_resolved(location, root, manifests, folders=folders))
         unpublished = unpublished if kept else location
         found += kept

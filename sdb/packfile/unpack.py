@@ -31,7 +31,7 @@ Job = tuple[Packfile, "Selection"]
 
 
 def unpack(  # noqa: PLR0913 - the command's options, by name
-    paths: Iterable[Location],
+    paths: Location | Iterable[Location],
     output: BinaryIO,
     *,
     fmt: str = "json",
@@ -50,7 +50,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
 
     Parameters
     ----------
-    paths : iterable of path or str
+    paths : path or str, or iterable of these
         The packfiles. All of them are opened before anything is written.
     output : binary file
         Where the rows go; it is not closed.

@@ -12,6 +12,7 @@ import os
 from sdb import bounds, ion
 from sdb._core import Packer
 from sdb.errors import UsageError
+from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.merge import Span, merge
 from sdb.packfile.presence import Presence
@@ -25,10 +26,11 @@ from sdb.store.url import atomic_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import BinaryIO
 
+    from sdb.packfile.given import Inputs
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
@@ -97,7 +99,7 @@ class PackResult:
 
 
 def pack(  # noqa: PLR0913 - the command's options, by name
-    inputs: Iterable[Location | Input],
+    inputs: Inputs,
     output: Location | BinaryIO,
     *,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -118,8 +120,8 @@ def pack(  # noqa: PLR0913 - the command's options, by name
 
     Parameters
     ----------
-    inputs : iterable of path, URL or Input
-        What to pack, one after the other; ``-`` is standard input.
+    inputs : path, URL, binary file, iterable of these, or iterable of dict
+        What to pack, one after the other; ``-`` is standard input. Dicts are rows.
     output : path, URL or binary file
         The packfile. A file that is open is written to as it is, and not closed.
     algorithm : str
@@ -174,9 +176,9 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     >>> sdb.pack(["/tmp/sdb-example.json"], "/tmp/sdb-example.zion", overwrite=True).rows
     1
     """
-    named = list(inputs)
+    named = listed(inputs)
     if isinstance(output, str | os.PathLike):
-        check_apart(output, _locations(named))
+        check_apart(output, locations(named))
     sources = recognise_all(named, format, hints=hints, verify=verify)
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
@@ -235,10 +237,6 @@ def told(sources: Sequence[Input], packer: Packer) -> Provenance:
         stored = (size_bytes, digest) if source.stored is None else source.stored()
         found.append((source.name, *stored, rows))
     return taken(found)
-
-
-def _locations(inputs: Iterable[Location | Input]) -> list[Location | int]:
-    return [given for given in inputs if not isinstance(given, Input)]
 
 
 def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextManager[BinaryIO]:

@@ -1,0 +1,110 @@
+"""Inputs as programs give them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SAMPLE = Path(__file__).parents[2] / "testdata/gh2015_1k.json.gz"
+ROWS: list[dict[str, object]] = [
+    {"a": 1, "t": dt.datetime(2024, 5, 1, tzinfo=dt.UTC), "n": {"b": [None, "x"]}},
+    {"a": -(2**63), "f": 0.5},
+]
+
+FORMS: dict[str, Callable[[], Any]] = {
+    "str": lambda: str(SAMPLE),
+    "path": lambda: SAMPLE,
+    "tuple": lambda: (SAMPLE,),
+    "generator": lambda: (path for path in [str(SAMPLE)]),
+    "file": lambda: SAMPLE.open("rb"),
+    "several files": lambda: [io.BytesIO(gzip.decompress(SAMPLE.read_bytes()))],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_or_many(tmp_path: Path, form: str) -> None:
+    target = tmp_path / "x.zion"
+    given = FORMS[form]()
+    assert sdb.pack(given, target).rows == 1000
+    if hasattr(given, "read"):
+        assert not given.closed
+        given.close()
+    given = FORMS[form]()
+    assert sdb.append(target, given).rows_total == 2000
+    if hasattr(given, "read"):
+        given.close()
+
+
+def test_rows(tmp_path: Path) -> None:
+    target = tmp_path / "x.zion"
+    assert sdb.pack(ROWS, target).rows == 2
+    assert sdb.append(target, (row for row in ROWS)).rows_total == 4
+    with sdb.open(target) as packfile:
+        assert list(packfile) == ROWS * 2
+
+
+def test_one_packfile_as_text(tmp_path: Path) -> None:
+    target = str(tmp_path / "x.zion")
+    sdb.pack(ROWS, target)
+    assert sdb.describe(target).rows == 2
+    out = io.BytesIO()
+    sdb.unpack(target, out, fields=["a"])
+    assert out.getvalue() == b'{"a": 1}\n{"a": -9223372036854775808}\n'
+    assert sdb.concat(target, tmp_path / "y.zion").rows_total == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (7, "an input cannot be a int"),
+        (b"a.json", "an input cannot be a bytes"),
+        ({"a": 1}, "an input cannot be a dict"),
+        ([SAMPLE, {"a": 1}], "an input cannot be a dict"),
+        (io.StringIO("{}"), "the open file is open as text"),
+        ([], "no inputs"),
+    ],
+)
+def test_what_cannot_be_one(tmp_path: Path, given: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        sdb.pack(given, tmp_path / "x.zion")
+    assert not (tmp_path / "x.zion").exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ([1], "row 1 is a list, and not a dict"),
+        ({"a": {1, 2}}, "row 1: .*set"),
+        ({"t": dt.datetime(2024, 5, 1)}, "row 1: .*time zone"),  # noqa: DTZ001
+        ({"a": 1 << 64}, "row 1: .*integer"),
+    ],
+)
+def test_rows_that_cannot_be_packed(tmp_path: Path, row: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        sdb.pack([{"a": 1}, row], tmp_path / "x.zion")
+    assert not (tmp_path / "x.zion").exists()
+
+
+def test_an_open_file_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("{}")
+    with path.open("rb") as file, pytest.raises(UsageError, match="input"):
+        sdb.pack(file, path, overwrite=True)
+    assert path.read_text() == "{}"
+
+
+def test_a_file_is_read_from_where_it_is(tmp_path: Path) -> None:
+    file = io.BytesIO(b'header\n{"a": 1}\n')
+    file.readline()
+    assert sdb.pack(file, tmp_path / "x.zion").rows == 1
