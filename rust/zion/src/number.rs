@@ -35,7 +35,8 @@ impl Number {
     #[inline]
     pub fn to_f64(self) -> f64 {
         match self {
-            Self::Int(value) => value as f64,
+            // Converting 128 bits is a call of a function; nearly all integers have 64.
+            Self::Int(value) => i64::try_from(value).map_or_else(|_| value as f64, |value| value as f64),
             Self::Float(value) => value,
         }
     }
