@@ -5,10 +5,8 @@
 //! Strings are counted by their hash, in a table that forgets: two strings with one hash cost a symbol of
 //! little use, never a wrong value.
 
-use std::hash::Hasher;
 use std::ops::RangeInclusive;
 
-use crate::ion::symtab::NameHasher;
 use crate::ion::{MAX_NESTING, SymbolTable, kind, look, varuint};
 
 /// Bytes of rows that are looked at: a quarter of a chunk, but no more than this.
@@ -23,6 +21,20 @@ const SLOTS: usize = 2048;
 /// compressed, so that a long one has to pay for more.
 fn rows_needed(length: usize) -> u32 {
     6 + length as u32 / 8
+}
+
+/// A hash of 8 bytes a step. It is not seeded, since what is written depends on it; it need not be, since strings that
+/// collide fight for one slot of a table that does not grow, at the same price as others.
+fn hash(text: &[u8]) -> u64 {
+    let step = |hash: u64, word: u64| {
+        let wide = u128::from(hash ^ word ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;
+        (wide as u64) ^ (wide >> 64) as u64
+    };
+    let (words, rest) = text.as_chunks::<8>();
+    let hash = words.iter().fold(0, |hash, word| step(hash, u64::from_le_bytes(*word)));
+    let mut word = [0; 8];
+    word[..rest.len()].copy_from_slice(rest);
+    step(hash, u64::from_le_bytes(word) ^ (text.len() as u64) << 56)
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,9 +105,7 @@ impl Frequent {
     }
 
     fn count(&mut self, text: &[u8], symbols: &mut SymbolTable) {
-        let mut hasher = NameHasher::default();
-        hasher.write(text);
-        let hash = hasher.finish();
+        let hash = hash(text);
         let slot = &mut self.slots[(hash >> 32) as usize % SLOTS];
         if slot.hash != hash {
             if slot.rows > 1 {
@@ -166,6 +176,49 @@ mod tests {
             frequent.look_at(&nest::nested(kind, 100_000), &mut symbols);
         }
         assert_eq!(symbols.max_id(), 10);
+    }
+
+    /// Texts of 16 bytes that all have one hash.
+    fn colliding() -> impl Iterator<Item = [u8; 16]> {
+        (0u64..).map(|first| {
+            let wide = u128::from(first ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;
+            let second = (wide as u64) ^ (wide >> 64) as u64;
+            let mut text = [0; 16];
+            text[..8].copy_from_slice(&first.to_le_bytes());
+            text[8..].copy_from_slice(&second.to_le_bytes());
+            text
+        })
+    }
+
+    #[test]
+    fn strings_that_collide_take_no_memory_and_no_symbols() {
+        let (mut frequent, mut symbols) = (Frequent::new(ALIGN), SymbolTable::new());
+        let slots = frequent.slots.len();
+        frequent.seen_bytes = frequent.sample_bytes / FREE_SHARE;
+        let mut hashes: Vec<u64> = vec![];
+        for text in colliding().take(10_001) {
+            hashes.push(hash(&text));
+            frequent.row += 1;
+            frequent.count(&text, &mut symbols);
+        }
+        hashes.dedup();
+        assert_eq!((hashes.len(), frequent.slots.len()), (1, slots));
+        assert_eq!(frequent.slots.iter().filter(|slot| slot.rows > 0).count(), 1);
+        // They are taken for one string, and that one for a symbol, whenever it is free to.
+        assert_eq!(symbols.max_id(), 10 + 10_000 / rows_needed(16));
+    }
+
+    /// Names that collide for those who know the hash are names like any other for a map with a seed.
+    #[test]
+    fn names_that_collide_here_do_not_elsewhere() {
+        use std::hash::BuildHasher;
+        let seed = crate::ion::symtab::NameHash::default();
+        let mut hashes: Vec<u64> = colliding().take(10_000).map(|name| seed.hash_one(&name[..])).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert!(hashes.len() > 9_990);
+        let other = crate::ion::symtab::NameHash::default();
+        assert_ne!(seed.hash_one("name"), other.hash_one("name"));
     }
 
     #[test]

@@ -6,11 +6,10 @@
 //! one costs a comparison; only others are looked up by hash.
 
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use crate::fields::{Fields, Seen};
-use crate::ion::symtab::NameHasher;
+use crate::ion::symtab::NameHash;
 use crate::ion::{SymbolTable, kind};
 
 /// A place in the tree.
@@ -159,7 +158,7 @@ impl Node {
 #[derive(Debug, Clone)]
 pub struct Paths {
     nodes: Vec<Node>,
-    children: HashMap<(u32, Vec<u8>), NodeId, BuildHasherDefault<NameHasher>>,
+    children: HashMap<(u32, Vec<u8>), NodeId, NameHash>,
     /// The one that was looked up last, for its memory.
     key: (u32, Vec<u8>),
     epoch: u32,

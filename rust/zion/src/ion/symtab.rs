@@ -1,7 +1,6 @@
 //! Symbol tables: names and frequent strings, each known by a number inside its block.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use super::{BVM, Header, header, header_size, is_bvm, kind, put_header, varuint};
 use crate::error::{Error, Result};
@@ -23,47 +22,9 @@ pub const SYSTEM: [&str; 10] = [
 /// The id of the first symbol that a table lists itself.
 pub const FIRST_USER: u32 = SYSTEM.len() as u32;
 
-/// A multiplicative hash of 8 bytes a step; names are short and not worth a stronger one. An attacker
-/// who makes names collide slows down one block of their own file.
-#[derive(Default, Clone)]
-pub struct NameHasher(u64);
-
-impl Hasher for NameHasher {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        let mut chunks = bytes.chunks_exact(8);
-        for chunk in &mut chunks {
-            let mut word = [0; 8];
-            word.copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-        let mut word = [0; 8];
-        let rest = chunks.remainder();
-        word[..rest.len()].copy_from_slice(rest);
-        self.write_u64(u64::from_le_bytes(word) ^ (bytes.len() as u64) << 56);
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        let wide = u128::from(self.0 ^ word ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;
-        self.0 = (wide as u64) ^ (wide >> 64) as u64;
-    }
-
-    #[inline]
-    fn write_u8(&mut self, byte: u8) {
-        self.write_u64(u64::from(byte));
-    }
-
-    #[inline]
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
-    }
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
+/// Hashes names: they come from strangers, who must not know which ones collide. No map that has it is gone through
+/// in its order, so that what is written does not depend on the seed.
+pub type NameHash = foldhash::fast::RandomState;
 
 /// The field `imports` with which a table says that it adds to the one before it.
 const IMPORTS: [u8; 3] = [0x86, 0x71, 0x03];
@@ -87,7 +48,7 @@ fn filter_bit(name: &[u8]) -> (usize, u64) {
     }
 }
 
-type NameMap = HashMap<Box<[u8]>, u32, BuildHasherDefault<NameHasher>>;
+type NameMap = HashMap<Box<[u8]>, u32, NameHash>;
 
 /// The symbols in force: ids 0 to 9 are fixed, the others numbered as they were listed.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! Values into Arrow arrays: the second pass of a scan.
 
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use arrow_array::types::{
@@ -21,7 +20,7 @@ use super::variant::Encoder;
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::names::{Lookup, text_of};
-use crate::ion::symtab::NameHasher;
+use crate::ion::symtab::NameHash;
 use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
@@ -97,7 +96,7 @@ enum Data {
 
 /// The columns of a struct.
 struct Group {
-    places: HashMap<Box<str>, u32, BuildHasherDefault<NameHasher>>,
+    places: HashMap<Box<str>, u32, NameHash>,
     columns: Vec<Column>,
     lookup: Lookup,
     /// Number of cells that a value takes, whatever is in it.

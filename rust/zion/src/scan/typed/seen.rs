@@ -1,11 +1,10 @@
 //! What types of values occur where: the first pass of a scan.
 
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 
 use crate::error::{Error, Result};
 use crate::ion::names::{Lookup, text_of};
-use crate::ion::symtab::NameHasher;
+use crate::ion::symtab::NameHash;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
 
 /// Kinds of values, as bits.
@@ -70,7 +69,7 @@ pub struct Fields {
 struct Named {
     names: Vec<Box<str>>,
     seen: Vec<Seen>,
-    places: HashMap<Box<str>, u32, BuildHasherDefault<NameHasher>>,
+    places: HashMap<Box<str>, u32, NameHash>,
 }
 
 impl Fields {
