@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import BinaryIO, Self
 
+    from sdb._core import RejectedBatch
     from sdb.packfile.append import AppendResult
     from sdb.packfile.trailer import Trailer
     from sdb.packfile.writer import PackResult, Rejected
@@ -68,6 +69,22 @@ class Rejects:
         self._file: BinaryIO | None = None
         self._opened: AbstractContextManager[BinaryIO] | None = None
         self._first: Rejected | None = None
+
+    @property
+    def take_batch(self) -> Callable[[RejectedBatch], None] | None:
+        """What takes many records at once; None when the first one is an error."""
+        return None if self._fails else self._take_batch
+
+    def _take_batch(self, batch: RejectedBatch) -> None:
+        from sdb.packfile.writer import Rejected
+
+        if self._verbose:
+            for number in range(len(batch)):
+                self._take(Rejected(*batch[number]))
+            return
+        self._first = self._first or Rejected(*batch[0])
+        if self._file is not None:
+            self._file.write(batch.lines())
 
     @property
     def take(self) -> Callable[[Rejected], None] | None:

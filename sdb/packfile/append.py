@@ -20,7 +20,7 @@ from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import recognise_all
 from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
-from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder
+from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder, taker_of
 from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.store.apart import check_apart
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from sdb._core import Packer
+    from sdb._core import Packer, RejectedBatch
     from sdb.packfile.given import Inputs
     from sdb.packfile.kept import Kept
     from sdb.packfile.sparseindex import Path
@@ -111,6 +111,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     format: str | None = None,  # noqa: A002 - the word users know
     time_fields: Sequence[Path] = (),
     on_error: Callable[[Rejected], None] | None = None,
+    on_errors: Callable[[RejectedBatch], None] | None = None,
     overwrite: bool = False,
     attempts: int = ATTEMPTS,
     unsafe_single_writer: bool = False,
@@ -147,6 +148,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
         Paths (tuples of names) that get a time index as soon as they hold any timestamp.
     on_error : callable, optional
         Takes each malformed record, which is then passed over. Without it the first is an error.
+    on_errors : callable, optional
+        Takes many of them at once instead, see :func:`sdb.pack`.
     overwrite : bool
         Whether an existing `output` may be replaced.
     attempts : int
@@ -210,6 +213,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             stack.enter_context(closing(Spool(source))).input if source.once else source
             for source in found
         ]
+        taker = taker_of(on_error, on_errors)
         job = Job(
             packfile=packfile,
             output=output,
@@ -219,7 +223,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             threads=threads or 0,
             constants=constants,
             time_fields=time_fields,
-            told=Told(on_error) if on_error else None,
+            told=Told(taker) if taker else None,
             overwrite=overwrite,
             single_writer=unsafe_single_writer,
             verify=verify,

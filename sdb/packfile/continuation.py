@@ -18,9 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
+    from sdb._core import RejectedBatch
     from sdb.packfile.inputs import Input
     from sdb.packfile.sparseindex import Path
-    from sdb.packfile.writer import Rejected
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
 
@@ -31,21 +31,22 @@ VERSION = 1
 class Told:
     """Passes each malformed record on once, however often the inputs are read."""
 
-    def __init__(self, on_error: Callable[[Rejected], None]) -> None:
-        self._on_error = on_error
+    def __init__(self, take: Callable[[RejectedBatch], None]) -> None:
+        self._taker = take
         self._told = 0
         self._seen = 0
 
-    def restart(self) -> Callable[[Rejected], None]:
+    def restart(self) -> Callable[[RejectedBatch], None]:
         """Give what takes the records, from the first one on."""
         self._seen = 0
         return self._take
 
-    def _take(self, record: Rejected) -> None:
-        self._seen += 1
+    def _take(self, batch: RejectedBatch) -> None:
+        self._seen += len(batch)
         if self._seen > self._told:
+            new = self._seen - self._told
             self._told = self._seen
-            self._on_error(record)
+            self._taker(batch if new == len(batch) else batch.last(new))
 
 
 @record

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import BinaryIO
 
+    from sdb._core import RejectedBatch
     from sdb.packfile.given import Inputs
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
@@ -112,6 +113,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     format: str | None = None,  # noqa: A002 - the word users know
     time_fields: Sequence[Path] = (),
     on_error: Callable[[Rejected], None] | None = None,
+    on_errors: Callable[[RejectedBatch], None] | None = None,
     overwrite: bool = False,
     verify: bool = True,
     progress: Progress = silent,
@@ -145,6 +147,8 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         Paths (tuples of names) that get a time index as soon as they hold any timestamp.
     on_error : callable, optional
         Takes each malformed record, which is then passed over. Without it the first is an error.
+    on_errors : callable, optional
+        Takes many of them at once instead: a call for each of a million takes longer than to pack.
     overwrite : bool
         Whether an existing `output` may be replaced.
     verify : bool
@@ -187,6 +191,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     bounds.ALIGN.check(align_bytes)
     bounds.THREADS.check(threads)
     encoded = ion.dumps(dict(constants)) if constants else None
+    taker = taker_of(on_error, on_errors)
     packer = Packer(
         algorithm=algorithm,
         align=align_bytes,
@@ -194,11 +199,11 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         threads=threads or 0,
         level=level,
         constants=encoded,
-        skip_errors=on_error is not None,
+        skip_errors=taker is not None,
         time_paths=[list(path) for path in time_fields],
     )
     with packer, _opened(output, overwrite=overwrite) as file:
-        feeder = Feeder(packer, file.write, on_error)
+        feeder = Feeder(packer, file.write, taker)
         feeder.feed_all(sources, progress)
         types, types_complete = packer.types
         blocks, sparse = merge(
@@ -239,6 +244,23 @@ def told(sources: Sequence[Input], packer: Packer) -> Provenance:
     return taken(found)
 
 
+def taker_of(
+    on_error: Callable[[Rejected], None] | None,
+    on_errors: Callable[[RejectedBatch], None] | None,
+) -> Callable[[RejectedBatch], None] | None:
+    """Give what takes malformed records many at a time, by what takes them either way."""
+    if on_error is None:
+        return on_errors
+    if on_errors is not None:
+        raise UsageError("on_error and on_errors are two ways to take the same records")
+
+    def take(batch: RejectedBatch) -> None:
+        for number in range(len(batch)):
+            on_error(Rejected(*batch[number]))
+
+    return take
+
+
 def _opened(output: Location | BinaryIO, *, overwrite: bool) -> AbstractContextManager[BinaryIO]:
     if isinstance(output, str | os.PathLike):
         return atomic_write(output, overwrite=overwrite)
@@ -254,19 +276,19 @@ class Feeder:
         The packer.
     write : callable
         Takes the frames, one by one.
-    on_error : callable, optional
-        Takes malformed records.
+    take_rejected : callable, optional
+        Takes malformed records, many at a time.
     """
 
     def __init__(
         self,
         packer: Packer,
         write: Callable[[bytes], object],
-        on_error: Callable[[Rejected], None] | None,
+        take_rejected: Callable[[RejectedBatch], None] | None,
     ) -> None:
         self._packer = packer
         self._write = write
-        self._on_error = on_error
+        self._take_rejected = take_rejected
         self.rejected = 0
 
     def feed_all(self, sources: Sequence[Input], progress: Progress) -> None:
@@ -322,8 +344,8 @@ class Feeder:
     def _drain(self) -> None:
         while frame := self._packer.take():
             self._write(frame)
-        if self._on_error is None:
+        if self._take_rejected is None:
             return
-        for found in self._packer.take_rejected():
-            self.rejected += 1
-            self._on_error(Rejected(*found))
+        for batch in self._packer.take_rejected():
+            self.rejected += len(batch)
+            self._take_rejected(batch)

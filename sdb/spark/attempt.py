@@ -10,7 +10,13 @@ from functools import partial
 from sdb.errors import ConflictError, InputError, SdbError
 from sdb.packfile.inputs import Input, recognise
 from sdb.packfile.manifest import attempt_name
-from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
+from sdb.packfile.writer import (
+    BLOCK_BYTES,
+    DEFAULT_ALGORITHM,
+    DEFAULT_LEVEL,
+    Rejected,
+    pack,
+)
 from sdb.store.base import child
 from sdb.store.url import open_read
 
@@ -19,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
     from typing import BinaryIO
 
+    from sdb._core import RejectedBatch
     from sdb.packfile.sparseindex import Path
-    from sdb.packfile.writer import PackResult, Rejected
+    from sdb.packfile.writer import PackResult
     from sdb.spark.plan import Piece, Task
 
 _MOST_KEPT_BYTES = 16 << 20
@@ -116,9 +123,12 @@ class _Rejects:
         self._bytes = 0
         self.records: list[Rejected] = []
 
-    def __call__(self, record: Rejected) -> None:
-        if self.records and not self._keep:
-            return
+    def __call__(self, batch: RejectedBatch) -> None:
+        count = len(batch) if self._keep else 0 if self.records else 1
+        for number in range(count):
+            self._take(Rejected(*batch[number]))
+
+    def _take(self, record: Rejected) -> None:
         self.records.append(record)
         self._bytes += len(record.text)
         if self._bytes > _MOST_KEPT_BYTES:
@@ -176,7 +186,7 @@ def packed(
     output: str | BinaryIO,
     options: Options,
     threads: int = 1,
-    on_error: Callable[[Rejected], None] | None = None,
+    on_errors: Callable[[RejectedBatch], None] | None = None,
 ) -> PackResult:
     """Pack inputs as the options say."""
     return pack(
@@ -188,7 +198,7 @@ def packed(
         threads=threads,
         constants=options.constants,
         time_fields=options.time_fields,
-        on_error=None if options.on_error == "fail" else on_error,
+        on_errors=None if options.on_error == "fail" else on_errors,
     )
 
 

@@ -20,6 +20,7 @@ mod late;
 mod natives;
 mod pack;
 mod place;
+mod rejected;
 mod render;
 mod rows;
 mod unpack;
@@ -40,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lanes::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;
     module.add_class::<pack::Packer>()?;
+    module.add_class::<rejected::RejectedBatch>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
     module.add_class::<verify::BlockReport>()?;

@@ -19,6 +19,7 @@ use zion::{Error, Result};
 use crate::census;
 use crate::errors::{to_py, to_py_in};
 use crate::place;
+use crate::rejected::RejectedBatch;
 
 /// Decompressed text of a part: what one thread parses at a time. Each has to learn the names and paths anew,
 /// which takes as long as half a mebibyte of text; one that is fed lies in memory.
@@ -249,17 +250,10 @@ impl Packer {
         PySet::new(py, paths)
     }
 
-    /// Records that were passed over since the last call: `(input, line, offset, message, text)`.
-    fn take_rejected<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+    /// Records that were passed over since the last call.
+    fn take_rejected(&mut self) -> PyResult<Vec<RejectedBatch>> {
         let rejected = std::mem::take(&mut self.inner()?.rejected);
-        rejected
-            .into_iter()
-            .map(|(input, record)| {
-                let line = record.error.line().unwrap_or(0);
-                let text = PyBytes::new(py, &record.text);
-                (input, line, record.offset, record.error.message(), text).into_pyobject(py)
-            })
-            .collect()
+        Ok(rejected.into_iter().map(|(input, records)| RejectedBatch::new(input, records)).collect())
     }
 }
 

@@ -67,7 +67,8 @@ fn finished(mut packer: Packer, mut data: Vec<u8>) -> Result<Packed, Stop> {
         packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
     }
     let rejected = std::mem::take(&mut packer.rejected);
-    let rejected = rejected.into_iter().map(|(_, bad)| (bad.error.line().unwrap_or(0), bad.offset, bad.text));
+    let rejected = rejected.into_iter().flat_map(|(_, records)| records);
+    let rejected = rejected.map(|bad| (bad.error.line().unwrap_or(0), bad.offset, bad.text));
     Ok(Packed { data, rejected: rejected.collect(), runs: std::mem::take(&mut packer.runs) })
 }
 

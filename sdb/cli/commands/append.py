@@ -98,7 +98,7 @@ def command(
             hints=content(hints),
             format=suffix(fmt),
             time_fields=paths(time_field),
-            on_error=rejects.take,
+            on_errors=rejects.take_batch,
             overwrite=force,
             unsafe_single_writer=unsafe_single_writer,
             verify=not no_verify,

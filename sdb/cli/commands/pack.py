@@ -96,7 +96,7 @@ def command(
             binary(force=force) if target == "-" else target,
             **options,
             threads=threads,
-            on_error=rejects.take,
+            on_errors=rejects.take_batch,
             overwrite=force,
             progress=meter,
         )

@@ -71,8 +71,8 @@ pub struct Packer {
     pub inputs: Vec<Taken>,
     /// Paths with timestamps that are not in the ranges.
     pub hidden: BTreeSet<Path>,
-    /// Records that were passed over, with the name of their input.
-    pub rejected: Vec<(String, Rejected)>,
+    /// Records that were passed over, part by part, with the name of their input.
+    pub rejected: Vec<(String, Vec<Rejected>)>,
     /// Rows in the frames that were taken.
     pub rows: u64,
     /// Text that was packed, in bytes.
@@ -414,7 +414,7 @@ impl Packer {
             input.digest.add(part.pieces);
         }
         self.text_bytes += part.input_bytes;
-        let named = part.rejected.into_iter().map(|(input, record)| (input.name.clone(), record));
+        let named = part.rejected.into_iter().map(|(input, records)| (input.name.clone(), records));
         self.rejected.extend(named);
     }
 

@@ -78,7 +78,8 @@ pub struct Part {
     pub held: Option<usize>,
     /// Chunks that were taken before it turned out that the guess was wrong: they come out the same again.
     pub known: usize,
-    pub rejected: Vec<(Arc<Input>, Rejected)>,
+    /// What was passed over, with the name of its input.
+    pub rejected: Option<(Arc<Input>, Vec<Rejected>)>,
 }
 
 impl Part {

@@ -79,8 +79,7 @@ impl<'a> Worker<'a> {
                     part.summary = Some(summary);
                     part.input_bytes = size as u64;
                     part.pieces = pieces;
-                    part.rejected =
-                        rejected.into_iter().map(|record| (Arc::clone(&job.input), record)).collect();
+                    part.rejected = (!rejected.is_empty()).then(|| (Arc::clone(&job.input), rejected));
                 }
             }
             Err(error) => state.fail(job.number, InputError { input: job.input.name.clone(), error }),

@@ -11,7 +11,7 @@ use crate::simd::json::{Carry, END, index};
 /// Text that is indexed at once; the index of it stays in the first-level cache.
 const WINDOW: usize = 32 << 10;
 /// The same behind a malformed record: a window is indexed for nothing when the next one is malformed, too.
-pub(super) const FIRST_WINDOW: usize = 512;
+pub(super) const FIRST_WINDOW: usize = 128;
 
 /// A string of the text.
 pub(super) struct Text {
@@ -22,8 +22,11 @@ pub(super) struct Text {
 
 impl<'p, 't> Descent<'p, 't> {
     pub(super) fn new(parser: &'p mut JsonParser, text: &'t [u8], from: usize) -> Self {
-        parser.index.clear();
-        parser.index.push(END);
+        // Its memory keeps its length: clearing it for each malformed record takes longer than the index.
+        match parser.index.first_mut() {
+            Some(first) => *first = END,
+            None => parser.index.push(END),
+        }
         parser.fields.clear();
         Self {
             parser,
