@@ -10,13 +10,14 @@ from sdb.cli import output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from sdb.query.result.result import Result
 
 TABLE = "table"
-_TEXTS = frozenset({"json", "csv", "tsv", "markdown", "ion-text", TABLE})
+VERTICAL = "vertical"
+_TEXTS = frozenset({"json", "csv", "tsv", "markdown", "ion-text", TABLE, VERTICAL})
 _FORMATS = (*sorted(_TEXTS), "ion", "arrow", "parquet")
 _MOST_ROWS = 100
 _MOST_FILES = 1 << 16
@@ -83,6 +84,9 @@ def write(
     ) as file:
         if form == TABLE:
             file.write(_table(result, output.columns()).encode(_encoding(target), "replace"))
+        elif form == VERTICAL:
+            for lines in _vertical(result):
+                file.write(lines.encode(_encoding(target), "replace"))
         else:
             result.write(file, form, indent=target == "-" and sys.stdout.isatty())
 
@@ -107,6 +111,17 @@ def _table(result: Result, columns: int) -> str:
     names = gathered(rows) if result.of_whole_rows else result.columns
     mark = "…" if output.can_draw() else "..."
     return output.plain(grid(names, rows, columns=columns, total=total, ellipsis=mark))
+
+
+def _vertical(result: Result) -> Iterator[str]:
+    from sdb.query.result.lines import parse
+    from sdb.view.vertical import vertical
+
+    if result.is_plan:
+        yield _table(result, output.columns())
+        return
+    rows = (parse(line) for piece in result.lines() for line in piece.decode().split("\n")[:-1])
+    yield from map(output.plain, vertical(rows, rule="─" if output.can_draw() else "-"))
 
 
 def explain(result: Result, *, as_json: bool) -> None:

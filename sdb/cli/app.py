@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import wraps
@@ -97,9 +98,14 @@ def _add(group: typer.Typer, name: str) -> None:
     group.command(
         name.rpartition(" ")[2],
         epilog=_epilog(module.EXAMPLES),
-        no_args_is_help=name not in _BARE,
+        no_args_is_help=name not in _BARE and not _reads_input(name),
         context_settings=_HELP,
     )(_known_to_typer(module.command, getattr(module, "HIDDEN", ())))
+
+
+def _reads_input(name: str) -> bool:
+    """Tell whether a command that gets nothing reads standard input, which is no terminal."""
+    return name == "query" and sys.stdin is not None and not sys.stdin.isatty()
 
 
 def _epilog(examples: Iterable[str]) -> str:

@@ -47,11 +47,13 @@ def grid(
     str
         Lines, each with its end; the last ones tell what is not shown.
     """
-    cells = [[_cell(row, name) for name in names] for row in rows]
-    heads = [_printable(name) for name in names]
+    cells = [[cell(row, name) for name in names] for row in rows]
+    heads = [printable(name) for name in names]
     right = [_is_numeric(rows, name) for name in names]
-    natural = [max(map(_width, column), default=0) for column in zip(heads, *cells, strict=True)]
-    widths = _fit(natural, list(map(_width, heads)), columns)
+    natural = [
+        max(map(text_width, column), default=0) for column in zip(heads, *cells, strict=True)
+    ]
+    widths = _fit(natural, list(map(text_width, heads)), columns)
     rule = "─" if ellipsis == "…" else "-"
     out = [_line(heads, widths, right, ellipsis), _GAP.join(rule * width for width in widths)]
     out += [_line(row, widths, right, ellipsis) for row in cells]
@@ -82,11 +84,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, str) and type(value) is not str
 
 
-def _cell(row: dict[str, Any], name: str) -> str:
+def cell(row: dict[str, Any], name: str, *, longest: int | None = _LONGEST) -> str:
+    """Show a member of a row on one line; nothing where the row lacks it."""
     if name not in row:
         return ""
     value = row[name]
-    return _printable(value) if isinstance(value, str) else _printable(_json(value))
+    return printable(value if isinstance(value, str) else _json(value), longest=longest)
 
 
 def _json(value: object) -> str:
@@ -106,9 +109,9 @@ def _quoted(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _printable(text: str) -> str:
+def printable(text: str, *, longest: int | None = _LONGEST) -> str:
     """Show line ends and control characters as escapes; nobody reads thousands of characters."""
-    text = text[:_LONGEST]
+    text = text[:longest]
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
@@ -118,7 +121,8 @@ def _visible(char: str) -> str:
     return json.dumps(char)[1:-1]
 
 
-def _width(text: str) -> int:
+def text_width(text: str) -> int:
+    """Count the columns that a text takes on a terminal."""
     return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
@@ -154,13 +158,13 @@ def _line(cells: list[str], widths: list[int], right: list[bool], ellipsis: str)
     parts = []
     for cell, width, number in zip(cells, widths, right, strict=False):
         shown = _clip(cell, width, ellipsis)
-        space = " " * (width - _width(shown))
+        space = " " * (width - text_width(shown))
         parts.append(space + shown if number else shown + space)
     return _GAP.join(parts)
 
 
 def _clip(text: str, width: int, ellipsis: str) -> str:
-    if _width(text) <= width:
+    if text_width(text) <= width:
         return text
     left = width - len(ellipsis)
     kept = []

@@ -403,3 +403,51 @@ def test_ion_text(run: Run, events: Path) -> None:
     assert (text.returncode, text.stderr) == (0, b"")
     assert text.stdout == b"{n: 4000, 'first at': 2015-01-01T01:00:00Z}\n"
     assert events.exists()
+
+
+def test_sql_from_standard_input(run: Run, events: Path) -> None:
+    assert events.exists()
+    query = b'SELECT COUNT(*) AS n\nFROM "events.zion"  -- all of them\n'
+    for words in ([], ["--fmt", "json"], ["-f", "-"]):
+        done = run("query", *words, data=query)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b'{"n": 4000}\n', b"")
+    done = run("query", data=b"")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert run("query", data=b"\xff").stderr.startswith(b"sdb: standard input is not UTF-8")
+    assert run("query", "-f", "-", "SELECT 1", data=query).returncode == 2
+
+
+def test_no_query_on_a_terminal_is_help(screen: Screen) -> None:
+    code, text = screen("query")
+    assert code == 2
+    assert "Usage: sdb query" in text
+    code, text = screen("query", "--fmt", "json")
+    assert (code, text) == (2, "sdb: give a query\nhint: sdb shell takes one after the other\n")
+
+
+def test_vertical(run: Run, tmp_path: Path) -> None:
+    rows = '{"id": 1, "long name": "a\\nb", "x": {"y": [1.50, null]}}\n{"id": 2, "ü": "日本"}\n'
+    (tmp_path / "x.json").write_text(rows)
+    done = run("query", "--fmt", "vertical", "SELECT * FROM 'x.json'")
+    assert done.returncode == 0
+    assert done.stdout.decode().splitlines() == [
+        "row 1 ──────────────────",
+        "id         1",
+        "long name  a\\nb",
+        'x          {"y": [1.5, null]}',
+        "row 2 ──────────────────",
+        "id  2",
+        "ü   日本",
+        "(2 rows)",
+    ]
+    plain = run(
+        "query", "--fmt", "vertical", "SELECT id FROM 'x.json' LIMIT 1", PYTHONIOENCODING="ascii"
+    )
+    assert plain.stdout.decode() == "row 1 ------------------\nid  1\n(1 row)\n"
+
+
+def test_vertical_shows_values_whole_and_all_rows(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({"a": "x" * 5000}) + "\n" + '{"a": 1}\n' * 300)
+    done = run("query", "--fmt", "vertical", "SELECT a FROM 'x.json'")
+    assert b"x" * 5000 in done.stdout
+    assert done.stdout.endswith(b"(301 rows)\n")

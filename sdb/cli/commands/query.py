@@ -23,7 +23,9 @@ EXAMPLES = (
 
 def command(
     context: Context,
-    sql: Annotated[str | None, Argument(metavar="SQL", help="The query.")] = None,
+    sql: Annotated[
+        str | None, Argument(metavar="SQL", help="The query; if not given, standard input.")
+    ] = None,
     file: Annotated[
         str | None,
         Option("--file", "-f", metavar="FILE", help="Read the query; - is standard input."),
@@ -31,7 +33,7 @@ def command(
     fmt: Annotated[
         str | None,
         Option(
-            metavar="json|csv|tsv|markdown|table|ion|ion-text|arrow|parquet",
+            metavar="json|csv|tsv|markdown|table|vertical|ion|ion-text|arrow|parquet",
             help="Format; if not given, by the output's suffix, a table on a terminal, or json.",
         ),
     ] = None,
@@ -102,16 +104,20 @@ def command(
 
 
 def _text(sql: str | None, file: str | None) -> str:
-    if (sql is None) == (file is None):
-        raise UsageError("give a query, or --file with a file that holds one")
+    if sql is not None and file is not None:
+        raise UsageError("give a query, or --file with a file that holds one, and not both")
+    if sql is not None:
+        return sql
     if file is None:
-        return sql or ""
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise UsageError("give a query", hint="sdb shell takes one after the other")
+    name = file or "standard input"
     from pathlib import Path
 
     from sdb.packfile.pieces import standard_input
 
-    data = standard_input().read() if file == "-" else Path(file).read_bytes()
+    data = standard_input().read() if file in {None, "-"} else Path(file or "").read_bytes()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not UTF-8 at byte {error.start:,}", path=file) from None
+        raise UsageError(f"{name} is not UTF-8 at byte {error.start:,}", path=name) from None
