@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use zion::Result;
-use zion::json::hints::Hints;
-use zion::json::parse::JsonParser;
-use zion::json::split::JsonSplitter;
+use zion::ingest::json::hints::Hints;
+use zion::ingest::json::parse::JsonParser;
+use zion::ingest::json::split::JsonSplitter;
 use zion::pack::Constants;
 use zion::pack::OnError;
 

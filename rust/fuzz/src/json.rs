@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use zion::Result;
+use zion::ingest::json::parse::JsonParser;
+use zion::ingest::json::split::JsonSplitter;
 use zion::ion::{Header, SymbolTable, kind, magnitude, timestamp};
-use zion::json::parse::JsonParser;
-use zion::json::split::JsonSplitter;
 use zion::pack::Constants;
 use zion::pack::OnError;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use zion::Result;
+use zion::ingest::xsv::{Kind, Xsv};
 use zion::pack::Constants;
 use zion::pack::OnError;
-use zion::xsv::{Kind, Xsv};
 
 use super::ingest;
 

@@ -17,6 +17,7 @@ pub mod error;
 pub mod fields;
 mod frequent;
 pub mod inflate;
+pub mod ingest;
 pub mod input;
 pub mod ion;
 pub mod json;
@@ -35,7 +36,6 @@ mod simd;
 pub mod unpack;
 pub mod value;
 pub mod verify;
-pub mod xsv;
 
 pub use error::{Error, Result};
 

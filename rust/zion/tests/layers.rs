@@ -10,6 +10,8 @@ const ABOVE: &[(&str, &[&str])] = &[
     ("aggregate", &["pack", "unpack"]),
     ("block", &["pack", "unpack", "scan", "aggregate", "runs"]),
     ("codec", &["block", "bucket", "pack", "scan"]),
+    ("json", &["ingest", "pack", "chunker"]),
+    ("ion", &["pack", "chunker"]),
     ("key", &["scan", "aggregate", "natives", "pack"]),
 ];
 

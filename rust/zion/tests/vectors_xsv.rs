@@ -10,9 +10,9 @@ use common::folder;
 use proptest::prelude::*;
 use serde_json::Value;
 use zion::chunker::{Chunk, Sink, Stream, Summary};
+use zion::ingest::xsv::{Kind, Xsv};
 use zion::pack::OnError;
 use zion::pack::{Constants, PartContext, PartParser, Splitter};
-use zion::xsv::{Kind, Xsv};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 

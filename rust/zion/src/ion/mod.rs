@@ -2,7 +2,6 @@
 
 pub mod columns;
 pub mod fields;
-pub mod input;
 pub(crate) mod names;
 pub mod nest;
 pub mod pad;

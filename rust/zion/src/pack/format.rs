@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::{Constants, PartParser, Splitter};
 use crate::cloudtrail::Unwrapper;
 use crate::error::{Error, Result};
-use crate::ion::input::IonInput;
-use crate::json::hints::Hints;
-use crate::json::parse::JsonParser;
-use crate::json::split::{JsonSplitter, LineSplitter};
+use crate::ingest::ion::IonInput;
+use crate::ingest::json::hints::Hints;
+use crate::ingest::json::parse::JsonParser;
+use crate::ingest::json::split::{JsonSplitter, LineSplitter};
+use crate::ingest::xsv::{Kind, Xsv};
 use crate::pack::OnError;
-use crate::xsv::{Kind, Xsv};
 
 /// What the text of an input is. Each input needs its own.
 #[derive(Debug, Clone)]

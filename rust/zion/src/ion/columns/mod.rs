@@ -19,7 +19,7 @@ use super::{
     FALSE, NULL, SymbolTable, TRUE, header, kind, nest, put_float, put_header, put_string, timestamp, varuint,
 };
 use crate::error::Error;
-use crate::json::number::{self, Number};
+use crate::ingest::json::number::{self, Number};
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
 use variant::Variants;

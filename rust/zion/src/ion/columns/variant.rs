@@ -8,10 +8,10 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 
 use super::{Bytes, DAY, Refused, Result, Writer, build, put_blob, put_text, put_time};
+use crate::ingest::json::number::Number;
 use crate::ion::fields::Keep;
 use crate::ion::value::MAX_DEPTH;
 use crate::ion::{FALSE, NULL, TRUE, kind, nest, put_float};
-use crate::json::number::Number;
 
 /// A column of variants.
 pub(super) struct Variants {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::{BVM, Header, SymbolTable, is_bvm, kind, magnitude, varuint};
 use super::foreign;
 use crate::error::{Error, Result};
+use crate::ion::{BVM, Header, SymbolTable, is_bvm, kind, magnitude, varuint};
 
 /// Text that the symbols of a table may have, in bytes.
 const MAX_TEXT: usize = 16 << 20;

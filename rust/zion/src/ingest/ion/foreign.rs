@@ -1,9 +1,9 @@
 //! Values in forms that packfiles do not use.
 
-use super::super::{FALSE, Header, TRUE, header, kind, put_string, timestamp, varuint};
 use crate::error::{Error, Result};
-use crate::json::literal::scale;
-use crate::json::number::{self, Number};
+use crate::ingest::json::literal::scale;
+use crate::ingest::json::number::{self, Number};
+use crate::ion::{FALSE, Header, TRUE, header, kind, put_string, timestamp, varuint};
 
 /// The header of the value at `at` without its annotations.
 pub(super) fn unwrap(data: &[u8], at: usize) -> Result<Header> {

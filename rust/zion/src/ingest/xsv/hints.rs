@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::convert::Convert;
 use crate::error::{Error, Result};
-use crate::json::literal::Unit;
-use crate::json::ordered::Json;
+use crate::ingest::json::literal::Unit;
+use crate::ingest::json::ordered::Json;
 
 /// Columns that a file may have.
 pub(super) const MAX_COLUMNS: usize = 65_536;

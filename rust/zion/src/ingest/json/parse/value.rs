@@ -4,9 +4,9 @@ use super::cursor::Text;
 use super::{Descent, Parsed, Place};
 use crate::chunker::Row;
 use crate::error::Error;
+use crate::ingest::json::hints::{Flags, HintId, Step};
+use crate::ingest::json::{literal, number};
 use crate::ion::{self, kind, timestamp};
-use crate::json::hints::{Flags, HintId, Step};
-use crate::json::{literal, number};
 use crate::paths::NodeId;
 
 /// How many names deep a timestamp may lie to be indexed.

@@ -10,10 +10,10 @@ mod table;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::fields::{Fields, Keep};
-use super::{Header, SymbolTable, is_bvm, kind, nest, timestamp, varuint};
 use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
+use crate::ion::fields::{Fields, Keep};
+use crate::ion::{Header, SymbolTable, is_bvm, kind, nest, timestamp, varuint};
 use crate::pack::OnError;
 use crate::pack::{Constants, PartContext, PartParser, Rejected, Splitter};
 use crate::paths::NodeId;
@@ -89,7 +89,7 @@ fn end_of_value(text: &[u8], at: usize) -> Result<Option<usize>> {
     let Some(&first) = rest.first() else { return Ok(None) };
     let end = match (first, first & 0x0F) {
         (0xE0, _) => at + 4,
-        (super::TRUE, _) | (_, 15) => at + 1,
+        (crate::ion::TRUE, _) | (_, 15) => at + 1,
         (0xD1, _) | (_, 14) => {
             if rest.len() < 11 && !rest[1..].iter().any(|byte| byte & 0x80 != 0) {
                 return Ok(None);
@@ -280,7 +280,7 @@ impl Writer {
         let body = &data[value.body..value.end];
         let start = row.out.len();
         match value.kind {
-            _ if value.is_null() => row.out.push(super::NULL),
+            _ if value.is_null() => row.out.push(crate::ion::NULL),
             kind::TIMESTAMP => {
                 let us = foreign::time(body, value.body)?;
                 timestamp::put(row.out, us);
@@ -288,9 +288,9 @@ impl Writer {
                 row.paths.time_if(node, us, counts);
             }
             kind::SYMBOL => {
-                let id = super::magnitude(body, value.body)?;
+                let id = crate::ion::magnitude(body, value.body)?;
                 let id = row.symbols.intern(Self::name(&self.table, id, value.body)?);
-                super::put_symbol(row.out, id);
+                crate::ion::put_symbol(row.out, id);
                 row.paths.saw(node, kind::STRING);
                 return Ok(());
             }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{Descent, JsonParser, Parsed, Place};
 use crate::error::Error;
+use crate::ingest::json::text;
 use crate::ion::timestamp;
-use crate::json::text;
 use crate::simd::json::{Carry, END, index};
 
 /// Text that is indexed at once; the index of it stays in the first-level cache.

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::chunker::Row;
+use crate::ingest::json::literal::{self, Unit};
+use crate::ingest::json::number::{self, Number};
 use crate::ion::{self, kind, timestamp};
-use crate::json::literal::{self, Unit};
-use crate::json::number::{self, Number};
 use crate::paths::NodeId;
 
 /// What a text stands for. One that does not fit is stored as a string.

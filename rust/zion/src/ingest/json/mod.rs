@@ -1,0 +1,9 @@
+//! JSON text to rows.
+
+pub mod hints;
+pub mod literal;
+pub mod number;
+pub(crate) mod ordered;
+pub mod parse;
+pub mod split;
+pub mod text;
