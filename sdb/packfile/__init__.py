@@ -12,6 +12,7 @@
 ``prune``         blocks that can hold a row for which a predicate is TRUE
 ``selection``     blocks and rows by number and by time
 ``reader``        packfiles that are open for reading
+``htmlfacts``     facts of an open packfile, for notebooks
 ``manifest``      packfiles that count in folders that jobs fill
 ``resolve``       paths, patterns and folders to packfile references
 ``inputs``        what can be packed, recognised by its content
@@ -27,6 +28,7 @@
 ``kept``          blocks and index that stay when a packfile grows
 ``concat``        packfiles joined without compressing again
 ``unpack``        rows as text, Ion, Arrow or Parquet
+``dataframes``    Arrow tables as data frames of polars and pandas
 ``compressed``    files that are compressed while they are written
 ``delimited``     columns of CSV and TSV
 ``arrow``         rows as Arrow tables and streams

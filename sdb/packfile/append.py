@@ -13,7 +13,7 @@ import time
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 
-from sdb import bounds
+from sdb import bounds, sizes
 from sdb.errors import ConflictError, UsageError, text_of
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
 from sdb.packfile.given import listed, locations
@@ -96,6 +96,14 @@ class AppendResult:
     rejected: int
     attempts: int
     seconds: float
+
+    def __repr__(self) -> str:
+        """Show what it came to."""
+        total = "" if self.rows_total is None else f" of {self.rows_total:,} now"
+        return (
+            f"<AppendResult {self.path}: {self.rows_added:,} rows{total}, "
+            f"{sizes.human(self.output_bytes)}, {self.seconds:.2f} s>"
+        )
 
 
 def append(  # noqa: PLR0913 - the command's options, by name

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from contextlib import ExitStack, closing
 
-from sdb import notes
+from sdb import notes, sizes
 from sdb.errors import CorruptError, UsageError, text_of
 from sdb.packfile import presence, provenance
 from sdb.packfile.continuation import VERSION, check_version
@@ -65,6 +65,14 @@ class ConcatResult:
     written_bytes: int
     trailer: Trailer
     seconds: float
+
+    def __repr__(self) -> str:
+        """Show what it came to."""
+        rows = "rows not counted" if self.rows_total is None else f"{self.rows_total:,} rows"
+        return (
+            f"<ConcatResult {self.path}: {self.inputs:,} packfiles, {rows}, "
+            f"{sizes.human(self.output_bytes)}, {self.seconds:.2f} s>"
+        )
 
 
 def concat(

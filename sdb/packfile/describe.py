@@ -156,6 +156,12 @@ class Description:
 
     files: tuple[FileDescription, ...]
 
+    def __repr__(self) -> str:
+        """Show the totals."""
+        rows = "rows not counted" if self.rows is None else f"{self.rows:,} rows"
+        size = sizes.human(self.size_bytes)
+        return f"<Description: {rows} in {len(self.files):,} packfiles, {size}>"
+
     @property
     def block_count(self) -> int:
         """Number of blocks of all files."""

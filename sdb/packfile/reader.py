@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sdb import bounds, errors, instants, ion, sizes
+from sdb import bounds, errors, sizes
 from sdb.packfile import digest
 from sdb.packfile.selection import Selection, select, time_path
 from sdb.packfile.trailer import Block, Trailer, read_trailer
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
 
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
     from sdb.packfile.predicate import Predicate
@@ -307,6 +309,22 @@ class Packfile:
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
         return arrow.table(self, selection, fields=fields, limit=limit)
 
+    def head(self, rows: int = 10) -> list[dict[str, Any]]:
+        """Read the first rows; see :meth:`rows`."""
+        return list(self.rows(limit=rows))
+
+    def to_polars(self, **choice: Any) -> pl.DataFrame:  # noqa: ANN401 - those of `rows`
+        """Read rows into a data frame of polars, which must be there; arguments as :meth:`rows`."""
+        from sdb.packfile.dataframes import as_polars
+
+        return as_polars(self.to_arrow(**choice))
+
+    def to_pandas(self, **choice: Any) -> pd.DataFrame:  # noqa: ANN401 - those of `rows`
+        """Read rows into a data frame of pandas, which must be there; arguments as :meth:`rows`."""
+        from sdb.packfile.dataframes import as_pandas
+
+        return as_pandas(self.to_arrow(**choice))
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand all rows to any library that speaks the Arrow C stream interface."""
         from sdb.packfile.arrow import stream as begin
@@ -333,34 +351,14 @@ class Packfile:
 
     def __repr__(self) -> str:
         """Show the path and what it holds."""
-        return f"<Packfile {self._path}: {len(self.blocks)} blocks, {self.size_bytes:,} bytes>"
+        rows = "rows not counted" if self._trailer.rows is None else f"{self._trailer.rows:,} rows"
+        blocks = f"{len(self.blocks):,} block{'' if len(self.blocks) == 1 else 's'}"
+        return f"<Packfile {self._path}: {rows} in {blocks}, {sizes.human(self.size_bytes)}>"
 
     def _repr_html_(self) -> str:
-        import html
+        from sdb.packfile.htmlfacts import page
 
-        trailer = self._trailer
-        facts = [
-            ("rows", "not counted" if trailer.rows is None else f"{trailer.rows:,}"),
-            ("blocks", f"{len(trailer.blocks):,} of {trailer.chunks:,} chunks"),
-            ("size", f"{sizes.human(self.size_bytes)} ({trailer.algorithm})"),
-            ("decompressed", sizes.human(trailer.decompressed_bytes)),
-        ]
-        facts += [(name, _shown(value)) for name, value in trailer.sparse.constants.items()]
-        facts += [
-            (".".join(path), f"{instants.text(index.first_us)} to {instants.text(index.last_us)}")
-            for path, index in trailer.sparse.indices.items()
-        ]
-        rows = "".join(
-            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
-            f'<td style="text-align:left">{html.escape(value)}</td></tr>'
-            for name, value in facts
-        )
-        return f"<table><caption>{html.escape(self._path)}</caption><tbody>{rows}</tbody></table>"
-
-
-def _shown(value: object) -> str:
-    us = ion.instant_to_us(value)
-    return instants.text(us) if us is not None else str(value)
+        return page(self)
 
 
 def open_packfile(location: Location, *, verify: bool = True) -> Packfile:

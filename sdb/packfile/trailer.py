@@ -87,6 +87,11 @@ class Trailer:
     blocks: tuple[Block, ...]
     sparse: SparseIndex
 
+    def __repr__(self) -> str:
+        """Show how much it is about."""
+        rows = "rows not counted" if self.rows is None else f"{self.rows:,} rows"
+        return f"<Trailer: {rows} in {len(self.blocks):,} blocks, {self.algorithm}>"
+
     @property
     def align_bytes(self) -> int:
         """Size of a decompressed chunk, in bytes."""

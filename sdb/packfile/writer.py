@@ -8,8 +8,9 @@ in the end the trailer (section "Trailer" of docs/format.md).
 from __future__ import annotations
 
 import os
+import time
 
-from sdb import bounds, ion
+from sdb import bounds, ion, sizes
 from sdb._core import Packer
 from sdb.errors import UsageError
 from sdb.packfile.given import listed, locations
@@ -88,6 +89,8 @@ class PackResult:
         Its trailer.
     rejected : int
         Number of records that were passed over.
+    seconds : float
+        How long it took.
     """
 
     path: str
@@ -97,6 +100,16 @@ class PackResult:
     output_bytes: int
     trailer: Trailer
     rejected: int
+    seconds: float
+
+    def __repr__(self) -> str:
+        """Show what it came to."""
+        size = sizes.human(self.output_bytes)
+        smaller = sizes.ratio(self.text_bytes, self.output_bytes)
+        return (
+            f"<PackResult {self.path}: {self.rows:,} rows, {size}, {smaller}x smaller, "
+            f"{self.seconds:.2f} s>"
+        )
 
 
 def pack(  # noqa: PLR0913 - the command's options, by name
@@ -180,6 +193,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     >>> sdb.pack(["/tmp/sdb-example.json"], "/tmp/sdb-example.zion", overwrite=True).rows
     1
     """
+    began = time.monotonic()
     named = listed(inputs)
     if isinstance(output, str | os.PathLike):
         check_apart(output, locations(named))
@@ -231,6 +245,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             output_bytes=trailer.offset + len(tail),
             trailer=trailer,
             rejected=feeder.rejected,
+            seconds=time.monotonic() - began,
         )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import io
+import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sdb
-from sdb.errors import InputError, UsageError
+from sdb.errors import InputError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,3 +110,40 @@ def test_a_file_is_read_from_where_it_is(tmp_path: Path) -> None:
     file = io.BytesIO(b'header\n{"a": 1}\n')
     file.readline()
     assert sdb.pack(file, tmp_path / "x.zion").rows == 1
+
+
+def test_what_results_look_like(tmp_path: Path) -> None:
+    target, both = tmp_path / "x.zion", tmp_path / "y.zion"
+    packed = sdb.pack(SAMPLE, target)
+    seconds = r"\d+\.\d\d s>"
+    shown = rf"<PackResult {target}: 1,000 rows, [\d.]+ KiB, \d\.\d\dx smaller, {seconds}"
+    assert re.fullmatch(shown, repr(packed))
+    shown = rf"<AppendResult {target}: 1,000 rows of 2,000 now, [\d.]+ KiB, {seconds}"
+    assert re.fullmatch(shown, repr(sdb.append(target, SAMPLE)))
+    joined = sdb.concat([target, target], both)
+    shown = rf"<ConcatResult {both}: 2 packfiles, 4,000 rows, [\d.]+ MiB, {seconds}"
+    assert re.fullmatch(shown, repr(joined))
+    assert repr(joined.trailer) == "<Trailer: 4,000 rows in 2 blocks, zion+zstd>"
+    with sdb.open(both) as packfile:
+        shown = rf"<Packfile {both}: 4,000 rows in 2 blocks, [\d.]+ MiB>"
+        assert re.fullmatch(shown, repr(packfile))
+    shown = r"<Description: 6,000 rows in 2 packfiles, [\d.]+ MiB>"
+    assert re.fullmatch(shown, repr(sdb.describe([target, both])))
+
+
+def test_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "x.zion"
+    sdb.pack(SAMPLE, target)
+    with sdb.open(target) as packfile:
+        assert packfile.head(3) == list(packfile.rows(limit=3))
+        assert len(packfile.head()) == 10
+        frame = packfile.to_polars(fields=["id", "type"], limit=7)
+        assert (frame.columns, frame.height) == (["id", "type"], 7)
+        for name in ("pandas", "polars"):
+            monkeypatch.setitem(sys.modules, name, None)
+            with pytest.raises(NotFoundError, match=f"{name} is not installed"):
+                getattr(packfile, f"to_{name}")(limit=1)
+    with sdb.sql(f"SELECT id FROM '{target}'") as result:
+        with pytest.raises(NotFoundError, match="pandas is not installed"):
+            result.to_pandas()
+        assert "the first 100 rows; there are more" in result._repr_html_()

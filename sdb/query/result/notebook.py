@@ -39,7 +39,7 @@ def page(names: Sequence[str] | None, pieces: Iterable[bytes]) -> str:
     body = "".join(
         f"<tr>{''.join(_cell(row.get(name)) for name in names)}</tr>" for row in rows[:_ROWS]
     )
-    note = f"<caption>the first {_ROWS} rows</caption>" if len(rows) > _ROWS else ""
+    note = f"<caption>the first {_ROWS} rows; there are more</caption>" if len(rows) > _ROWS else ""
     return f"<table>{note}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

@@ -238,16 +238,15 @@ class Result:
 
     def to_polars(self) -> pl.DataFrame:
         """Give the rows as a polars data frame; see :meth:`to_arrow`."""
-        import polars as pl
+        from sdb.packfile.dataframes import as_polars
 
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101
-        return frame
+        return as_polars(self.to_arrow())
 
     def to_pandas(self) -> pd.DataFrame:
         """Give the rows as a pandas data frame; see :meth:`to_arrow`."""
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        from sdb.packfile.dataframes import as_pandas
+
+        return as_pandas(self.to_arrow())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the rows to any library that speaks the Arrow C stream interface."""
