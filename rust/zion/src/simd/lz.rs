@@ -194,7 +194,11 @@ impl<'a> Cursor<'a> {
     /// bytes more than may be filled.
     pub fn run(&mut self, kernel: Kernel, tokens: &[u8], out: &mut [u8]) -> usize {
         match kernel {
-            Kernel::Portable => 0,
+            Kernel::Portable => {
+                // What other kernels, if the processor has any, work with.
+                let _ = (self, tokens, out);
+                0
+            }
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the features that the kernel is compiled for are looked for, once more, right here.
             Kernel::Avx2 if x86_256::detected() => unsafe { x86_256::run(self, tokens, out) },
