@@ -11,6 +11,7 @@
 `sdb.clear_cache`       removes them
 `sdb.register`          a packfile as a table of a DuckDB connection of yours
 `sdb.describe`          what packfiles say of themselves
+`sdb.fields`            their fields: types, and in how many rows they are
 `sdb.validate`          whether a packfile is as it must be
 `sdb.diagnose`          what an S3 endpoint really does
 `sdb.errors`            what can go wrong
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sdb.packfile.append import append
     from sdb.packfile.concat import concat
     from sdb.packfile.describe import describe
+    from sdb.packfile.inventory import fields
     from sdb.packfile.ondemand import cached, clear_cache
     from sdb.packfile.resolve import open_one as open  # noqa: A004 - sdb.open
     from sdb.packfile.unpack import unpack
@@ -44,6 +46,7 @@ __all__ = [
     "describe",
     "diagnose",
     "errors",
+    "fields",
     "open",
     "pack",
     "register",
@@ -59,6 +62,7 @@ _PLACES = {
     "concat": ("sdb.packfile.concat", "concat"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
+    "fields": ("sdb.packfile.inventory", "fields"),
     "open": ("sdb.packfile.resolve", "open_one"),
     "pack": ("sdb.packfile.writer", "pack"),
     "register": ("sdb.query.registered", "register"),

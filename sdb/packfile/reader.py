@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from sdb.packfile.inventory import FieldDescription
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.timeindex import TimeIndex
@@ -89,6 +90,13 @@ class Packfile:
     def constants(self) -> dict[str, object]:
         """Fields that have the same value in every row."""
         return dict(self._trailer.sparse.constants)
+
+    @property
+    def fields(self) -> tuple[FieldDescription, ...]:
+        """The fields with types and numbers of rows, as far as the trailer tells them."""
+        from sdb.packfile.inventory import inventory
+
+        return inventory([(self._path, self._trailer)]).fields
 
     def time_index(self, field: str | Sequence[str] | None = None) -> TimeIndex:
         """Give the time index of a path.

@@ -13,6 +13,7 @@ COMMANDS = (
     "unpack",
     "head",
     "query",
+    "fields",
     "describe-file",
     "validate-file",
     "spark",

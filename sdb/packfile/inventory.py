@@ -1,0 +1,192 @@
+"""Inventory: the fields of packfiles, from their trailers alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import closing
+
+from sdb import errors, notes
+from sdb.packfile.describe import type_names
+from sdb.packfile.presence import FieldCount, Presence, field_name, join
+from sdb.packfile.resolve import resolve
+from sdb.packfile.trailer import read_trailer
+from sdb.records import record
+from sdb.store.url import open_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.trailer import Trailer
+    from sdb.store.base import Location
+
+_LIST = 1 << 11
+
+
+@record
+class FieldDescription:
+    """One field of packfiles.
+
+    Attributes
+    ----------
+    path : tuple of str or None
+        The names from the outside to the inside; None stands for the elements of a list.
+    types : tuple of str
+        The types of its values.
+    rows : int or None
+        Number of rows that have a value there, null included; None when it is not known.
+    """
+
+    path: FieldPath
+    types: tuple[str, ...]
+    rows: int | None
+
+    @property
+    def name(self) -> str:
+        """The path as it is written, as in ``items[].price``."""
+        return field_name(self.path)
+
+
+@record
+class Inventory:
+    """The fields of one or more packfiles.
+
+    Attributes
+    ----------
+    fields : tuple of FieldDescription
+        Each behind the one that it is in, and else in the order in which they occur.
+    rows : int or None
+        Number of rows; None when a packfile does not tell.
+    complete : bool
+        Whether there are no others.
+    silent : tuple of str
+        The packfiles that tell nothing of their fields.
+    """
+
+    fields: tuple[FieldDescription, ...]
+    rows: int | None
+    complete: bool
+    silent: tuple[str, ...] = ()
+
+    def matching(self, pattern: str) -> Inventory:
+        """Keep the fields whose name matches a pattern.
+
+        Parameters
+        ----------
+        pattern : str
+            ``*`` stands for any text, dots included, and ``?`` for one character. Brackets mean
+            themselves, as in ``items[].*``.
+        """
+        wild = {"*": ".*", "?": "."}
+        regex = "".join(wild.get(character) or re.escape(character) for character in pattern)
+        kept = [found for found in self.fields if re.fullmatch(regex, found.name, re.DOTALL)]
+        return Inventory(tuple(kept), self.rows, self.complete, self.silent)
+
+
+def fields(
+    paths: Location | Iterable[Location], *, match: str | None = None, root: str | None = None
+) -> Inventory:
+    """List the fields of packfiles: their paths, types, and in how many rows they are.
+
+    Only the ends of the packfiles are read.
+
+    Parameters
+    ----------
+    paths : path or URL, or iterable of them
+        The packfiles. Those of several are joined.
+    match : str, optional
+        Only fields whose names match this pattern, see :meth:`Inventory.matching`.
+    root : str, optional
+        Folder that the paths are relative to.
+
+    Returns
+    -------
+    Inventory
+        The fields.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError
+        A packfile cannot be opened.
+    CorruptError
+        One is no packfile, or a damaged one.
+
+    Examples
+    --------
+    >>> [field.name for field in sdb.fields("events.zion").fields]      # doctest: +SKIP
+    ['id', 'type', 'actor', 'actor.login']
+    """
+    places = [paths] if isinstance(paths, str | os.PathLike) else paths
+    trailers = []
+    for reference in resolve(places, root=root):
+        name = errors.text_of(reference.name)
+        with closing(open_read(reference.location)) as reader:
+            trailers.append((name, read_trailer(reader, name)))
+    found = inventory(trailers)
+    return found if match is None else found.matching(match)
+
+
+def inventory(trailers: Sequence[tuple[str, Trailer]]) -> Inventory:
+    """Join what trailers tell of fields.
+
+    Parameters
+    ----------
+    trailers : sequence of tuple
+        Name and trailer of each packfile.
+    """
+    told: list[Presence] = []
+    silent = []
+    is_counted = True
+    for name, trailer in trailers:
+        presence = _presence(name, trailer)
+        if presence is None and trailer.blocks:
+            presence, is_counted = _types(trailer), False
+        if presence is None and trailer.blocks:
+            silent.append(name)
+        elif presence is not None:
+            told.append(presence)
+    rows = [0 if not trailer.blocks else trailer.rows for _, trailer in trailers]
+    known = [count for count in rows if count is not None]
+    joined = join(told)
+    listed = [
+        FieldDescription(path, tuple(type_names(one.types)), one.rows if is_counted else None)
+        for path, one in joined.fields.items()
+    ]
+    total = sum(known) if len(known) == len(rows) else None
+    complete = joined.complete and is_counted and not silent
+    return Inventory(tuple(listed), total, complete, tuple(silent))
+
+
+def _presence(name: str, trailer: Trailer) -> Presence | None:
+    try:
+        return trailer.sparse.presence()
+    except errors.CorruptError as error:
+        notes.warn(f"{name} does not tell in how many rows its fields are: {error.message}")
+        return None
+
+
+def _types(trailer: Trailer) -> Presence | None:
+    """Give what older packfiles tell: the types of paths that lead through structs only."""
+    summary = trailer.sparse.summary
+    if summary is None:
+        return None
+    lists = any(mask & _LIST for mask in summary.types.values())
+    return Presence(
+        {path: FieldCount(mask, 0) for path, mask in summary.types.items()},
+        complete=summary.complete and not lists,
+    )
+
+
+def as_facts(inventory: Inventory) -> dict[str, object]:
+    """Give an inventory as plain values with stable names, for JSON."""
+    return {
+        "rows": inventory.rows,
+        "complete": inventory.complete,
+        "fields": [
+            {"name": one.name, "path": list(one.path), "types": list(one.types), "rows": one.rows}
+            for one in inventory.fields
+        ],
+        "untold": list(inventory.silent),
+    }
