@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from sdb import errors
     from sdb.packfile.append import append
     from sdb.packfile.concat import concat
-    from sdb.packfile.describe import describe
-    from sdb.packfile.inventory import fields
+    from sdb.packfile.describe import describe, fields
     from sdb.packfile.ondemand import cached, clear_cache
     from sdb.packfile.resolve import open_one as open  # noqa: A004 - sdb.open
     from sdb.packfile.unpack import unpack
@@ -62,7 +61,7 @@ _PLACES = {
     "concat": ("sdb.packfile.concat", "concat"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
-    "fields": ("sdb.packfile.inventory", "fields"),
+    "fields": ("sdb.packfile.describe", "fields"),
     "open": ("sdb.packfile.resolve", "open_one"),
     "pack": ("sdb.packfile.writer", "pack"),
     "register": ("sdb.query.registered", "register"),

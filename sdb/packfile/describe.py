@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import binascii
 import math
+import os
+from contextlib import closing
 
 from sdb import errors, instants, ion, sizes
+from sdb.packfile.inventory import inventory
+from sdb.packfile.presence import type_names
 from sdb.packfile.resolve import resolve
 from sdb.packfile.trailer import Trailer, read_trailer
 from sdb.records import field, record
@@ -15,23 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sdb.packfile.inventory import Inventory
     from sdb.packfile.resolve import PackfileReference
     from sdb.packfile.sparseindex import Path
     from sdb.store.base import Location
-
-_ION_TYPES = {
-    0: "null",
-    1: "bool",
-    2: "int",
-    3: "int",
-    4: "float",
-    6: "timestamp",
-    7: "string",
-    8: "string",
-    10: "blob",
-    11: "list",
-    13: "struct",
-}
 
 
 @record
@@ -234,6 +225,49 @@ def _describe(reference: PackfileReference) -> FileDescription:
     return FileDescription(path, url.shown(path), reader.etag, reader.size_bytes, trailer, indexes)
 
 
+def fields(
+    paths: Location | Iterable[Location], *, match: str | None = None, root: str | None = None
+) -> Inventory:
+    """List the fields of packfiles: their paths, types, and in how many rows they are.
+
+    Only the ends of the packfiles are read.
+
+    Parameters
+    ----------
+    paths : path or URL, or iterable of them
+        The packfiles. Those of several are joined.
+    match : str, optional
+        Only fields whose names match this pattern, see :meth:`Inventory.matching`.
+    root : str, optional
+        Folder that the paths are relative to.
+
+    Returns
+    -------
+    Inventory
+        The fields.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError
+        A packfile cannot be opened.
+    CorruptError
+        One is no packfile, or a damaged one.
+
+    Examples
+    --------
+    >>> [field.name for field in sdb.fields("events.zion").fields]      # doctest: +SKIP
+    ['id', 'type', 'actor', 'actor.login']
+    """
+    places = [paths] if isinstance(paths, str | os.PathLike) else paths
+    trailers = []
+    for reference in resolve(places, root=root):
+        name = errors.text_of(reference.name)
+        with closing(url.open_read(reference.location)) as reader:
+            trailers.append((name, read_trailer(reader, name)))
+    found = inventory(trailers)
+    return found if match is None else found.matching(match)
+
+
 def text(description: Description) -> str:
     """Write the text of `describe-file`, the same as that of the original.
 
@@ -366,28 +400,6 @@ def _block_dict(block: BlockDescription) -> dict[str, object]:
             for path, span in block.times.items()
         ],
     }
-
-
-def type_names(mask: int) -> list[str]:
-    """Name the types of a bit mask.
-
-    Parameters
-    ----------
-    mask : int
-        Bit k stands for Ion type k.
-
-    Returns
-    -------
-    list of str
-        Each name once.
-
-    Examples
-    --------
-    >>> type_names(0b1_0000_1100)
-    ['int', 'string']
-    """
-    names = [name for kind, name in _ION_TYPES.items() if mask >> kind & 1]
-    return list(dict.fromkeys(names))
 
 
 def plain(value: object) -> object:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-from contextlib import closing
 
 from sdb import errors, notes
-from sdb.packfile.describe import type_names
-from sdb.packfile.presence import FieldCount, Presence, field_name, join
-from sdb.packfile.resolve import resolve
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.presence import FieldCount, Presence, field_name, join, type_names
 from sdb.records import record
-from sdb.store.url import open_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.trailer import Trailer
-    from sdb.store.base import Location
 
 _LIST = 1 << 11
 
@@ -83,49 +76,6 @@ class Inventory:
         regex = "".join(wild.get(character) or re.escape(character) for character in pattern)
         kept = [found for found in self.fields if re.fullmatch(regex, found.name, re.DOTALL)]
         return Inventory(tuple(kept), self.rows, self.complete, self.silent)
-
-
-def fields(
-    paths: Location | Iterable[Location], *, match: str | None = None, root: str | None = None
-) -> Inventory:
-    """List the fields of packfiles: their paths, types, and in how many rows they are.
-
-    Only the ends of the packfiles are read.
-
-    Parameters
-    ----------
-    paths : path or URL, or iterable of them
-        The packfiles. Those of several are joined.
-    match : str, optional
-        Only fields whose names match this pattern, see :meth:`Inventory.matching`.
-    root : str, optional
-        Folder that the paths are relative to.
-
-    Returns
-    -------
-    Inventory
-        The fields.
-
-    Raises
-    ------
-    NotFoundError, AccessError, UsageError
-        A packfile cannot be opened.
-    CorruptError
-        One is no packfile, or a damaged one.
-
-    Examples
-    --------
-    >>> [field.name for field in sdb.fields("events.zion").fields]      # doctest: +SKIP
-    ['id', 'type', 'actor', 'actor.login']
-    """
-    places = [paths] if isinstance(paths, str | os.PathLike) else paths
-    trailers = []
-    for reference in resolve(places, root=root):
-        name = errors.text_of(reference.name)
-        with closing(open_read(reference.location)) as reader:
-            trailers.append((name, read_trailer(reader, name)))
-    found = inventory(trailers)
-    return found if match is None else found.matching(match)
 
 
 def inventory(trailers: Sequence[tuple[str, Trailer]]) -> Inventory:

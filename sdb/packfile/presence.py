@@ -27,6 +27,19 @@ MAX_DEPTH = 32
 MAX_NAMES_BYTES = 1 << 20
 _MAX_CONTENT_BYTES = 8 << 20
 _MASKS = range(1, 1 << 16)
+_ION_TYPES = {
+    0: "null",
+    1: "bool",
+    2: "int",
+    3: "int",
+    4: "float",
+    6: "timestamp",
+    7: "string",
+    8: "string",
+    10: "blob",
+    11: "list",
+    13: "struct",
+}
 
 
 @record
@@ -186,6 +199,28 @@ def join(parts: Iterable[Presence]) -> Presence:
                 before = joined.get(path, FieldCount(0, 0))
                 joined[path] = FieldCount(before.types | found.types, before.rows + found.rows)
     return Presence({path: joined[path] for path in _nested(joined)}, not partial)
+
+
+def type_names(mask: int) -> list[str]:
+    """Name the types of a bit mask.
+
+    Parameters
+    ----------
+    mask : int
+        Bit k stands for Ion type k.
+
+    Returns
+    -------
+    list of str
+        Each name once.
+
+    Examples
+    --------
+    >>> type_names(0b1_0000_1100)
+    ['int', 'string']
+    """
+    names = [name for kind, name in _ION_TYPES.items() if mask >> kind & 1]
+    return list(dict.fromkeys(names))
 
 
 def field_name(path: FieldPath) -> str:

@@ -13,9 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sdb import bounds, errors, instants
 from sdb import progress as progress_
-from sdb.packfile.describe import type_names
 from sdb.packfile.digest import DIFFERS, differs
-from sdb.packfile.presence import FieldCount, field_name
+from sdb.packfile.presence import FieldCount, field_name, type_names
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.records import record
 

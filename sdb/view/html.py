@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from sdb import sizes
-from sdb.packfile.describe import plain, type_names
+from sdb.packfile.describe import plain
+from sdb.packfile.presence import type_names
 from sdb.view.facts import block_cells
 from sdb.view.style import CSS
 from sdb.view.svg import timeline

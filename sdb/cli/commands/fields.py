@@ -24,7 +24,8 @@ def command(
     Only the end of each file is read. Several files are taken together.
     """
     from sdb import notes
-    from sdb.packfile.inventory import as_facts, fields
+    from sdb.packfile.describe import fields
+    from sdb.packfile.inventory import as_facts
 
     found = fields(packfiles, match=match, root=context.obj or None)
     for name in found.silent:
