@@ -89,6 +89,8 @@ def write(
                 file.write(lines.encode(_encoding(target), "replace"))
         else:
             result.write(file, form, indent=target == "-" and sys.stdout.isatty())
+    for note in result.notes:
+        output.say(output.plain(f"sdb: {note}"), to=sys.stderr)
 
 
 def _encoding(target: str) -> str:

@@ -92,4 +92,5 @@ def sql(
         catalog.close()
         raise
     result.on_close(catalog.close)
+    result.notes = catalog.notes
     return Result(text, result, catalog.tables)

@@ -153,3 +153,103 @@ def test_members_and_types_of_such_rows_are_those_of_both(ask: Ask) -> None:
     (shape,) = ask(f"SELECT SNELLER_DATASHAPE(*) FROM {rows}")
     assert shape["total"] == 1
     assert shape["fields"]["b.q"] == {"int": 1, "int-min-value": 1, "int-max-value": 1}
+
+
+BEFORE = "2015-01-01T01:04"
+
+
+@pytest.mark.parametrize(
+    "text", ["'{}'", "`{}`", "TIMESTAMP '{}'", "CAST('{}' AS TIMESTAMP)", "$t"]
+)
+def test_a_time_is_compared_as_a_time_however_it_is_written(ask: Ask, text: str) -> None:
+    """Issue 16, 1.2."""
+    time = text.format(BEFORE)
+    options = ("--param", f"t={BEFORE}") if text == "$t" else ()
+    wanted = ask("SELECT COUNT(*) AS n FROM 'gh.zion' WHERE TO_UNIX_EPOCH(created_at) < 1420074240")
+    (row,) = wanted
+    assert 0 < row["n"] < 1000
+    count = "SELECT COUNT(*) AS n FROM 'gh.zion' WHERE"
+    for condition in (
+        f"created_at < {time}",
+        f"{time} > created_at",
+        f"NOT created_at >= {time}",
+        f"created_at BETWEEN '2015-01-01' AND {time} AND created_at <> {time}",
+        f"created_at < {time} AND CHAR_LENGTH(type) > 0",
+        f"DATE_TRUNC(MINUTE, created_at) < {time}",
+        f"NOT DATE_TRUNC(MINUTE, created_at) IN ({time}) AND created_at < {time}",
+    ):
+        assert ask(f"{count} {condition}", *options) == wanted, condition
+    (first,) = ask(
+        f"SELECT MIN(created_at) AS t FROM 'gh.zion' WHERE created_at >= {time}", *options
+    )
+    assert ask(f"{count} created_at < '{first['t']}'") == wanted
+
+
+def test_texts_and_times_under_one_name_are_compared_row_by_row(ask: Ask, places: Path) -> None:
+    """Issue 16, 1.2."""
+    values = ["2021-01-01T00:00:00Z", "2021-01-02T00:00:00Z", "2021-01-02", "x", 5, None]
+    rows = "".join(json.dumps({"n": n, "t": value}) + "\n" for n, value in enumerate(values))
+    (places / "m.json").write_text(rows + '{"n": 6}\n')
+    sdb.pack([places / "m.json"], places / "m.zion")
+    for condition, found in {
+        "t < '2021-01-02'": [0],
+        "NOT t < '2021-01-02'": [1, 2, 3],
+        "t = '2021-01-02'": [1, 2],
+        "t <> '2021-01-02'": [0, 3, 4, 5],
+        "t IN ('2021-01-02', 5)": [1, 2, 4],
+        "t BETWEEN '2021-01-01' AND '2021-01-02'": [0, 1, 2],
+        "CASE t WHEN '2021-01-02' THEN TRUE END": [1, 2],
+        "t < TIMESTAMP '2021-01-02'": [0],
+    }.items():
+        for also in ("", " AND n + 0 >= 0"):
+            text = f"SELECT n FROM 'm.zion' WHERE ({condition}){also} ORDER BY n"
+            assert [row["n"] for row in ask(text)] == found, text
+        value = f"SELECT n, ({condition}) AS v FROM 'm.zion'"
+        assert [row["n"] for row in ask(value) if row.get("v") is True] == found
+    assert ask("SELECT MIN(t) AS a, MAX(t) AS b FROM 'm.zion'") == [{"a": 5, "b": 5}]
+    assert ask("SELECT MIN(t) AS a, MAX(t) AS b FROM 'm.zion' WHERE n <> 4") == [
+        {"a": values[0], "b": values[1]}
+    ]
+
+
+def test_a_text_that_is_a_time_prunes_as_that_time(run: Run, places: Path) -> None:
+    """Issue 16, 1.2."""
+    run("pack", "-o", "blocks.zion", "--block-size", "1MiB", SAMPLE)
+    assert places.exists()
+    shown = [
+        run("query", "--explain", f"SELECT id FROM 'blocks.zion' WHERE created_at < {time}").stdout
+        for time in (f"'{BEFORE}'", f"`{BEFORE}:00Z`", "'2014-12-31'", "'2016-01-01'")
+    ]
+    assert shown[0].splitlines()[-1] == shown[1].splitlines()[-1]
+    assert shown[0].splitlines()[-1] < shown[3].splitlines()[-1]
+    assert shown[2].splitlines()[-1].startswith(b"total: 0 of ")
+
+
+def test_least_and_greatest_times(ask: Ask) -> None:
+    """Issue 16, 1.2."""
+    names = "MIN(created_at) AS a, MAX(created_at) AS b"
+    others = names.replace("MIN", "EARLIEST").replace("MAX", "LATEST")
+    for tail in ("", " GROUP BY type", " WHERE CHAR_LENGTH(type) > 9"):
+        text = "SELECT {} FROM 'gh.zion'" + tail
+        assert sorted(map(str, ask(text.format(names)))) == sorted(
+            map(str, ask(text.format(others)))
+        )
+    text = "SELECT id, {}(created_at) OVER (PARTITION BY type) AS a FROM 'gh.zion' ORDER BY id"
+    assert ask(text.format("MIN")) == ask(text.format("EARLIEST"))
+
+
+def test_numbers_beside_nothing_but_times_are_told_of(run: Run, places: Path) -> None:
+    """Issue 16, 1.2."""
+    text = "SELECT COUNT(*) AS n FROM '{}/gh.zion' WHERE {} > 1420074240"
+    done = run("query", text.format(places, "created_at"))
+    assert (done.returncode, done.stdout) == (0, b'{"n": 0}\n')
+    assert done.stderr.startswith(b"sdb: warning: created_at has timestamps and no number")
+    assert done.stderr.count(b"TO_UNIX_EPOCH(created_at) > 1420074240") == 1
+    done = run("query", text.format(places, "TO_UNIX_EPOCH(created_at)"))
+    assert (done.stdout == b'{"n": 0}\n', done.stderr) == (False, b"")
+
+
+def test_what_is_no_time_is_refused(run: Run, places: Path) -> None:
+    for time in ("TIMESTAMP 'yesterday'", "DATE '2015-13-01'", "`2015-02-30`"):
+        done = run("query", f"SELECT id FROM '{places}/gh.zion' WHERE created_at > {time}")
+        assert done.returncode == 2, time

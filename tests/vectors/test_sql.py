@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 # What we do not do as the original does; docs/sql.md says so too.
 DIFFERENT = {
+    "aggregate-052": "MIN and MAX of times are the earliest and the latest here",
+    "unpivot-014": "MIN and MAX of times are the earliest and the latest here",
     "geo-011": "near antipodes the original is 4e-7 off",
     "math-023": "the original's LN1P overflows at the largest double",
     "quirk-057": "NaN sorts above numbers here",
 }
 # So many queries at least are answered by scans alone; fewer mean that something gets in the way.
 BY_SCANS = 340
+# MIN and MAX of a path whose types are not known are about numbers or times: the engine looks.
+BY_SCANS_BLIND = 338
 _BARE = re.compile(r'("(?:\\.|[^"\\])*")|(\+Inf|-Inf|NaN)')
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
@@ -90,7 +94,7 @@ def test_columns_of_scans_are_those_of_the_engine(packed: Path, *, blind: bool) 
             counted = all(column[1:] == (["x"], types.INTEGER) for column in found)
             assert counted or found == of_engine, vector["sql"]
             assert [column[0] for column in found] == [column[0] for column in of_engine]
-    assert alone >= 2 * BY_SCANS
+    assert alone >= 2 * (BY_SCANS_BLIND if blind else BY_SCANS)
 
 
 def rows_of(lines: list[str]) -> list[Any]:

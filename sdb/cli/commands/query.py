@@ -108,9 +108,8 @@ def _text(sql: str | None, file: str | None) -> str:
         raise UsageError("give a query, or --file with a file that holds one, and not both")
     if sql is not None:
         return sql
-    if file is None:
-        if sys.stdin is not None and sys.stdin.isatty():
-            raise UsageError("give a query", hint="sdb shell takes one after the other")
+    if file is None and sys.stdin is not None and sys.stdin.isatty():
+        raise UsageError("give a query", hint="sdb shell takes one after the other")
     name = file or "standard input"
     from pathlib import Path
 

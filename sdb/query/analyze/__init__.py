@@ -11,6 +11,7 @@ module          holds
 `regexes`       faults of regular expressions
 `namescope`     names that the sources of a select bring
 `binder`        what names stand for, in their place; names of columns
+`timetexts`     texts that are compared with times
 `calendar`      time functions of constants
 `folding`       constants in the place of what they decide
 `check`         all checks of a statement, in order

@@ -13,6 +13,7 @@ from sdb.query.analyze import binder
 from sdb.query.analyze.folding import fold
 from sdb.query.analyze.refusals import refuse
 from sdb.query.analyze.static_types import static_type
+from sdb.query.analyze.timetexts import timed
 from sdb.query.syntax import ast, printer, visitor
 
 TYPE_CHECKING = False
@@ -57,9 +58,10 @@ def check(statement: ast.Statement, now_us: int | None = None) -> ast.Statement:
         _statement(statement)
         for select in _selects(statement):
             _clauses(select)
+        statement = timed(statement)
         _types(statement)
         now = time.time_ns() // 1000 if now_us is None else now_us
-        folded = fold(statement, ast.Instant(now))
+        folded = timed(fold(statement, ast.Instant(now)))
         _types(folded)
         for select in _selects(folded):
             _aggregates(select)

@@ -128,7 +128,9 @@ def _binary(node: ast.Binary) -> ast.Expr:
     return node
 
 
-def _of_constants(node: ast.Binary, left: ast.Constant, right: ast.Constant) -> ast.Expr:
+def _of_constants(  # noqa: PLR0911 - a table
+    node: ast.Binary, left: ast.Constant, right: ast.Constant
+) -> ast.Expr:
     """Fold an operator on strings, timestamps or booleans."""
     compare = _COMPARES.get(node.op)
     match left, right:
@@ -136,6 +138,10 @@ def _of_constants(node: ast.Binary, left: ast.Constant, right: ast.Constant) -> 
             return ast.Literal(left + right, span=node.span)
         case str(), str() if compare:
             return ast.Literal(compare(left.encode(), right.encode()), span=node.span)
+        case ast.Instant(one), ast.TimeText() if compare:
+            return ast.Literal(compare(one, right.us), span=node.span)
+        case ast.TimeText(), ast.Instant(other) if compare:
+            return ast.Literal(compare(left.us, other), span=node.span)
         case ast.Instant(one), ast.Instant(other) if compare:
             return ast.Literal(compare(one, other), span=node.span)
         case bool(), bool() if compare:

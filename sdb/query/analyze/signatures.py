@@ -139,6 +139,7 @@ CASTS: dict[str, tuple[int, int]] = {
 
 AGGREGATES: dict[str, int] = {
     **dict.fromkeys(["EARLIEST", "LATEST"], TIME | NULL),
+    **dict.fromkeys(["MIN", "MAX"], NUMBER | TIME | NULL),
     **dict.fromkeys(["BOOL_AND", "BOOL_OR"], BOOL | NULL),
     **dict.fromkeys(words("COUNT APPROX_COUNT_DISTINCT ROW_NUMBER RANK DENSE_RANK"), NUMBER),
     "SNELLER_DATASHAPE": STRUCT,

@@ -77,7 +77,7 @@ def static_type(node: ast.Expr) -> int:
     return _RULES[type(node)](node)
 
 
-def _literal(node: ast.Literal) -> int:
+def _literal(node: ast.Literal) -> int:  # noqa: PLR0911 - a table
     match node.value:
         case None:
             return NULL
@@ -87,6 +87,8 @@ def _literal(node: ast.Literal) -> int:
             return INTEGER
         case int() | float():
             return NUMBER
+        case ast.TimeText():
+            return STRING | TIME
         case str():
             return STRING
     return TIME

@@ -6,9 +6,11 @@ from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.lanes import (
+    Chosen,
     Constant,
     Keyed,
     Nothing,
+    Null,
     Typed,
     Value,
     double_of,
@@ -85,6 +87,8 @@ def window(node: ast.Aggregate, scope: Scope, context: SqlContext) -> Value:
     absent = [
         f"{key} IS NULL" for key, of in zip(partition, keys, strict=True) if of.mask & MISSING
     ]
+    if absent and isinstance(value, Chosen):
+        return Chosen([(" OR ".join(absent), Null())], value)
     if not absent or not isinstance(value, Typed | Numeric):
         return value
     default = "0" if value.absent == 0 else "NULL"
@@ -213,7 +217,18 @@ def _whole(sql: str, *, wide: bool = False) -> Value:
 
 
 def _extreme(name: str) -> Callable[..., Value]:
+    """Give what makes the least or greatest number; the time, where there are only times."""
+
     def make(call: AggregateCall, arg: Value) -> Value:
+        if not arg.mask & TIME:
+            return number(call, arg)
+        time = Typed(TIME, call(f"{name}({arg.lane('u')})"), absent=NULL)
+        if not arg.mask & NUMBER:
+            return time
+        first = call(f"{name}({arg.lane('n')})")
+        return Chosen([(f"{first} IS NOT NULL", number(call, arg))], time)
+
+    def number(call: AggregateCall, arg: Value) -> Value:
         if arg.integer:
             return _whole(call(f"{name}({arg.lane('x')})"), wide=arg.wide)
         found = call(f"{name}({arg.lane('n')})")

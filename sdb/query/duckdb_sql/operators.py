@@ -6,17 +6,17 @@ What is three-valued here follows the dialect: SQL's NULL is MISSING.
 from __future__ import annotations
 
 import math
+from itertools import chain
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, LETTERS, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.duckdb_sql import quoting
 from sdb.query.duckdb_sql.lanes import Constant, Nothing, Null, Typed, Value
+from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from sdb.query.syntax import ast
 
 _BY_ZERO = {"/": "division by zero", "%": "modulo by zero"}
 _TWO_63, _TWO_64 = 2**63, 2**64
@@ -115,6 +115,10 @@ def _is_whole(value: Value) -> bool:
 
 def equal(left: Value, right: Value) -> str:
     """Give SQL of ``left = right``, three-valued."""
+    if isinstance(left, TimedText):
+        left, right = right, left
+    if isinstance(right, TimedText):
+        return f"({equal(left, right.text)} OR {equal(left, right.time)})"
     if isinstance(left, (Constant, Null)) and not isinstance(right, (Constant, Null)):
         left, right = right, left
     common = left.mask & right.mask & ~MISSING
@@ -160,7 +164,8 @@ def among(value: Value, items: Sequence[Value]) -> str:
         return "NULL::BOOLEAN"
     lists: dict[str, list[str]] = {}
     tests = []
-    for item in map(_exact, items):
+    forms = [[item.text, item.time] if isinstance(item, TimedText) else [item] for item in items]
+    for item in map(_exact, chain.from_iterable(forms)):
         if isinstance(item, Constant) and (item.kind != NUMBER or is_double(item)):
             letter = LETTERS[item.kind]
             if value.mask & item.kind:
@@ -319,6 +324,21 @@ def sort_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
     return terms
 
 
+class TimedText(Value):
+    """A text that is a time beside timestamps."""
+
+    mask = STRING | TIME
+
+    def __init__(self, value: ast.TimeText) -> None:
+        self.text = Constant(str(value))
+        self.time = Constant(ast.Instant(value.us))
+
+    def _lane(self, letter: str) -> str:
+        return (self.time if letter == "u" else self.text).lane(letter)
+
+
 def literal(node: ast.Literal) -> Value:
     """Give a constant of the query."""
+    if isinstance(node.value, ast.TimeText):
+        return TimedText(node.value)
     return Null() if node.value is None else Constant(node.value)

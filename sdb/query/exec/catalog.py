@@ -10,6 +10,7 @@ from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.plan.locations import candidates
+from sdb.query.plan.mismatches import mismatches
 from sdb.query.plan.reduction import reduce
 from sdb.query.plan.tablescan import TableScan
 
@@ -45,6 +46,8 @@ class Catalog:
     ----------
     tables : list of TableScan
         What was opened.
+    notes : list of str
+        What their users should know.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Catalog:
         self._progress = progress
         self._open: dict[str, Packfile] = {}
         self.tables: list[TableScan] = []
+        self.notes: list[str] = []
 
     def __call__(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
         """Find the rows of tables.
@@ -91,6 +95,7 @@ class Catalog:
         name = " ++ ".join("/".join(name.parts) for name in tables)
         table = TableScan(name, test, packs, prune=self._prune)
         self.tables.append(table)
+        self.notes += mismatches(test, table.parts)
         return table
 
     def _reduced(self, condition: ast.Expr | None) -> Predicate:

@@ -13,6 +13,7 @@ module         holds
 `rewrite`      conditions in a tree: split, joined
 `inward`       conditions on a sub-query, moved into it
 `pushdown`     conditions that a scan decides
+`mismatches`   comparisons that are never TRUE, to tell users
 `operations`   what a scan does without an engine: count, take, aggregate, top-k
 `choice`       native or DuckDB, for a statement
 `explain`      the plan that EXPLAIN shows

@@ -43,6 +43,7 @@ _ACCUMULATORS = {
     "EARLIEST": ("earliest", _TIME),
     "LATEST": ("latest", _TIME),
 }
+_OF_TIMES = {"MIN": "EARLIEST", "MAX": "LATEST"}
 MOST_FIRST = 10_000
 """With more of the first rows in an order there is little to be gained."""
 _THURSDAY = 4
@@ -191,7 +192,7 @@ class _Rows:
     @staticmethod
     def shape(place: FieldRef) -> Shape:
         """Give the types at a place."""
-        return Shape(place.scan.types(place.level, place.path))
+        return Shape(place.types)
 
 
 def _columns(
@@ -310,6 +311,11 @@ class _Grouping:
             raise Unsuited
         if not name:
             raise Unsuited
+        if expr.name in _OF_TIMES and (types := self.rows.field(expr.args[0]).types) & TIME:
+            # Of numbers and times the numbers count, which takes both.
+            if types & NUMBER:
+                raise Unsuited
+            name, shape = _ACCUMULATORS[_OF_TIMES[expr.name]]
         self.shapes.append(lambda: shape)
         lane = self._lane(expr.args[0]) if expr.args else None
         return name, lane, None if expr.where is None else self._filter(expr.where)

@@ -125,6 +125,8 @@ class Execution:
         Whether the rows are the plan that EXPLAIN asks for, not an answer.
     note : str
         How it is that not all blocks that could matter will be read; empty when they will.
+    notes : list of str
+        What whoever reads the rows should know of them.
     """
 
     columns: tuple[Column, ...]
@@ -134,6 +136,7 @@ class Execution:
     interrupt: Callable[[], None] = lambda: None
     is_plan: bool = False
     note: str = ""
+    notes: list[str] = field(default_factory=list)
     _close: list[Callable[[], None]] = field(default_factory=list)
 
     def on_close(self, action: Callable[[], None]) -> None:

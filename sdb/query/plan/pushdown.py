@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.analyze.types import ANY, BOOL, MISSING, NULL
+from sdb.query.analyze.types import ANY, BOOL, MISSING, NULL, STRING, TIME
 from sdb.query.plan.rewrite import conjuncts
 from sdb.query.syntax import ast
 from sdb.query.syntax.precedence import operands
@@ -89,14 +89,14 @@ class Pusher:
         return ("not", self._condition(node.operand))
 
     def _between(self, node: ast.Between) -> Predicate:
-        path = self._path(node.operand)
-        low, high = self._constant(node.low), self._constant(node.high)
-        return ("and", [("cmp", path, ">=", low), ("cmp", path, "<=", high)])
+        low = self._compared(node.operand, ">=", node.low)
+        return ("and", [low, self._compared(node.operand, "<=", node.high)])
 
     def _in(self, node: ast.In) -> Predicate:
         if isinstance(node.items, ast.Subquery):
             raise Unsuited
-        return ("in", self._path(node.operand), [self._constant(item) for item in node.items])
+        path = self._path(node.operand)
+        return ("in", path, [form for item in node.items for form in self._forms(path, item)])
 
     def _like(self, node: ast.Match) -> Predicate:
         if node.op != "LIKE":
@@ -110,8 +110,35 @@ class Pusher:
         if node.op not in _FLIPPED:
             raise Unsuited
         if isinstance(node.left, (ast.Name, ast.Dot, ast.Index)):
-            return ("cmp", self._path(node.left), node.op, self._constant(node.right))
-        return ("cmp", self._path(node.right), _FLIPPED[node.op], self._constant(node.left))
+            return self._compared(node.left, node.op, node.right)
+        return self._compared(node.right, _FLIPPED[node.op], node.left)
+
+    def _compared(self, operand: ast.Expr, op: str, constant: ast.Expr) -> Predicate:
+        path = self._path(operand)
+        text, *times = self._forms(path, constant)
+        if not times:
+            return ("cmp", path, op, text)
+        if op in {"=", "<>"}:
+            found = ("in", path, [text, *times])
+            return found if op == "=" else ("not", found)
+        of_text, of_time = (("cmp", path, op, form) for form in (text, *times))
+        # MISSING where it is neither: the last one says so.
+        return (
+            "or",
+            [
+                ("and", [of_text, ("is", path, STRING)]),
+                ("and", [of_time, ("is", path, TIME)]),
+                ("and", [of_text, of_time]),
+            ],
+        )
+
+    def _forms(self, path: list[str | int], node: ast.Expr) -> list[Predicate]:
+        """Give a constant, once for each type that it is compared as."""
+        if not isinstance(node, ast.Literal) or not isinstance(node.value, ast.TimeText):
+            return [self._constant(node)]
+        forms = {STRING: ("s", str(node.value)), TIME: ("u", node.value.us)}
+        types = ANY if self.scan is None else self.scan.types(0, tuple(path))
+        return [form for kind, form in forms.items() if types & kind] or [forms[TIME]]
 
     def _test(self, node: ast.Is) -> Predicate:
         path = self._path(node.operand)

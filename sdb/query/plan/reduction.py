@@ -100,7 +100,13 @@ def _comparison(expr: ast.Expr, op: str, left: ast.Expr, right: ast.Expr) -> Pre
     if constant is None:
         return Anywhere(expr.span)
     if (path := _path(left)) is not None:
-        return Compare(path, op, constant.value)
+        if not isinstance(constant.value, ast.TimeText):
+            return Compare(path, op, constant.value)
+        parts = tuple(
+            Compare(path, op, value)
+            for value in (ast.Instant(constant.value.us), str(constant.value))
+        )
+        return Both(parts) if op == "<>" else Either(parts)
     match left, constant.value:
         case ast.Call("TO_UNIX_EPOCH" | "TO_UNIX_MICRO" as name, (operand,)), int() | float():
             path = _path(operand)

@@ -102,6 +102,11 @@ class FieldRef:
     level: int
     path: Path
 
+    @property
+    def types(self) -> int:
+        """Give the mask of its types."""
+        return self.scan.types(self.level, self.path)
+
     def step(self, step: str | int) -> FieldRef:
         """Give a member or element."""
         return FieldRef(self.scan, self.level, (*self.path, step))

@@ -123,6 +123,11 @@ class Result:
         return self._result.note
 
     @property
+    def notes(self) -> list[str]:
+        """Lines that say what the rows may not tell: comparisons that no row satisfies."""
+        return list(dict.fromkeys(self._result.notes))
+
+    @property
     def _shown(self) -> list[Column]:
         return effective(self._result.columns)
 

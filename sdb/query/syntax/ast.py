@@ -12,7 +12,7 @@ from sdb.records import field, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Self, TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 """Half-open range of byte offsets in the text of the query."""
@@ -33,6 +33,25 @@ class Node:
 
 Instant = predicate.Instant
 Constant: TypeAlias = predicate.Constant
+
+
+class TimeText(str):
+    """A text in a comparison that has the form of a time, and is one beside timestamps.
+
+    Attributes
+    ----------
+    us : int
+        The time, in microseconds since 1970.
+    """
+
+    __slots__ = ("us",)
+    us: int
+
+    def __new__(cls, text: str, us: int) -> Self:
+        """Make the text."""
+        made = super().__new__(cls, text)
+        made.us = us
+        return made
 
 
 @record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast, calls, precedence
+from sdb.query.syntax import ast, calls, literals, precedence
 from sdb.query.syntax.cursor import Cursor
 from sdb.query.syntax.lexer import AGGREGATES
 from sdb.query.syntax.literals import INT64_MAX, words
@@ -11,6 +11,8 @@ _SIGNS = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "
 _MATCHES = {"LIKE": "LIKE", "ILIKE": "ILIKE", "SIMILAR": "SIMILAR TO", "~": "~", "~*": "~*"}
 _NEGATABLE = frozenset({*_MATCHES, "IN"})
 _CONSTANTS = frozenset({"NUMBER", "STRING", "TIMESTAMP"})
+_TIME_WORDS = frozenset({"TIMESTAMP", "DATE"})
+_DAY_US = 86_400_000_000
 _WORDS = {"NULL": None, "TRUE": True, "FALSE": False}
 # Words that mean something only where the grammar asks for them, and are names elsewhere.
 _SOFT_WORDS = words(
@@ -195,9 +197,23 @@ class ExpressionParser(Cursor):
 
     def _named(self) -> ast.Expr:
         token = self.advance()
+        if self.at("STRING") and not token.quoted and str(token.value).upper() in _TIME_WORDS:
+            return self._time(token.start, str(token.value).upper())
         if self.at("(") and token.kind == "ID" and not token.quoted:
             return calls.plain(self, token)
         return ast.Name(str(token.value), span=(token.start, token.stop))
+
+    def _time(self, start: int, word: str) -> ast.Literal:
+        """Parse the text behind TIMESTAMP or DATE."""
+        token = self.advance()
+        text = str(token.value)
+        moment = literals.moment(text)
+        if moment is None:
+            hint = "times look like 2021-01-02 or 2021-01-02T03:04:05Z"
+            raise self.fault(f"'{text}' is not a time", token.start, hint=hint)
+        if word == "DATE":
+            moment = ast.Instant(moment.us - moment.us % _DAY_US)
+        return ast.Literal(moment, span=(start, token.stop))
 
     def _list(self) -> ast.MakeList:
         start = self.advance().start

@@ -278,7 +278,7 @@ class Lexer:
 
     def _time(self, raw: bytes, start: int, stop: int) -> Token:
         text = raw.decode()
-        instant = literals.timestamp(text[1:-1])
+        instant = literals.moment(text[1:-1])
         if instant is None:
             raise self.fault(f"couldn't parse ion literal {_short(text)}", start, len(raw))
         return Token("TIMESTAMP", instant, start, stop)

@@ -36,6 +36,7 @@ _TIME = re.compile(
     r"\s*(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?\s*",
     re.ASCII,
 )
+_SHORT_TIME = re.compile(r"\s*(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(Z|[+-]\d\d:\d\d)?)?\s*", re.ASCII)
 _CYCLE_US = 146_097 * 86_400 * instants.SECOND_US
 _LEAP_SECOND = 60
 _SHIFTED_YEARS = 400  # these are read a cycle of the calendar later: `datetime` has no year 0
@@ -169,6 +170,30 @@ def timestamp(text: str) -> Instant | None:
         minutes = int(found[8][1:3]) * 60 + int(found[8][4:6])
         us -= (minutes if found[8][0] == "+" else -minutes) * 60 * instants.SECOND_US
     return Instant(us)
+
+
+def moment(text: str) -> Instant | None:
+    """Read a time that a user writes.
+
+    Parameters
+    ----------
+    text : str
+        A date-time as `timestamp` reads it, also without seconds, or a date alone (its midnight).
+
+    Returns
+    -------
+    Instant or None
+        The time, in UTC where there is no offset; ``None`` when the text is none.
+
+    Examples
+    --------
+    >>> moment("1970-01-02") == timestamp("1970-01-02T00:00:00Z"), moment("1970-13-01")
+    (True, None)
+    """
+    if found := _SHORT_TIME.fullmatch(text):
+        day, minute, zone = found.groups()
+        text = f"{day}T{minute or '00:00'}:00{zone or 'Z'}"
+    return timestamp(text)
 
 
 def escape(text: str, quote: str) -> str:

@@ -1,0 +1,70 @@
+"""Texts that are compared with times.
+
+A time is often written as text, as in ``created_at > '2015-01-01'``. Such a text compares as a time
+with the rows that have a timestamp there, and as the text that it is with those that have a string.
+"""
+
+from __future__ import annotations
+
+from sdb.query.syntax import ast, literals, visitor
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T", bound=ast.Node)
+
+_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
+
+
+def timed(node: T) -> T:
+    """Let texts in comparisons be times as well, where they have the form of one.
+
+    Parameters
+    ----------
+    node : ast.Node
+        An expression, or any other tree, up to a whole statement.
+
+    Returns
+    -------
+    ast.Node
+        The same with :class:`~sdb.query.syntax.ast.TimeText` in the place of such texts, and with a
+        timestamp in that of ``CAST('...' AS TIMESTAMP)``.
+
+    Examples
+    --------
+    >>> from sdb.query.syntax.parser import parse
+    >>> timed(parse("SELECT t > '1970-01-02'")).select.items[0].expr.right.value.us
+    86400000000
+    """
+    return visitor.rewrite(node, _changed)
+
+
+def _changed(node: ast.Node) -> ast.Node:  # noqa: PLR0911 - a table
+    match node:
+        case ast.Binary(op) if op in _COMPARISONS:
+            return replace(node, left=_text(node.left), right=_text(node.right))
+        case ast.Between():
+            low, high = _text(node.low), _text(node.high)
+            return replace(node, operand=_text(node.operand), low=low, high=high)
+        case ast.In(items=tuple() as items):
+            return replace(node, operand=_text(node.operand), items=tuple(map(_text, items)))
+        case ast.Case(operand=ast.Node()):
+            limbs = tuple((_text(when), then) for when, then in node.limbs)
+            return replace(node, limbs=limbs)
+        case ast.Call("NULLIF"):
+            return replace(node, args=(node.args[0], *map(_text, node.args[1:])))
+        case ast.Cast(ast.Literal(str() as text), "TIMESTAMP"):
+            moment = literals.moment(text)
+            return node if moment is None else ast.Literal(moment, span=node.span)
+    return node
+
+
+def _text(expr: ast.Expr) -> ast.Expr:
+    if not isinstance(expr, ast.Literal) or type(expr.value) is not str:
+        return expr
+    moment = literals.moment(expr.value)
+    if moment is None:
+        return expr
+    return ast.Literal(ast.TimeText(expr.value, moment.us), span=expr.span)
