@@ -18,6 +18,9 @@ AsJson = Annotated[bool, Option("--json", help="Print facts as JSON.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more of what happens.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing output; binary to a terminal.")]
+Strict = Annotated[
+    bool, Option("--strict", help="A field that no row has is an error, not a warning.")
+]
 NoVerify = Annotated[
     bool, Option("--no-verify", help="Go on with a damaged packfile: its values may be wrong.")
 ]

@@ -34,6 +34,7 @@
 ``arrow``         rows as Arrow tables and streams
 ``arrowfiles``    rows as Arrow IPC streams and Parquet files
 ``iontext``       rows as Ion text, for people
+``absent``        warnings of fields that no row has
 ``inventory``     fields of packfiles, with types and numbers of rows
 ``describe``      facts of packfiles, and the text of `describe-file`
 ``ondemand``      what queries name: packfiles, and other inputs by way of a cache

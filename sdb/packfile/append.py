@@ -15,6 +15,7 @@ from functools import partial
 
 from sdb import bounds, sizes
 from sdb.errors import ConflictError, UsageError, text_of
+from sdb.packfile.absent import tell
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
 from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import recognise_all
@@ -239,6 +240,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
         )
         stack.enter_context(locked(packfile) if output is None else nullcontext())
         result = _persist(job, attempts)
+    tell(time_fields, [(result.path, result.trailer)])
     return replace(result, seconds=time.monotonic() - began)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from sdb import bounds, errors, sizes
-from sdb.packfile import digest
+from sdb.packfile import absent, digest
 from sdb.packfile.selection import Selection, select, time_path
 from sdb.packfile.trailer import Block, Trailer, read_trailer
 from sdb.store import url
@@ -243,6 +243,10 @@ class Packfile:
         """
         bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
+        own = [(self._path, self._trailer)]
+        absent.tell([(name,) for name in fields or ()], own, top_only=True)
+        if time_field is not None:
+            absent.tell([time_path(self._trailer, time_field)], own)
         return islice(self.selected_rows(selection, fields), limit)
 
     def selected_rows(

@@ -8,8 +8,10 @@ from itertools import islice
 from sdb import bounds
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
+from sdb.packfile.absent import tell
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.packfile.resolve import resolve
+from sdb.packfile.selection import time_path
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -42,6 +44,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     blocks: str | Sequence[int] | None = None,
     limit: int | None = None,
     threads: int | None = None,
+    strict: bool = False,
     indent: bool = False,
     verify: bool = True,
     progress: Progress | None = None,
@@ -72,6 +75,8 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         At most so many rows.
     threads : int, optional
         How many threads decode; without it one for each processor.
+    strict : bool
+        Whether `fields` or a `time_field` that no row has is an error; else a warning.
     indent : bool
         Whether each member has a line of its own in ``ion-text``.
     verify : bool
@@ -105,6 +110,10 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
             jobs.append((pack, selection))
             if len(jobs) > _MOST_OPEN_FILES:
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
+        opened = [(pack.path, pack.trailer) for pack in packs]
+        tell([(name,) for name in fields or ()], opened, strict=strict, top_only=True)
+        if time_field is not None:
+            tell([time_path(one, time_field) for _, one in opened[:1]], opened, strict=strict)
         meter = _Meter(jobs, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
             from sdb.packfile import arrowfiles

@@ -13,6 +13,7 @@ import time
 from sdb import bounds, ion, sizes
 from sdb._core import Packer
 from sdb.errors import UsageError
+from sdb.packfile.absent import tell
 from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.merge import Span, merge
@@ -237,8 +238,9 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         )
         tail = trailer.encode()
         file.write(tail)
+        tell(time_fields, [(_name_of(output), trailer)])
         return PackResult(
-            path=str(output) if isinstance(output, str | os.PathLike) else "-",
+            path=_name_of(output),
             inputs=len(sources),
             rows=packer.rows,
             text_bytes=packer.text_bytes,
@@ -247,6 +249,10 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             rejected=feeder.rejected,
             seconds=time.monotonic() - began,
         )
+
+
+def _name_of(output: Location | BinaryIO) -> str:
+    return str(output) if isinstance(output, str | os.PathLike) else "-"
 
 
 def told(sources: Sequence[Input], packer: Packer) -> Provenance:

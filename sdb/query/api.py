@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
 
 
-def sql(
+def sql(  # noqa: PLR0913 - the command's options, by name
     text: str,
     *,
     params: Mapping[str, object] | None = None,
@@ -28,6 +28,7 @@ def sql(
     memory_bytes: int | None = None,
     prune: bool = True,
     typed: bool = True,
+    strict: bool = False,
     progress: Progress = silent,
 ) -> Result:
     """Run a query on packfiles.
@@ -53,6 +54,8 @@ def sql(
         Whether rows are wanted as typed values. Without it fields of unknown type come as JSON
         text, which is faster when lines of JSON, or tables of text, are all that is wanted; other
         forms are refused then, for JSON does not tell times from strings.
+    strict : bool
+        Whether a field that no row has is an error, as far as packfiles prove it; else a warning.
 
     Returns
     -------
@@ -88,6 +91,7 @@ def sql(
             memory_bytes=memory_bytes,
             typed=typed,
         )
+        catalog.tell_absent(statement, strict=strict)
     except BaseException:
         catalog.close()
         raise

@@ -7,7 +7,7 @@ import sys
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import Fields, Packfile, Since, Until, locate, names
+from sdb.cli.options import Fields, Packfile, Since, Strict, Until, locate, names
 from sdb.cli.parameters import Context, Option
 from sdb.typed import Annotated
 
@@ -29,6 +29,7 @@ def command(
     time_field: Annotated[
         str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
     ] = None,
+    strict: Strict = False,
 ) -> None:
     """Show the first rows of a packfile as JSON, or as Ion text.
 
@@ -46,6 +47,7 @@ def command(
         target,
         fmt=fmt,
         fields=names(fields),
+        strict=strict,
         since=since,
         until=until,
         time_field=time_field,

@@ -9,7 +9,7 @@ from sdb import bounds
 from sdb.cli import answers, output
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
-from sdb.cli.options import Force, ProgressMode, Threads, Verbose, constants
+from sdb.cli.options import Force, ProgressMode, Strict, Threads, Verbose, constants
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -62,6 +62,7 @@ def command(
             help="Most memory for groups, joins and sorts (2GiB).",
         ),
     ] = None,
+    strict: Strict = False,
     threads: Threads = None,
     force: Force = False,
     verbose: Verbose = False,
@@ -88,6 +89,7 @@ def command(
                 threads=threads,
                 memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
                 prune=not no_prune,
+                strict=strict,
                 typed=form in {"ion", "ion-text", "arrow", "parquet"},
                 progress=meter,
             )

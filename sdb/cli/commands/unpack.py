@@ -15,6 +15,7 @@ from sdb.cli.options import (
     Packfiles,
     ProgressMode,
     Since,
+    Strict,
     Threads,
     Until,
     locate,
@@ -58,6 +59,7 @@ def command(
     force: Force = False,
     no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
+    strict: Strict = False,
 ) -> None:
     """Write the rows of packfiles as JSON, CSV, TSV, Ion, Arrow or Parquet.
 
@@ -79,6 +81,7 @@ def command(
             file,
             fmt=fmt,
             fields=names(fields),
+            strict=strict,
             since=since,
             until=until,
             time_field=time_field,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import chain
 
+from sdb.packfile.absent import tell
 from sdb.packfile.ondemand import open_table
 from sdb.packfile.predicate import Anywhere, Instant
 from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
+from sdb.query.plan.absentees import fields_of
 from sdb.query.plan.locations import candidates
 from sdb.query.plan.mismatches import mismatches
 from sdb.query.plan.reduction import reduce
@@ -65,6 +67,7 @@ class Catalog:
         self._threads = threads
         self._progress = progress
         self._open: dict[str, Packfile] = {}
+        self._found: dict[TableName, list[Packfile]] = {}
         self.tables: list[TableScan] = []
         self.notes: list[str] = []
 
@@ -123,7 +126,21 @@ class Catalog:
                     future.result()
         elif new:
             self._open[new[0]] = open_packfile(new[0])
-        return [self._open[path] for path in paths]
+        self._found[name] = [self._open[path] for path in paths]
+        return self._found[name]
+
+    def tell_absent(self, statement: ast.Statement, *, strict: bool = False) -> None:
+        """Warn of fields that a statement reads and no row of its tables has.
+
+        Raises
+        ------
+        UsageError
+            There are some, and `strict` is set.
+        """
+        for tables, fields in fields_of(statement).items():
+            if all(name in self._found for name in tables):
+                packs = chain.from_iterable(self._found[name] for name in tables)
+                tell(fields, [(pack.path, pack.trailer) for pack in packs], strict=strict)
 
     def close(self) -> None:
         """Close all packfiles."""

@@ -16,6 +16,7 @@ module         holds
 `mismatches`   comparisons that are never TRUE, to tell users
 `operations`   what a scan does without an engine: count, take, aggregate, top-k
 `choice`       native or DuckDB, for a statement
+`absentees`    fields that a statement reads, to warn of those that no row has
 `explain`      the plan that EXPLAIN shows
 =============  =================================================================
 """

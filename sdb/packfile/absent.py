@@ -1,0 +1,121 @@
+"""Fields that no row has, as far as trailers prove it, and what may have been meant."""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.errors import CorruptError, UsageError
+from sdb.packfile.presence import field_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.trailer import Trailer
+
+_CLOSE, _CLOSER = 0.7, 0.85
+_MOST_COMPARED = 5000
+
+
+def tell(
+    paths: Iterable[FieldPath],
+    files: Sequence[tuple[str, Trailer]],
+    *,
+    strict: bool = False,
+    top_only: bool = False,
+) -> None:
+    """Warn of paths at which no row of packfiles has a value.
+
+    Where the packfiles do not prove it, nothing is said.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        The paths that someone asks for, with None for elements of lists.
+    files : sequence of (str, Trailer)
+        Name and trailer of each packfile.
+    strict : bool
+        Whether this is an error.
+    top_only : bool
+        Whether only fields at the top of rows can have been meant.
+
+    Raises
+    ------
+    UsageError
+        There is such a path, and `strict` is set.
+    """
+    filled = [(name, trailer) for name, trailer in files if trailer.blocks]
+    if not filled:
+        return
+    for path in dict.fromkeys(paths):
+        if path and not any(_may_have(trailer, path) for _, trailer in filled):
+            meant = _suggestion(path, [one for _, one in filled], top_only=top_only)
+            others = f" and {len(filled) - 1:,} more" if len(filled) > 1 else ""
+            shown = f'"{path[0]}"' if len(path) == 1 else field_name(path)
+            text = f"no row of {filled[0][0]}{others} has {shown}"
+            hint = f"did you mean {meant}?" if meant else None
+            if strict:
+                raise UsageError(text, hint=hint)
+            notes.warn(f"{text}; {hint}" if hint else text)
+
+
+def _may_have(trailer: Trailer, path: FieldPath) -> bool:
+    """Tell whether a row may have a value at a path: one has, or the trailer does not prove it."""
+    summary = trailer.sparse.summary
+    if summary is None or path in summary.types:
+        return True
+    if None not in path:
+        return not summary.complete
+    fields = _counted(trailer)
+    return fields is None or path in fields
+
+
+def _counted(trailer: Trailer) -> frozenset[FieldPath] | None:
+    """Give all paths, through lists too; None where some may be missing."""
+    try:
+        presence = trailer.sparse.presence()
+    except CorruptError:
+        return None
+    return frozenset(presence.fields) if presence is not None and presence.complete else None
+
+
+def _suggestion(path: FieldPath, trailers: Sequence[Trailer], *, top_only: bool) -> str | None:
+    """Find the field that a path is a slip of: by dots, case, one struct up or down, or letters."""
+    known: dict[FieldPath, None] = {}
+    for trailer in trailers:
+        summary = trailer.sparse.summary
+        fields = _counted(trailer) if len(trailers) == 1 else None
+        known |= dict.fromkeys(fields or (summary.types if summary else ()))
+        if len(known) > _MOST_COMPARED:
+            break
+    ordered = sorted(known, key=lambda one: (len(one), [name or "" for name in one]))
+    if top_only:
+        ordered = [one for one in ordered if len(one) == 1]
+    plain, lower = _flat(path), _flat(path).lower()
+    for same in (
+        lambda one: _flat(one) == plain,
+        lambda one: _flat(one).lower() == lower,
+        lambda one: one[-len(path) :] == path or path[-len(one) :] == one,
+        lambda one: top_only and plain.startswith(f"{one[0]}."),
+    ):
+        found = next((one for one in ordered if same(one)), None)
+        if found is not None:
+            return field_name(found)
+    return _similar(path, ordered)
+
+
+def _similar(path: FieldPath, known: Sequence[FieldPath]) -> str | None:
+    """Find a field of about the same letters: in the same struct, or else anywhere."""
+    from difflib import get_close_matches
+
+    beside = {one[-1] or "": one for one in known if one[:-1] == path[:-1]}
+    if close := get_close_matches(path[-1] or "", beside, 1, _CLOSE):
+        return field_name(beside[close[0]])
+    others = {_flat(one): one for one in known if one[:-1] != path[:-1] and one != path[:-1]}
+    if close := get_close_matches(_flat(path), others, 1, _CLOSER):
+        return field_name(others[close[0]])
+    return None
+
+
+def _flat(path: FieldPath) -> str:
+    return ".".join(name for name in path if name is not None)
