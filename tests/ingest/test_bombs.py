@@ -126,3 +126,14 @@ def test_many_small_inputs_do_not_add_up(tmp_path: Path, count: int) -> None:
     code, errors, peak = pack(source, *[str(source)] * (count - 1))
     assert (code, errors) == (0, "")
     assert peak < BOUND_BYTES
+
+
+@pytest.mark.parametrize("line", [b"x\n", b'{"a":}\n'])
+def test_many_malformed_records(tmp_path: Path, line: bytes) -> None:
+    """Memory for records that are passed over is in proportion to their text."""
+    source = tmp_path / "input.json"
+    source.write_bytes(line * (32 * MIB // len(line)))
+    code, errors, peak = pack(source, "--on-error", "skip")
+    assert code == 0
+    assert f"skipped {32 * MIB // len(line):,} malformed records" in errors
+    assert peak < BOUND_BYTES

@@ -2,7 +2,7 @@
 
 use zion::chunker::{Chunk, Sink, Stream};
 use zion::ion::value::{Value, loads};
-use zion::pack::{PartContext, PartParser, Splitter};
+use zion::pack::{PartContext, PartParser, Rejects, Splitter};
 use zion::{Error, Result};
 
 use super::rows;
@@ -38,7 +38,7 @@ pub fn chunks(
         let (part, rest) = text.split_at(cut.unwrap_or(text.len()));
         let mut stream = Stream::new(ALIGN, 3 * ALIGN, &mut chunks);
         let context = PartContext { start, last: cut.is_none() };
-        parser.parse(part, context, &mut stream, &mut vec![])?;
+        parser.parse(part, context, &mut stream, &mut Rejects::default())?;
         stream.finish()?;
         if cut.is_none() {
             return Ok(chunks.0);

@@ -67,9 +67,9 @@ fn finished(mut packer: Packer, mut data: Vec<u8>) -> Result<Packed, Stop> {
         packer.take()?.iter().for_each(|frame| data.extend_from_slice(frame));
     }
     let rejected = std::mem::take(&mut packer.rejected);
-    let rejected = rejected.into_iter().flat_map(|(_, records)| records);
-    let rejected = rejected.map(|bad| (bad.error.line().unwrap_or(0), bad.offset, bad.text));
-    Ok(Packed { data, rejected: rejected.collect(), runs: std::mem::take(&mut packer.runs) })
+    let rejected = rejected.iter().flat_map(|(_, records)| records.iter_from(0));
+    let rejected = rejected.map(|bad| (bad.line, bad.offset, bad.text.to_vec())).collect();
+    Ok(Packed { data, rejected, runs: std::mem::take(&mut packer.runs) })
 }
 
 /// Packs a text that lies in a file; tells too whether the threads read all of it by themselves.

@@ -16,7 +16,7 @@ use zion::ion::SymbolTable;
 use zion::json::print::Printer;
 use zion::json::sink::Sink as JsonSink;
 use zion::pack::OnError;
-use zion::pack::{PartContext, PartParser};
+use zion::pack::{PartContext, PartParser, Rejects};
 use zion::rows::Rows;
 
 /// Text that is indexed at once.
@@ -27,7 +27,12 @@ fn through(text: &str) -> zion::Result<String> {
     let mut sink = Collect::default();
     let mut stream = Stream::new(1 << 20, 50 << 20, &mut sink);
     let mut parser = JsonParser::new(Arc::default(), None, OnError::Fail);
-    parser.parse(text.as_bytes(), PartContext { start: 0, last: true }, &mut stream, &mut vec![])?;
+    parser.parse(
+        text.as_bytes(),
+        PartContext { start: 0, last: true },
+        &mut stream,
+        &mut Rejects::default(),
+    )?;
     stream.finish()?;
     let (mut table, mut printer, mut out) = (SymbolTable::new(), Printer::default(), JsonSink::default());
     for chunk in &sink.0 {

@@ -15,7 +15,7 @@ use zion::ion::{self, SymbolTable, timestamp};
 use zion::json::print::Printer;
 use zion::json::sink::Sink as JsonSink;
 use zion::pack::OnError;
-use zion::pack::{Constants, PartContext, PartParser};
+use zion::pack::{Constants, PartContext, PartParser, Rejects};
 use zion::rows::Rows;
 
 type Outcome<T> = std::result::Result<T, Box<dyn Error>>;
@@ -30,7 +30,7 @@ fn ingest(
     let mut stream = Stream::new(1 << 20, 50 << 20, &mut sink);
     let mut parser = JsonParser::new(Arc::new(constants), hints, OnError::Fail);
     let context = PartContext { start: 0, last: true };
-    parser.parse(text, context, &mut stream, &mut vec![])?;
+    parser.parse(text, context, &mut stream, &mut Rejects::default())?;
     let blocks = stream.finish()?.blocks;
     Ok((sink.0, blocks))
 }

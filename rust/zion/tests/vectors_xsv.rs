@@ -12,7 +12,7 @@ use serde_json::Value;
 use zion::chunker::{Chunk, Sink, Stream, Summary};
 use zion::ingest::xsv::{Kind, Xsv};
 use zion::pack::OnError;
-use zion::pack::{Constants, PartContext, PartParser, Splitter};
+use zion::pack::{Constants, PartContext, PartParser, Rejects, Splitter};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -49,7 +49,7 @@ fn convert(
         let place = PartContext { start: context, last: cut.is_none() };
         let mut chunks = Chunks::default();
         let mut stream = Stream::new(1 << 20, 50 << 20, &mut chunks);
-        parser.parse(&text[start..end], place, &mut stream, &mut vec![])?;
+        parser.parse(&text[start..end], place, &mut stream, &mut Rejects::default())?;
         let summary = stream.finish()?;
         found.push((chunks.0, summary));
         if cut.is_none() {
@@ -229,7 +229,12 @@ fn names_stay_right_when_the_symbols_are_restarted() -> Outcome {
     let mut chunks = Chunks::default();
     let mut stream = Stream::new(4096, 8192, &mut chunks);
     let context = PartContext { start: 0, last: true };
-    xsv.parser(Arc::default(), OnError::Fail).parse(text.as_bytes(), context, &mut stream, &mut vec![])?;
+    xsv.parser(Arc::default(), OnError::Fail).parse(
+        text.as_bytes(),
+        context,
+        &mut stream,
+        &mut Rejects::default(),
+    )?;
     assert!(stream.finish()?.blocks.len() > 2);
     // Every full table lists all names.
     let tables: Vec<&String> = chunks.0.iter().filter(|chunk| chunk.starts_with("e00100ea")).collect();

@@ -8,7 +8,7 @@ use super::format::{Format, Input};
 use super::handout::Stored;
 use super::pool::{Fed, Part, PartJob, Pool, Text};
 use super::resume::{Resumed, Seed};
-use super::{Constants, InputError, Options, PartContext, Rejected, Splitter, worker};
+use super::{Constants, InputError, Options, PartContext, Rejects, Splitter, worker};
 use crate::cloudtrail::Unwrapper;
 use crate::codec::Algorithm;
 use crate::content;
@@ -72,7 +72,7 @@ pub struct Packer {
     /// Paths with timestamps that are not in the ranges.
     pub hidden: BTreeSet<Path>,
     /// Records that were passed over, part by part, with the name of their input.
-    pub rejected: Vec<(String, Vec<Rejected>)>,
+    pub rejected: Vec<(String, Rejects)>,
     /// Rows in the frames that were taken.
     pub rows: u64,
     /// Text that was packed, in bytes.

@@ -8,12 +8,14 @@ mod feed;
 mod format;
 mod handout;
 mod pool;
+mod rejected;
 mod resume;
 mod stored;
 mod worker;
 
 pub use feed::{Packer, Run, Stop, Taken};
 pub use format::Format;
+pub use rejected::{Rejected, Rejects};
 pub use resume::Resumed;
 pub use stored::Whole;
 
@@ -61,31 +63,13 @@ pub trait PartParser: Send {
         text: &[u8],
         context: PartContext,
         stream: &mut Stream,
-        rejected: &mut Vec<Rejected>,
+        rejected: &mut Rejects,
     ) -> Result<()>;
 
     /// Adds the records at the front of `text` that are whole, as far as can be told without what follows:
     /// none of them unless the format is one for files that the threads read by themselves.
     fn whole(&mut self, _text: &[u8], _stream: &mut Stream) -> Result<Whole> {
         Ok(Whole::default())
-    }
-}
-
-/// A record that was passed over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rejected {
-    /// What was wrong with it.
-    pub error: Error,
-    /// Where it starts, in the decompressed input.
-    pub offset: u64,
-    /// Its text, with the end of its line.
-    pub text: Vec<u8>,
-}
-
-impl Rejected {
-    /// A record at `offset`.
-    pub fn new(error: Error, offset: usize, text: &[u8]) -> Self {
-        Self { error, offset: offset as u64, text: text.to_vec() }
     }
 }
 

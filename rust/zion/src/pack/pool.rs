@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::format::Input;
 use super::resume::Seed;
 use super::stored::Stretch;
-use super::{InputError, Options, PartContext, Rejected};
+use super::{InputError, Options, PartContext, Rejects};
 use crate::chunker::{Chunk, Summary};
 use crate::digest::Hash;
 
@@ -79,7 +79,7 @@ pub struct Part {
     /// Chunks that were taken before it turned out that the guess was wrong: they come out the same again.
     pub known: usize,
     /// What was passed over, with the name of its input.
-    pub rejected: Option<(Arc<Input>, Vec<Rejected>)>,
+    pub rejected: Option<(Arc<Input>, Rejects)>,
 }
 
 impl Part {

@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{PartContext, PartParser};
+use super::{PartContext, PartParser, Rejects};
 use crate::chunker::Stream;
 use crate::content::Pieces;
 use crate::error::{Error, Result};
@@ -146,7 +146,7 @@ impl Stretch {
                 return match self.wanted {
                     Some(_) => Err(wrong_guess(at)),
                     None => parser
-                        .parse(text, context, stream, &mut vec![])
+                        .parse(text, context, stream, &mut Rejects::default())
                         .map_err(|error| self.placed(error, at)),
                 };
             }

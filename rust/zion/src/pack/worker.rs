@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::format::Input;
 use super::pool::{ChunkJob, Fed, PartJob, Pool, Text};
 use super::resume::Seed;
-use super::{InputError, Options, PartParser, Rejected};
+use super::{InputError, Options, PartParser, Rejects};
 use crate::block::{FRAME_HEADER, frame_header};
 use crate::bucket::{Encoder, choose_selector};
 use crate::chunker::{Chunk, Sink, Stream};
@@ -64,7 +64,7 @@ impl<'a> Worker<'a> {
             *parser = Some((Arc::clone(&job.input), job.input.parser()));
         }
         let Some((_, parser)) = parser else { return };
-        let mut rejected = vec![];
+        let mut rejected = Rejects::default();
         let selector = job.seed.as_ref().map_or(0, |seed| seed.selector);
         let mut sink = PartSink { pool, encoder, part: job.number, selector, chunks: 0 };
         let options = &pool.options;
@@ -143,7 +143,7 @@ fn parse(
     parser: &mut dyn PartParser,
     buffer: &mut Vec<u8>,
     stream: &mut Stream,
-    rejected: &mut Vec<Rejected>,
+    rejected: &mut Rejects,
 ) -> Result<(usize, Vec<u8>)> {
     match text {
         Text::Stored(stretch) => {
@@ -156,10 +156,7 @@ fn parse(
                 error.shifted(fed.offset).at_line(line)
             };
             parser.parse(&fed.text, fed.context, stream, rejected).map_err(placed)?;
-            for record in rejected {
-                record.offset += fed.offset;
-                record.error = placed(record.error.clone());
-            }
+            rejected.place(fed.offset, fed.line);
             Ok((fed.text.len(), vec![]))
         }
     }

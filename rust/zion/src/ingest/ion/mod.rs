@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::ion::fields::{Fields, Keep};
 use crate::ion::{Header, SymbolTable, is_bvm, kind, nest, timestamp, varuint};
 use crate::pack::OnError;
-use crate::pack::{Constants, PartContext, PartParser, Rejected, Splitter};
+use crate::pack::{Constants, PartContext, PartParser, Rejects, Splitter};
 use crate::paths::NodeId;
 
 /// Nesting of structs and lists in a row; the row itself is level 1.
@@ -125,7 +125,7 @@ impl PartParser for IonParser {
         text: &[u8],
         context: PartContext,
         stream: &mut Stream,
-        rejected: &mut Vec<Rejected>,
+        rejected: &mut Rejects,
     ) -> Result<()> {
         self.writer.table = self.input.take_table(context.start);
         if context.start == 0 && !text.is_empty() && !is_bvm(text) {
@@ -150,13 +150,7 @@ impl PartParser for IonParser {
 
 impl IonParser {
     /// The row at `at`, or those in the list there, up to the end of `text`.
-    fn rows(
-        &mut self,
-        text: &[u8],
-        at: usize,
-        stream: &mut Stream,
-        rejected: &mut Vec<Rejected>,
-    ) -> Result<()> {
+    fn rows(&mut self, text: &[u8], at: usize, stream: &mut Stream, rejected: &mut Rejects) -> Result<()> {
         let first = foreign::unwrap(text, at)?;
         let is_list = matches!(first.kind, kind::LIST | kind::SEXP) && !first.is_null();
         let mut from = if is_list { first.body } else { at };
@@ -166,7 +160,7 @@ impl IonParser {
                 if self.on_error == OnError::Fail {
                     return Err(error);
                 }
-                rejected.push(Rejected::new(error, from, &text[from..value.end]));
+                rejected.push(&error, text, from..value.end);
             }
             from = value.end;
         }

@@ -19,7 +19,7 @@ use crate::chunker::Stream;
 use crate::error::{Error, Result};
 use crate::lines::Lines;
 use crate::pack::OnError;
-use crate::pack::{Constants, PartContext, PartParser, Rejected, Splitter};
+use crate::pack::{Constants, PartContext, PartParser, Rejects, Splitter};
 use hints::{Column, Hints, MAX_COLUMNS};
 use rows::Writer;
 
@@ -277,7 +277,7 @@ impl PartParser for XsvParser {
         text: &[u8],
         context: PartContext,
         stream: &mut Stream,
-        rejected: &mut Vec<Rejected>,
+        rejected: &mut Rejects,
     ) -> Result<()> {
         let (mut at, mut to_skip) = (0, context.start.saturating_sub(1));
         match &self.xsv.hints {
@@ -308,7 +308,7 @@ impl PartParser for XsvParser {
                 if self.on_error == OnError::Fail {
                     return Err(error);
                 }
-                rejected.push(Rejected::new(error, at, &text[at..next]));
+                rejected.push(&error, text, at..next);
             }
             at = next;
         }

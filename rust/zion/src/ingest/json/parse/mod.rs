@@ -19,7 +19,7 @@ use crate::chunker::{Row, Stream};
 use crate::error::{Error, Result};
 use crate::ion::{copy_short, kind, timestamp, varuint};
 use crate::lines::Lines;
-use crate::pack::{Constants, OnError, PartContext, PartParser, Rejected, Whole};
+use crate::pack::{Constants, OnError, PartContext, PartParser, Rejects, Whole};
 use crate::paths::{AHEAD, Cursor, Field, NodeId};
 use crate::simd::json::Carry;
 
@@ -70,7 +70,7 @@ impl PartParser for JsonParser {
         text: &[u8],
         context: PartContext,
         stream: &mut Stream,
-        rejected: &mut Vec<Rejected>,
+        rejected: &mut Rejects,
     ) -> Result<()> {
         let (mut from, mut lines) = (0, Lines::default());
         let mut state = Start::from_context(context.start);
@@ -85,7 +85,7 @@ impl PartParser for JsonParser {
                 return Err(error);
             }
             from = end_of_malformed(text, record);
-            rejected.push(Rejected::new(error, record, &text[record..from]));
+            rejected.push(&error, text, record..from);
             state = Start::Anywhere;
         }
     }
@@ -471,11 +471,11 @@ mod tests {
     }
 
     /// The rows and the malformed records of a text, and how often its bytes were indexed on average.
-    fn skipping(text: &[u8]) -> Result<(u64, Vec<Rejected>, usize)> {
+    fn skipping(text: &[u8]) -> Result<(u64, Rejects, usize)> {
         let mut sink = Nothing;
         let mut stream = Stream::new(1 << 20, 50 << 20, &mut sink);
         let mut parser = JsonParser::new(Arc::default(), None, OnError::Skip);
-        let mut rejected = vec![];
+        let mut rejected = Rejects::default();
         parser.parse(text, PartContext { start: 0, last: true }, &mut stream, &mut rejected)?;
         let rows = stream.finish()?.blocks.iter().map(|block| block.rows).sum();
         Ok((rows, rejected, parser.indexed_bytes / text.len()))
@@ -488,7 +488,7 @@ mod tests {
             let (rows, rejected, times) = skipping(text.as_bytes())?;
             assert_eq!((rows, rejected.len()), (0, text.lines().count()), "{line}");
             assert!(times <= 2 * FIRST_WINDOW / line.len(), "{line}: {times}");
-            let last = rejected.last().and_then(|record| record.error.line());
+            let last = rejected.get(rejected.len() - 1).map(|record| record.line);
             assert_eq!(last, Some(rejected.len() as u64), "{line}");
         }
         Ok(())
@@ -508,7 +508,8 @@ mod tests {
             ("[{}", 1, vec![""]),
         ] {
             let (found, rejected, _) = skipping(text.as_bytes())?;
-            let texts: Vec<_> = rejected.iter().map(|record| String::from_utf8_lossy(&record.text)).collect();
+            let texts: Vec<_> =
+                rejected.iter_from(0).map(|record| String::from_utf8_lossy(record.text)).collect();
             assert_eq!((found, texts), (rows, malformed.into_iter().map(Into::into).collect()), "{text}");
         }
         Ok(())
