@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
+from sdb.query.syntax import ast
+
+CALLS = frozenset({"REGEXP_LIKE", "REGEXP_EXTRACT", "REGEXP_REPLACE"})
+"""Functions whose second argument is a regular expression."""
+
 _LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!", "(?>")
+_MOST_GROUPS = 9
 _ESCAPES = r"(?s)\\(?:[1-7][0-7]|[0afnrtvdDsSwWbBAzCpPQEx]|[^A-Za-z0-9\x80-\U0010ffff])"
 
 
@@ -46,6 +52,79 @@ def fault(pattern: str, *, is_similar: bool = False) -> str | None:
                 return f"unexpected ): `{pattern}`"
         at += 1
     return f"missing closing ): `{pattern}`" if depth else None
+
+
+def groups(pattern: str) -> int:
+    r"""Count the groups of a regular expression that `fault` finds nothing wrong with.
+
+    Examples
+    --------
+    >>> groups("(a)(?:b)(?P<c>[(])"), groups(r"\(a")
+    (2, 0)
+    """
+    count = at = 0
+    while at < len(pattern):
+        if pattern[at] == "\\":
+            at = _escape_end(pattern, at)
+        elif pattern[at] == "[":
+            at = _set_end(pattern, at) or at
+        elif pattern[at] == "(":
+            count += not pattern.startswith("(?", at) or pattern.startswith(("(?P<", "(?<"), at)
+        at += 1
+    return count
+
+
+def call_fault(node: ast.Call) -> str | None:
+    """Look for what is wrong with the constants of a function of regular expressions.
+
+    Parameters
+    ----------
+    node : ast.Call
+        A call of one of :data:`CALLS`, with as many arguments as it takes.
+
+    Returns
+    -------
+    str or None
+        What is wrong; nothing for other functions.
+    """
+    if node.name not in CALLS:
+        return None
+    pattern = _constant(node.args[1])
+    if not isinstance(pattern, str):
+        return f"{node.name} takes a constant regular expression"
+    if found := fault(pattern):
+        return f"error parsing regexp: {found}"
+    if node.name == "REGEXP_REPLACE":
+        return _replacement_fault(node.args, groups(pattern))
+    return _group_fault(node.args, groups(pattern))
+
+
+def _constant(node: ast.Expr) -> ast.Constant:
+    return node.value if isinstance(node, ast.Literal) else None
+
+
+def _group_fault(args: tuple[ast.Expr, ...], count: int) -> str | None:
+    group = 0 if len(args) < 3 else _constant(args[2])  # noqa: PLR2004 - with a group
+    if type(group) is not int or group < 0:
+        return "REGEXP_EXTRACT takes the number of a group, a constant"
+    if group > min(count, _MOST_GROUPS):
+        return f"REGEXP_EXTRACT: there is no group {group}, of {min(count, _MOST_GROUPS)}"
+    return None
+
+
+def _replacement_fault(args: tuple[ast.Expr, ...], count: int) -> str | None:
+    text = _constant(args[2])
+    if len(args) > 3 and _constant(args[3]) != "g":  # noqa: PLR2004 - with a flag
+        return "REGEXP_REPLACE takes 'g', for all matches, as its last argument"
+    if not isinstance(text, str):
+        return "REGEXP_REPLACE takes a constant replacement"
+    for found in re.finditer(r"(?s)\\(.?)", text):
+        word = found[1]
+        if word != "\\" and not word.isdecimal():
+            return "REGEXP_REPLACE: a backslash stands before the number of a group, or another one"
+        if word.isdecimal() and int(word) > count:
+            return f"REGEXP_REPLACE: there is no group {word}, of {count}"
+    return None
 
 
 def _fault_at(pattern: str, at: int, *, is_similar: bool) -> str | None:

@@ -92,6 +92,11 @@ FUNCTIONS: dict[str, Signature] = {
     **dict.fromkeys(["TRIM", "LTRIM", "RTRIM"], Signature((_S,), 1, 2, _S)),
     "SPLIT_PART": _fixed(_S, _S, _S, _N, style="named"),
     "CONCAT": _fixed(_S, _S),
+    "REPLACE": _fixed(_S, _S, _S, _S, style="named"),
+    **dict.fromkeys(words("STARTS_WITH ENDS_WITH CONTAINS"), _fixed(_B, _S, _S, style="named")),
+    "REGEXP_LIKE": _fixed(_B, _S, _S, style="named"),
+    "REGEXP_EXTRACT": Signature((_S, _S, _N), 2, 3, _S, style="named"),
+    "REGEXP_REPLACE": Signature((_S,), 3, 4, _S, style="named"),
     "IS_SUBNET_OF": Signature((_S,), 2, 3, _B, style="named"),
     **dict.fromkeys(
         words("EQUALS_FUZZY EQUALS_FUZZY_UNICODE CONTAINS_FUZZY CONTAINS_FUZZY_UNICODE"),

@@ -260,6 +260,8 @@ def _call(node: ast.Call) -> int:
             ill_typed(node, _mistyped(node, signature, position))
     if node.name == "IS_SUBNET_OF":
         _check_subnet(node)
+    if wrong := regexes.call_fault(node):
+        refuse(wrong, node)
     gives = signature.gives
     if signature.keeps_integers and all(are_integers(kind) for kind in kinds):
         gives = INTEGER

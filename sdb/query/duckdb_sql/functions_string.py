@@ -59,6 +59,27 @@ def _trim(name: str) -> Function:
     return function
 
 
+def _test(template: str) -> Function:
+    def function(call: Arguments) -> Value:
+        sql = template.format(*(arg.lane("s") for arg in call.values))
+        return boolean(sql, *call.values, wants=STRING)
+
+    return function
+
+
+def _regexp_extract(call: Arguments) -> Value:
+    text, pattern = (arg.lane("s") for arg in call.values[:2])
+    group = call.values[2].lane("x") if len(call.values) > 2 else "0"  # noqa: PLR2004
+    found = f"regexp_extract({text}, {pattern}, ({group})::INTEGER)"
+    # What is not found is MISSING, like a part that SPLIT_PART does not find.
+    return Typed(STRING, f"CASE WHEN regexp_matches({text}, {pattern}) THEN {found} END")
+
+
+def _regexp_replace(call: Arguments) -> Value:
+    lanes = ", ".join(arg.lane("s") for arg in call.values)
+    return string(f"regexp_replace({lanes})", *call.values)
+
+
 def _split_part(call: Arguments) -> Value:
     text, separator, number = call.values
     index = position(number)
@@ -106,6 +127,13 @@ FUNCTIONS: dict[str, Function] = {
     "LTRIM": _trim("ltrim"),
     "RTRIM": _trim("rtrim"),
     "SPLIT_PART": _split_part,
+    "REPLACE": _plain("replace({0}, {1}, {2})"),
+    "STARTS_WITH": _test("starts_with({0}, {1})"),
+    "ENDS_WITH": _test("suffix({0}, {1})"),
+    "CONTAINS": _test("contains({0}, {1})"),
+    "REGEXP_LIKE": _test("regexp_matches({0}, {1})"),
+    "REGEXP_EXTRACT": _regexp_extract,
+    "REGEXP_REPLACE": _regexp_replace,
     "IS_SUBNET_OF": _subnet,
     "EQUALS_FUZZY": _fuzzy(contains=False, points=False),
     "CONTAINS_FUZZY": _fuzzy(contains=True, points=False),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sdb.query.syntax import ast, hints, precedence
+from sdb.query.syntax import ast, familiar, hints, precedence
 from sdb.query.syntax.literals import WEEKDAYS, words
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def stride_us(text: str) -> int:
     return total
 
 
-def plain(parser: ExpressionParser, token: Token) -> ast.Call:
+def plain(parser: ExpressionParser, token: Token) -> ast.Expr:
     """Parse an ordinary call, the name of which has been read."""
     parser.expect("(")
     args = () if parser.at(")") else parser.expressions()
@@ -87,7 +87,15 @@ def plain(parser: ExpressionParser, token: Token) -> ast.Call:
         if part in (_EXTRACTS if found[1] == "EXTRACT" else PARTS):
             function = "EXTRACT" if found[1] == "EXTRACT" else f"DATE_{found[1]}"
             return ast.Call(function, args, part, span=span)
-    return ast.Call(name, args, span=span)
+    if name == "DATE_PART" and (part := _text(args)) in _EXTRACTS:
+        return ast.Call("EXTRACT", args[1:], part, span=span)
+    return familiar.call(name, args, span)
+
+
+def _text(args: tuple[ast.Expr, ...]) -> str | None:
+    """Give the first of several arguments in upper case, if it is a text."""
+    found = args[0].value if args and isinstance(args[0], ast.Literal) else None
+    return found.upper() if isinstance(found, str) else None
 
 
 def _keyword_call(parser: ExpressionParser, token: Token) -> ast.Expr:
@@ -107,9 +115,14 @@ def _concat(parser: ExpressionParser, token: Token) -> ast.Expr:
     )
 
 
-def _part(parser: ExpressionParser) -> str:
-    name = str(parser.expect("ID").value)
-    return _PLURALS.get(name.upper(), name.upper())
+def _part(parser: ExpressionParser, *, quoted: bool = False) -> str:
+    """Parse a part of a time; as text, as others write it, where it means the same there."""
+    token = parser.accept("STRING") if quoted else None
+    name = str((token or parser.expect("ID")).value).upper()
+    if token and name == "WEEK":
+        weeks = "DATE_TRUNC(WEEK(MONDAY), t) or DATE_TRUNC(WEEK(SUNDAY), t)"
+        raise parser.fault("weeks begin on different days elsewhere", hint=f"write {weeks}")
+    return _PLURALS.get(name, name)
 
 
 def _finish(
@@ -127,7 +140,7 @@ def _finish(
 
 def _date_add(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
-    part = _part(parser)
+    part = _part(parser, quoted=token.kind == "DATE_ADD")
     parser.expect(",")
     first = parser.expression()
     parser.expect(",", saying=())
@@ -143,7 +156,7 @@ def _extract(parser: ExpressionParser, token: Token) -> ast.Expr:
 
 def _date_trunc(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
-    part = _part(parser)
+    part = _part(parser, quoted=True)
     day = None
     if parser.accept("("):
         day = parser.name().upper()
@@ -164,8 +177,10 @@ def _date_bin(parser: ExpressionParser, token: Token) -> ast.Expr:
     stride = str(parser.expect("STRING").value)
     parser.expect(",")
     first = parser.expression()
-    parser.expect(",", saying=())
-    second = parser.expression()
+    second: ast.Expr = ast.Literal(ast.Instant(0), span=(token.start, token.stop))
+    if not parser.at(")"):
+        parser.expect(",", saying=())
+        second = parser.expression()
     parser.expect(")", saying=())
     try:
         stride_us(stride)
@@ -195,9 +210,15 @@ def _cast(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("AS", saying=())
     name = parser.name()
     parser.expect(")")
-    if name.upper() not in CASTS:
-        raise parser.fault(f'bad CAST type "{name}"', hint=hints.cast(name, sorted(CASTS)))
-    return ast.Cast(operand, name.upper(), span=(token.start, parser.last.stop))
+    return cast(parser, operand, name, token.start)
+
+
+def cast(parser: ExpressionParser, operand: ast.Expr, name: str, start: int) -> ast.Cast:
+    """Give the cast of an operand to a type, the name of which has been read."""
+    kind = familiar.type_name(name)
+    if kind not in CASTS:
+        raise parser.fault(f'bad CAST type "{name}"', hint=hints.cast(sorted(CASTS)))
+    return ast.Cast(operand, kind, span=(start, parser.last.stop))
 
 
 def _case(parser: ExpressionParser, token: Token) -> ast.Expr:

@@ -148,6 +148,14 @@ class ExpressionParser(Cursor):
         return node.span[0], self.last.stop
 
     def _primary(self) -> ast.Expr:
+        start = self.token.start
+        found = self._value()
+        while self.accept("::"):
+            found = calls.cast(self, found, self.name(), start)
+        return found
+
+    def _value(self) -> ast.Expr:
+        """Parse a value without what `::` makes of it."""
         token = self.token
         kind = token.kind
         if kind == "(":

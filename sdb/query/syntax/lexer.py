@@ -67,12 +67,12 @@ _TOKEN = re.compile(
     | (?P<quoted>"(?:[^"\\]|\\.)*")
     | (?P<time>`[^`]*`)
     | (?P<param>\$[A-Za-z_][A-Za-z0-9_]*)
-    | (?P<operator>\*/|>>>|~~\*|~~|~\*|>>|<<|<=|>=|<>|!=|\|\||\+\+|[-+*/%^&|~=<>!()\[\]{},.:])
+    | (?P<operator>\*/|>>>|~~\*|~~|~\*|>>|<<|<=|>=|<>|!=|\|\||\+\+|::|[-+*/%^&|~=<>!()\[\]{},.:])
     """,
     re.VERBOSE | re.DOTALL,
 )
 # What may come after a keyword; before anything else the word is a name.
-_KEYWORD_ENDS = re.compile(rb"[ \t\n\r\f\v(),=<>!~;'\"`{]|--|\#|/\*|\Z")
+_KEYWORD_ENDS = re.compile(rb"[ \t\n\r\f\v(),=<>!~;'\"`{]|::|--|\#|/\*|\Z")
 _CONSTANT_IS_NAME = re.compile(rb"[.\[]")
 _OPENS = re.compile(rb"(?:[ \t\n\r\f\v]|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*\(", re.DOTALL)
 
