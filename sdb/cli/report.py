@@ -222,6 +222,8 @@ def _append_facts(result: AppendResult) -> dict[str, object]:
         "rows_added": result.rows_added,
         "rows": result.rows_total,
         "rejected": result.rejected,
+        "known": list(result.known),
+        "skipped": list(result.skipped),
         "blocks": len(result.trailer.blocks),
         "text_bytes": result.text_bytes,
         "output_bytes": result.output_bytes,
@@ -236,8 +238,12 @@ def _append_facts(result: AppendResult) -> dict[str, object]:
 
 
 def _append_text(result: AppendResult) -> str:
+    known = ""
+    if result.skipped:
+        more = f" and {len(result.skipped) - 1:,} more" if result.skipped[1:] else ""
+        known = f"left out {result.skipped[0]}{more}: its rows are in {result.path} already\n"
     if not result.rows_added:
-        return f"nothing to append: {result.path} has the rows that were there"
+        return f"{known}nothing to append: {result.path} has the rows that were there"
     size, copied, read, written = (
         sizes.human(count)
         for count in (
@@ -251,7 +257,7 @@ def _append_text(result: AppendResult) -> str:
     blocks = _count(len(result.trailer.blocks), "block")
     how = "shared on disk" if result.copied_by == "reflink" else f"kept by {result.copied_by}"
     tries = f", {result.attempts} attempts" if result.attempts > 1 else ""
-    return (
+    return known + (
         f"appended {_count(result.rows_added, 'row')}{total}, {blocks} now\n"
         f"size     {size}: {copied} {how}, {written} written\n"
         f"read     {read} of the old file\n"

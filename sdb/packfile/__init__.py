@@ -20,6 +20,7 @@
 ``pieces``        bytes of inputs, piece by piece
 ``parquet``       rows of Parquet files
 ``batches``       rows of Arrow batches
+``repeated``      inputs that a packfile has taken before
 ``spool``         pipes, kept so that they can be read again
 ``writer``        a new packfile out of inputs
 ``merge``         blocks and sparse index out of what the packer delivers

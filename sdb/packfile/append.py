@@ -13,12 +13,13 @@ import time
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 
-from sdb import bounds, sizes
+from sdb import bounds, notes, sizes
 from sdb.errors import ConflictError, UsageError, text_of
 from sdb.packfile.absent import tell
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
 from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import recognise_all
+from sdb.packfile.repeated import repeated
 from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder, taker_of
@@ -77,6 +78,10 @@ class AppendResult:
         The trailer of the packfile now.
     rejected : int
         Number of records that were passed over.
+    known : tuple of str
+        The inputs that the packfile had the rows of, and that were appended once more.
+    skipped : tuple of str
+        Those that were left out instead.
     attempts : int
         How often it took, because others changed the packfile meanwhile.
     seconds : float
@@ -95,6 +100,8 @@ class AppendResult:
     written_bytes: int
     trailer: Trailer
     rejected: int
+    known: tuple[str, ...]
+    skipped: tuple[str, ...]
     attempts: int
     seconds: float
 
@@ -124,6 +131,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     overwrite: bool = False,
     attempts: int = ATTEMPTS,
     unsafe_single_writer: bool = False,
+    skip_known: bool = False,
     verify: bool = True,
     progress: Progress = silent,
 ) -> AppendResult:
@@ -165,6 +173,9 @@ def append(  # noqa: PLR0913 - the command's options, by name
         How often to start over when others change the packfile.
     unsafe_single_writer : bool
         Whether to append where the store cannot keep two writers from undoing each other's work.
+    skip_known : bool
+        Whether to leave out inputs that the packfile has the rows of: those of the same name, size
+        and content. Without it their rows are appended again, with a warning.
     verify : bool
         Whether a wrong checksum in what is read of a packfile is an error. Turn it off only to go
         on with a damaged one: values may be wrong then.
@@ -235,12 +246,15 @@ def append(  # noqa: PLR0913 - the command's options, by name
             told=Told(taker) if taker else None,
             overwrite=overwrite,
             single_writer=unsafe_single_writer,
+            skip_known=skip_known,
             verify=verify,
             progress=progress,
         )
         stack.enter_context(locked(packfile) if output is None else nullcontext())
         result = _persist(job, attempts)
     tell(time_fields, [(result.path, result.trailer)])
+    for name in result.known:
+        notes.warn(f"{result.path} had the rows of {name} already, and has them once more now")
     return replace(result, seconds=time.monotonic() - began)
 
 
@@ -282,23 +296,29 @@ def _attempt(job: Job) -> AppendResult:
         with start(job, old) as packer:
             kept = keep(job, source, old, packer)
             output = _Output(partial(_grow, job, reader, kept.size_bytes))
+            known = repeated(job.sources, old)
+            left_out = set(map(id, known)) if job.skip_known else set()
+            sources = [one for one in job.sources if id(one) not in left_out]
             feeder = Feeder(packer, output.write, job.told.restart() if job.told else None)
             new = old
             try:
                 with output:
                     if job.output is not None:
                         output.open()
-                    feeder.feed_all(job.sources, job.progress)
+                    feeder.feed_all(sources, job.progress)
                     if not _added(packer, kept):
                         raise _NothingNewError  # noqa: TRY301 - leaves no draft behind
-                    new = finish(job, job.sources, kept, packer)
+                    new = finish(job, sources, kept, packer)
                     output.write(new.encode())
             except _NothingNewError:
                 output = _Output(partial(_grow, job, reader, reader.size_bytes))
                 if job.output is not None:
                     with output:
                         output.open()
-            return _result(job, packer, kept, new, output.draft, source, feeder.rejected)
+            result = _result(job, packer, kept, new, output.draft, source, feeder.rejected)
+            names = tuple([one.name for one in known])
+            result = replace(result, inputs=len(sources))
+            return replace(result, **{"skipped" if job.skip_known else "known": names})
 
 
 def _grow(job: Job, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
@@ -355,6 +375,8 @@ def _result(
         written_bytes=draft.written_bytes if draft else 0,
         trailer=new,
         rejected=rejected,
+        known=(),
+        skipped=(),
         attempts=1,
         seconds=0.0,
     )

@@ -64,6 +64,7 @@ class Job:
     told: Told | None
     overwrite: bool
     single_writer: bool
+    skip_known: bool
     verify: bool
     progress: Progress
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Inputs: TypeAlias = One | Iterable[One] | Iterable[Mapping[str, object]]
 
-_ROWS = "the rows"
+ROWS = "the rows"
 _PIECE_BYTES = 1 << 16
 
 
@@ -52,7 +52,7 @@ def listed(given: Inputs) -> list[One]:
     if isinstance(first, Mapping):
         once = not isinstance(given, list | tuple)
         rows: Any = chain([first], many) if once else given
-        return [Input(_ROWS, "ion", once=once, source=lambda: _encoded(rows))]
+        return [Input(ROWS, "ion", once=once, source=lambda: _encoded(rows))]
     found = [] if first is None else [first, *many]
     for one in found:
         if not _is_one(one):
@@ -87,13 +87,11 @@ def _encoded(rows: Iterable[Mapping[str, object]]) -> Generator[bytes]:
     piece = bytearray()
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise InputError(
-                f"row {number:,} is a {type(row).__name__}, and not a dict", path=_ROWS
-            )
+            raise InputError(f"row {number:,} is a {type(row).__name__}, and not a dict", path=ROWS)
         try:
             piece += ion.dumps(dict(row))
         except (TypeError, ValueError) as error:
-            raise InputError(f"row {number:,}: {error}", path=_ROWS) from error
+            raise InputError(f"row {number:,}: {error}", path=ROWS) from error
         if len(piece) >= _PIECE_BYTES:
             yield bytes(piece)
             piece.clear()

@@ -296,7 +296,7 @@ class _Found:
         size, is_file = reader.size_bytes, reader.descriptor is not None
 
         def stored() -> tuple[int, bytes]:
-            return size, content_digest(whole(reader.reopen())) if is_file else b""
+            return size, content_digest(whole(reader.reopen()))[1] if is_file else b""
 
         return replace(found, stored=stored)
 

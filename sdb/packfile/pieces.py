@@ -125,14 +125,16 @@ def whole(reader: Reader) -> Generator[bytes]:
         reader.close()
 
 
-def content_digest(pieces: Generator[bytes]) -> bytes:
-    """Give the digest of all pieces of an input together, by which it is known again."""
+def content_digest(pieces: Generator[bytes]) -> tuple[int, bytes]:
+    """Give size and digest of all pieces of an input together, by which it is known again."""
     from sdb._core import ContentDigester
 
     digester = ContentDigester()
+    size = 0
     for piece in pieces:
         digester.update(piece)
-    return digester.finish()
+        size += len(piece)
+    return size, digester.finish()
 
 
 def unpacked(

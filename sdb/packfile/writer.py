@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from sdb import bounds, ion, sizes
+from sdb import bounds, ion, notes, sizes
 from sdb._core import Packer
 from sdb.errors import UsageError
 from sdb.packfile.absent import tell
@@ -239,6 +239,9 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         tail = trailer.encode()
         file.write(tail)
         tell(time_fields, [(_name_of(output), trailer)])
+        if not packer.rows:
+            names = sources[0].name + (f" and {len(sources) - 1:,} more" if sources[1:] else "")
+            notes.warn(f"no rows in {names}: {_name_of(output)} is empty")
         return PackResult(
             path=_name_of(output),
             inputs=len(sources),

@@ -47,6 +47,8 @@ def test_json(run: Any, pack: Path) -> None:
     assert facts.pop("read_bytes") > 0
     assert facts.pop("copied_by") in {"copy", "reflink"}
     assert facts == {
+        "known": ["standard input"],
+        "skipped": [],
         "path": "x.zion",
         "algorithm": "zion+zstd",
         "inputs": 1,
@@ -73,7 +75,8 @@ def test_json(run: Any, pack: Path) -> None:
 
 def test_what_is_told(run: Any, screen: Any, pack: Path) -> None:
     told = run("append", "x.zion", "-", data=ROWS).stderr.decode()
-    assert told.startswith("appended 2 rows to 2, 1 block now\nsize ")
+    warning = "warning: x.zion had the rows of standard input already, and has them once more now\n"
+    assert told.startswith(warning + "appended 2 rows to 2, 1 block now\nsize ")
     assert run("append", "x.zion", "-").stderr == (
         b"nothing to append: x.zion has the rows that were there\n"
     )

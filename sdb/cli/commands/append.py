@@ -65,6 +65,10 @@ def command(
             help="Append even where the store cannot tell two writers apart (sdb doctor).",
         ),
     ] = False,
+    skip_known: Annotated[
+        bool,
+        Option("--skip-known", help="Leave out inputs that the packfile has the rows of."),
+    ] = False,
     no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -101,6 +105,7 @@ def command(
             on_errors=rejects.take_batch,
             overwrite=force,
             unsafe_single_writer=unsafe_single_writer,
+            skip_known=skip_known,
             verify=not no_verify,
             progress=meter,
         )
