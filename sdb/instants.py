@@ -20,6 +20,9 @@ FIRST_US = -62_135_596_800_000_000
 LAST_US = 253_402_300_799_999_999
 _EPOCH: Any = None
 _MICROSECOND: Any = None
+_AGO = r"-?(\d{1,9})([smhdw])"
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": _DAY_SECONDS, "w": 7 * _DAY_SECONDS}
+_DAYS_AGO = {"today": 0, "yesterday": 1}
 _UNIX = r"@(-?\d{1,12})(?:\.(\d{1,6})\d*)?"
 
 
@@ -135,7 +138,7 @@ def finding_text(us: int) -> str:
     return text(us).replace("T", " ").replace("Z", " +0000 UTC")
 
 
-def parse(value: str | datetime) -> int:
+def parse(value: str | datetime, now_us: int | None = None) -> int:
     """Read an instant that a user gives, such as the value of ``--since``.
 
     Parameters
@@ -143,7 +146,11 @@ def parse(value: str | datetime) -> int:
     value : str or datetime
         ``2021-01-02``, ``2021-01-02T03:04:05.678Z`` (or any other form of ISO 8601; UTC when there
         is no offset), ``@1609459200`` (seconds since 1970, fraction allowed), or an aware datetime.
-        Digits beyond microseconds are dropped.
+        Digits beyond microseconds are dropped. ``30m`` or ``-30m`` is half an hour ago; there are
+        ``s``, ``m``, ``h``, ``d`` and ``w``. ``now`` is what it says; ``today`` and ``yesterday``
+        begin at midnight in UTC.
+    now_us : int, optional
+        The present, in microseconds since 1970; that of the system if not given.
 
     Returns
     -------
@@ -159,6 +166,8 @@ def parse(value: str | datetime) -> int:
     --------
     >>> parse("1970-01-02"), parse("@-1.5"), parse("1970-01-01T02:00+02:00")
     (86400000000, -1500000, 0)
+    >>> text(parse("90s", 1609556645000000)), text(parse("yesterday", 1609556645000000))
+    ('2021-01-02T03:02:35Z', '2021-01-01T00:00:00Z')
     """
     import re
     from datetime import UTC, datetime
@@ -169,11 +178,44 @@ def parse(value: str | datetime) -> int:
         whole, digits = unix.groups()
         micros = int((digits or "").ljust(6, "0"))
         return int(whole) * SECOND_US + (-micros if whole.startswith("-") else micros)
+    if (relative := _relative(value.strip().lower(), now_us)) is not None:
+        return relative
     try:
         moment = datetime.fromisoformat(value.strip())
     except ValueError:
         raise UsageError(
             f"{value!r} is not a time",
-            hint="times look like 2021-01-02, 2021-01-02T03:04:05Z or @1609556645",
+            hint="times look like 2021-01-02, 2021-01-02T03:04:05Z, @1609556645, 30m or yesterday",
         ) from None
     return to_us(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _relative(text: str, now_us: int | None) -> int | None:
+    """Read a time that counts from the present; None: it does not."""
+    import re
+    import time
+
+    if now_us is None:
+        now_us = time.time_ns() // 1000
+    if text == "now":
+        return now_us
+    if text in _DAYS_AGO:
+        day_us = _DAY_SECONDS * SECOND_US
+        return (now_us // day_us - _DAYS_AGO[text]) * day_us
+    ago = re.fullmatch(_AGO, text)
+    return ago and now_us - int(ago[1]) * _UNIT_SECONDS[ago[2]] * SECOND_US
+
+
+def fixed(value: str | datetime | None) -> str | datetime | None:
+    """Give a time that stays the same however often it is read.
+
+    Examples
+    --------
+    >>> fixed("1969-12-31T23:59:59.5Z"), fixed("@12"), fixed(None)
+    ('@-0.500000', '@12.000000', None)
+    """
+    if not isinstance(value, str):
+        return value
+    us = parse(value)
+    seconds, micros = divmod(abs(us), SECOND_US)
+    return f"@{'-' if us < 0 else ''}{seconds}.{micros:06}"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from sdb.cli.shown import Lines
     from sdb.query.result.result import Result
 
 TABLE = "table"
@@ -62,13 +63,13 @@ def allow_many_files() -> None:
 
 
 def write(
-    result: Result, form: str, target: str, *, force: bool, compression: str = "none"
+    result: Result | Lines, form: str, target: str, *, force: bool, compression: str = "none"
 ) -> None:
     """Write rows to a file or standard output.
 
     Parameters
     ----------
-    result : Result
+    result : Result or Lines
         The rows.
     form : str
         The format.
@@ -97,7 +98,7 @@ def _encoding(target: str) -> str:
     return sys.stdout.encoding or "utf-8" if target == "-" else "utf-8"
 
 
-def _table(result: Result, columns: int) -> str:
+def _table(result: Result | Lines, columns: int) -> str:
     from sdb.query.result.lines import parse
     from sdb.view.grid import gathered, grid
 
@@ -115,7 +116,7 @@ def _table(result: Result, columns: int) -> str:
     return output.plain(grid(names, rows, columns=columns, total=total, ellipsis=mark))
 
 
-def _vertical(result: Result) -> Iterator[str]:
+def _vertical(result: Result | Lines) -> Iterator[str]:
     from sdb.query.result.lines import parse
     from sdb.view.vertical import vertical
 

@@ -1,4 +1,4 @@
-"""Command lines as people wrote them for the original `sdb`."""
+"""Command lines as people write them for the original `sdb`, and for `head` and `tail`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sdb.cli.parameters import Option, described
 
 _OF_ALL = frozenset({"help", "install-completion", "root", "show-completion", "trust", "version"})
 _SHORT = len("-o")
+_COUNTING = {"head", "tail"}
 
 
 def long_flags() -> frozenset[str]:
@@ -48,7 +49,15 @@ def rewrite(arguments: list[str]) -> list[str]:
     ['--root=X', 'unpack', '--fmt', 'json', '-o', 'out.json', '-j4']
     """
     head = list(takewhile(lambda argument: argument != "--", arguments))
-    return [*chain.from_iterable(map(_rewrite, head)), *arguments[len(head) :]]
+    if not _COUNTING.isdisjoint(head):
+        head = [_counted(argument) for argument in head]
+    rest = arguments[len(head) :]
+    return [*chain.from_iterable(map(_rewrite, head)), *rest]
+
+
+def _counted(argument: str) -> str:
+    """Take a number of rows as in ``head -5``."""
+    return f"-n{argument[1:]}" if argument[:1] == "-" and argument[1:].isdecimal() else argument
 
 
 def _is_word(flag: str) -> bool:

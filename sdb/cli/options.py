@@ -43,7 +43,7 @@ Fields = Annotated[
 ]
 Since = Annotated[
     str | None,
-    Option(metavar="TIME", help="Only rows from this time on (2021-01-02, @1609556645)."),
+    Option(metavar="TIME", help="Only rows from this time on (2021-01-02, 30m, today)."),
 ]
 Until = Annotated[str | None, Option(metavar="TIME", help="Only rows before this time.")]
 InputFormat = Annotated[
@@ -144,6 +144,18 @@ def suffix(value: str | None) -> str | None:
 def paths(values: list[str] | None) -> list[tuple[str, ...]]:
     """Split paths into their names."""
     return [tuple(path.split(".")) for path in values or []]
+
+
+def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:
+    """Give the times that are meant, the same for all that is read, and note what they are."""
+    from sdb import instants, notes
+
+    found: list[Any] = []
+    for what, value in (("since", since), ("until", until)):
+        found.append(instants.fixed(value))
+        if value is not None:
+            notes.tell(f"--{what} {value}: {instants.text(instants.parse(found[-1]))}")
+    return found[0], found[1]
 
 
 def names(value: str | None) -> list[str] | None:

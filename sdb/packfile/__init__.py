@@ -30,6 +30,8 @@
 ``concat``        packfiles joined without compressing again
 ``unpack``        rows as text, Ion, Arrow or Parquet
 ``dataframes``    Arrow tables as data frames of polars and pandas
+``ends``          last rows of packfiles
+``backward``      last rows of a selection, block by block
 ``compressed``    files that are compressed while they are written
 ``delimited``     columns of CSV and TSV
 ``arrow``         rows as Arrow tables and streams

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from itertools import chain
 
 from sdb import ion
@@ -67,8 +66,10 @@ def locations(inputs: Iterable[One]) -> list[Location | int]:
         if isinstance(one, str | os.PathLike):
             found.append(one)
         elif not isinstance(one, Input):
-            with suppress(OSError, AttributeError):  # a file in memory has none
+            try:
                 found.append(one.fileno())
+            except (OSError, AttributeError):
+                continue  # a file in memory
     return found
 
 

@@ -325,6 +325,12 @@ class Packfile:
         """Read the first rows; see :meth:`rows`."""
         return list(self.rows(limit=rows))
 
+    def tail(self, rows: int = 10) -> list[dict[str, Any]]:
+        """Read the last rows, in the order of the file; no block before them is decoded."""
+        from sdb.packfile.backward import last
+
+        return last(self.select(), rows, self.selected_rows)
+
     def to_polars(self, **choice: Any) -> pl.DataFrame:  # noqa: ANN401 - those of `rows`
         """Read rows into a data frame of polars, which must be there; arguments as :meth:`rows`."""
         from sdb.packfile.dataframes import as_polars

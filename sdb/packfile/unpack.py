@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from sdb import bounds
+from sdb import bounds, instants
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.absent import tell
@@ -101,6 +101,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
     bounds.ROWS.check(limit)
     bounds.THREADS.check(threads)
+    since, until = instants.fixed(since), instants.fixed(until)  # the same for each file
     packs: list[Packfile] = []
     try:
         jobs: list[Job] = []
@@ -142,6 +143,13 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     finally:
         for pack in packs:
             pack.close()
+
+
+def write_lines(
+    pack: Packfile, selection: Selection, output: BinaryIO, fields: Sequence[str] | None
+) -> None:
+    """Write the rows of a selection as lines of JSON, whole lines at a time."""
+    _Writer(output, "json", fields, None, 1, lambda _: None).write([(pack, selection)])
 
 
 def _rows(

@@ -51,3 +51,66 @@ def test_ion_text(run: Any, screen: Any, events: Path) -> None:
     code, text = screen("head", "-n", "1", "--fmt", "ion-text", "--fields", "id", events)
     assert (code, text) == (0, '{\n  id: "2489395767"\n}\n')
     assert run("head", "--fmt", "xml", events).returncode == 2
+
+
+def test_as_many_as_the_flag_says(run: Any, events: Path) -> None:
+    for words in (["-3"], ["-n", "3"], ["-n3"], ["--rows", "3"]):
+        for command in ("head", "tail"):
+            assert len(run(command, *words, events).stdout.splitlines()) == 3
+
+
+def test_formats(run: Any, events: Path) -> None:
+    for command in ("head", "tail"):
+        rows = [json.loads(line) for line in run(command, "-3", events).stdout.splitlines()]
+        choice = ["-3", "--fields", "id,type", events]
+        table = [f"{row['id']},{row['type']}" for row in rows]
+        found = run(command, "--fmt", "csv", *choice).stdout.decode()
+        assert found.splitlines() == ["id,type", *table]
+        found = run(command, "--fmt", "tsv", *choice).stdout.decode()
+        assert found.splitlines() == ["id\ttype", *(line.replace(",", "\t") for line in table)]
+        found = run(command, "--fmt", "table", *choice).stdout.decode()
+        assert found.splitlines()[2].split() == table[0].split(",")
+        assert found.endswith("(3 rows)\n")
+        found = run(command, "--fmt", "md", *choice).stdout.decode()
+        assert found.splitlines()[2] == f"| {rows[0]['id']} | {rows[0]['type']} |"
+        found = run(command, "--fmt", "ion-text", *choice).stdout.decode()
+        assert found.splitlines()[0] == f'{{id: "{rows[0]["id"]}", type: "{rows[0]["type"]}"}}'
+        assert run(command, "--fmt", "xml", *choice).returncode == 2
+
+
+def test_where(run: Any, events: Path) -> None:
+    everything = run("unpack", "--fmt", "json", events).stdout.splitlines(keepends=True)
+    wanted = [line for line in everything if json.loads(line)["type"] == "ForkEvent"]
+    found = run("head", "-5", "--where", "type = 'ForkEvent' -- those", events)
+    assert (found.returncode, found.stderr) == (0, b"")
+    assert found.stdout == b"".join(wanted[:5])
+    words = ["--where", "type = 'ForkEvent' OR id = '1'", "--fields", "type", "--fmt", "csv"]
+    assert run("head", "-2", *words, events).stdout == b"type\nForkEvent\nForkEvent\n"
+    bad = run("head", "--where", "type =", events)
+    assert (bad.returncode, bad.stdout) == (2, b"")
+    assert run("head", "--where", "TRUE", "--since", "1h", events).returncode == 2
+
+
+def test_tail(run: Any, events: Path, tmp_path: Path) -> None:
+    """Blocks are read from the end on: damage before them is not even seen."""
+    lines = run("unpack", "--fmt", "json", events).stdout.splitlines(keepends=True)
+    for count in (0, 1, 10, 3999, 4000, 4001):
+        assert run("tail", "-n", str(count), events).stdout == b"".join(lines[-count or 4000 :])
+    late = run("tail", "-2", "--until", "2015-01-01T01:01:00Z", events).stdout
+    before = [line for line in lines if json.loads(line)["created_at"] < "2015-01-01T01:01:00Z"]
+    assert late == b"".join(before[-2:])
+    (tmp_path / "other").mkdir()
+    for name in ("a.zion", "b.zion"):
+        (tmp_path / "other" / name).write_bytes(events.read_bytes())
+    assert run("tail", "-5000", "other/").stdout == b"".join([*lines[-1000:], *lines])
+    data = bytearray(events.read_bytes())
+    data[1000] ^= 0xFF
+    events.write_bytes(data)
+    assert run("tail", "-1", events).stdout == lines[-1]
+    assert run("tail", "-4000", events).returncode == 6
+
+
+def test_tail_on_a_terminal(screen: Any, run: Any, events: Path) -> None:
+    code, text = screen("tail", "-1", "--fields", "id,type", events, NO_COLOR="1", columns=40)
+    assert code == 0
+    assert json.loads(text) == json.loads(run("tail", "-1", "--fields", "id,type", events).stdout)

@@ -22,6 +22,7 @@ LINES = {
     "unpack": ["events.zion", "--fmt", "json"],
     "spark pack": ["-o", "out", "events.json"],
     "head": ["events.zion"],
+    "tail": ["events.zion"],
     "validate-file": ["events.zion"],
     "query": ["SELECT COUNT(*) FROM 'events.zion'"],
 }
@@ -80,6 +81,7 @@ def test_there_are_numeric_options() -> None:
         ("unpack", "--threads"),
         ("unpack", "--limit"),
         ("head", "--rows"),
+        ("tail", "--rows"),
         ("query", "--threads"),
         ("query", "--memory"),
     } <= found

@@ -136,7 +136,8 @@ def test_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sdb.pack(SAMPLE, target)
     with sdb.open(target) as packfile:
         assert packfile.head(3) == list(packfile.rows(limit=3))
-        assert len(packfile.head()) == 10
+        assert len(packfile.head()) == len(packfile.tail()) == 10
+        assert packfile.tail(3) == list(packfile)[-3:]
         frame = packfile.to_polars(fields=["id", "type"], limit=7)
         assert (frame.columns, frame.height) == (["id", "type"], 7)
         for name in ("pandas", "polars"):

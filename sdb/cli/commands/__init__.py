@@ -12,6 +12,7 @@ COMMANDS = (
     "concat",
     "unpack",
     "head",
+    "tail",
     "query",
     "fields",
     "describe-file",

@@ -6,47 +6,63 @@ import io
 import sys
 
 from sdb import bounds
-from sdb.cli import output
-from sdb.cli.options import Fields, Packfile, Since, Strict, Until, locate, names
+from sdb.cli import output, shown
+from sdb.cli.options import Fields, Packfile, Since, Strict, Until, Verbose, locate, names, period
 from sdb.cli.parameters import Context, Option
+from sdb.errors import UsageError
 from sdb.typed import Annotated
 
-_FORMATS = ("json", "ion-text")
-
-EXAMPLES = ("sdb head events.zion", "sdb head -n 3 --fields id,type events.zion")
+EXAMPLES = (
+    "sdb head events.zion",
+    "sdb head -3 --fields id,type events.zion",
+    "sdb head --fmt table --where \"type = 'PushEvent'\" events.zion",
+)
 
 
 def command(
     context: Context,
     packfile: Packfile,
     rows: Annotated[
-        int, Option("--rows", "-n", metavar="N", bounds=bounds.ROWS, help="How many rows.")
+        int, Option("--rows", "-n", metavar="N", bounds=bounds.ROWS, help="How many rows; or -N.")
     ] = 10,
-    fmt: Annotated[str, Option(metavar="json|ion-text", help="Format.")] = "json",
+    fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format.")] = None,
     fields: Fields = None,
+    where: Annotated[
+        str | None, Option(metavar="CONDITION", help="Only rows for which this SQL is true.")
+    ] = None,
     since: Since = None,
     until: Until = None,
     time_field: Annotated[
         str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
     ] = None,
     strict: Strict = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Show the first rows of a packfile as JSON, or as Ion text.
+    """Show the first rows of a packfile.
 
-    On a terminal they are laid out for reading; in a pipe each row is one line.
+    On a terminal they are laid out for reading; in a pipe each row is one line of JSON.
     """
-    from sdb.errors import UsageError
+    output.prepare(verbose=verbose)
+    form = shown.form(fmt)
+    place, chosen = locate(context, packfile), names(fields)
+    if where is not None:
+        if since is not None or until is not None or time_field is not None:
+            raise UsageError(
+                "--where and times exclude each other", hint="put the time into --where"
+            )
+        shown.select(place, where, rows, form, chosen, strict=strict)
+        return
     from sdb.packfile.unpack import unpack
 
-    if fmt not in _FORMATS:
-        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(_FORMATS))
     terminal = sys.stdout.isatty()
-    target = io.BytesIO() if terminal else output.binary()
+    direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)
+    target = io.BytesIO() if terminal or not direct else output.binary()
+    since, until = period(since, until)
     unpack(
-        [locate(context, packfile)],
+        [place],
         target,
-        fmt=fmt,
-        fields=names(fields),
+        fmt=form if direct else "json",
+        fields=chosen,
         strict=strict,
         since=since,
         until=until,
@@ -57,11 +73,7 @@ def command(
     )
     if not isinstance(target, io.BytesIO):
         return
-    lines = [output.plain(line) for line in target.getvalue().decode().split("\n")[:-1]]
-    if fmt == "json":
-        from sdb.view.rows import layout
-
-        width, color = output.columns(), output.in_color()
-        lines = [layout(line, columns=width, color=color) for line in lines]
-    for line in lines:
-        output.say(line)
+    if direct:
+        shown.say(map(output.plain, target.getvalue().decode().split("\n")[:-1]))
+    else:
+        shown.show(target.getvalue().splitlines(keepends=True), form, chosen)

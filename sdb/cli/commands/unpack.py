@@ -18,8 +18,10 @@ from sdb.cli.options import (
     Strict,
     Threads,
     Until,
+    Verbose,
     locate,
     names,
+    period,
 )
 from sdb.cli.parameters import Context, Option
 from sdb.typed import Annotated
@@ -60,6 +62,7 @@ def command(
     no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
     strict: Strict = False,
+    verbose: Verbose = False,
 ) -> None:
     """Write the rows of packfiles as JSON, CSV, TSV, Ion, Arrow or Parquet.
 
@@ -70,7 +73,8 @@ def command(
     fmt, compression = formats.written(None if target == "-" else target, fmt, FORMATS, "ion")
     places = [locate(context, path) for path in packfiles]
     output.check_apart(target, places)
-    output.prepare(unverified=no_verify)
+    output.prepare(verbose=verbose, unverified=no_verify)
+    since, until = period(since, until)
     quiet = target == "-" and sys.stdout.isatty()
     with (
         Meter("unpacking", progress, quiet=quiet) as meter,
