@@ -74,7 +74,7 @@ def test_instants_outside_of_datetime() -> None:
     assert instants.finding_text(0) == "1970-01-01 00:00:00 +0000 UTC"
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2021-13-01", "@", "@1.5.5", "12:00"])
+@pytest.mark.parametrize("text", ["", "tomorrow", "2021-13-01", "@", "@1.5.5", "12:00"])
 def test_what_is_no_instant(text: str) -> None:
     with pytest.raises(errors.UsageError):
         instants.parse(text)
