@@ -62,6 +62,70 @@ def test_a_familiar_word_means_what_ours_does(ask: Ask, familiar: str, own: str)
 
 
 @pytest.mark.parametrize(
+    ("familiar", "own"),
+    [
+        (
+            "type, COUNT(*) AS n FROM gh GROUP BY 1 ORDER BY 2 DESC, 1",
+            "{} GROUP BY type ORDER BY n DESC, type",
+        ),
+        (
+            "type, COUNT(*) AS n FROM gh GROUP BY ALL ORDER BY ALL",
+            "{} GROUP BY type ORDER BY type, n",
+        ),
+        (
+            "COUNT(*) AS n, UPPER(type) AS type FROM gh GROUP BY ALL ORDER BY ALL DESC",
+            "{} GROUP BY UPPER(type) ORDER BY n DESC, UPPER(type) DESC",
+        ),
+        (
+            "UPPER(type) AS type, SUM(id) AS n FROM gh GROUP BY 1 HAVING COUNT(*) > 3 ORDER BY 1",
+            "{} GROUP BY UPPER(type) HAVING COUNT(*) > 3 ORDER BY type",
+        ),
+        ("id AS a, type AS id FROM gh ORDER BY 2, 1", "{} ORDER BY id, a"),
+        ("DISTINCT type FROM gh ORDER BY 1 DESC", "{} ORDER BY type DESC"),
+        ("type AS a FROM gh UNION SELECT repo.name AS a FROM gh ORDER BY 1", "{} ORDER BY a"),
+        (
+            (
+                "id FROM gh WHERE created_at > `2015-01-02T00:00:00Z`"
+                " - INTERVAL '22 hours 55 minutes' ORDER BY 1"
+            ),
+            "id FROM gh WHERE created_at > `2015-01-01T01:05:00Z` ORDER BY id",
+        ),
+        (
+            "created_at + INTERVAL 1 MONTH - INTERVAL '90' minutes AS a FROM gh ORDER BY 1 LIMIT 9",
+            "DATE_ADD(MINUTE, -90, DATE_ADD(MONTH, 1, created_at)) AS a FROM gh ORDER BY a LIMIT 9",
+        ),
+        (
+            (
+                "DATE_BIN(INTERVAL '5 minutes', created_at) AS t, COUNT(*) AS n FROM gh"
+                " GROUP BY 1 ORDER BY 1"
+            ),
+            "DATE_BIN('5 minutes', created_at) AS t, COUNT(*) AS n FROM gh GROUP BY t ORDER BY t",
+        ),
+        (
+            "COUNT(*) AS n FROM gh WHERE created_at < NOW() - INTERVAL '1 week'",
+            "COUNT(*) AS n FROM gh",
+        ),
+    ],
+)
+def test_places_and_intervals_mean_what_ours_do(ask: Ask, familiar: str, own: str) -> None:
+    body = familiar.split(" GROUP BY", maxsplit=1)[0].split(" ORDER BY", maxsplit=1)[0]
+    familiar, own = (
+        f"SELECT {text}".replace("gh", "'gh.zion'") for text in (familiar, own.format(body))
+    )
+    rows = ask(familiar)
+    assert rows
+    assert rows == ask(own)
+
+
+def test_an_interval_lets_blocks_out(run: Run, ask: Ask) -> None:
+    assert ask("SELECT 1 AS one")
+    after = "created_at > `2015-02-01T00:00:00Z` - INTERVAL '1 week'"
+    done = run("query", "-v", f"SELECT COUNT(*) AS n FROM 'gh.zion' WHERE {after}")
+    assert (done.returncode, done.stdout) == (0, b'{"n": 0}\n')
+    assert b"0 of " in done.stderr
+
+
+@pytest.mark.parametrize(
     ("expr", "says"),
     [
         ("REPLACE(type)", b"REPLACE expects 3 arguments"),
@@ -70,6 +134,13 @@ def test_a_familiar_word_means_what_ours_does(ask: Ask, familiar: str, own: str)
         ("REGEXP_REPLACE(type, '(', '')", b"missing closing )"),
         ("date_trunc('week', created_at)", b"WEEK(MONDAY)"),
         ("type::blob", b"the types are BOOLEAN"),
+        ("INTERVAL '1 day'", b"added to a time"),
+        ("created_at + INTERVAL '1 eon'", b"as in INTERVAL '1 day 12 hours'"),
+        ("5 + INTERVAL '1 day'", b"not compatible with type timestamp"),
+        ("INTERVAL '1 day' - created_at", b"added to a time"),
+        ("type, COUNT(*) FROM 'gh.zion' GROUP BY 2 --", b"item 2 is an aggregate"),
+        ("type FROM 'gh.zion' ORDER BY 2 --", b"there is no item 2"),
+        ("* FROM 'gh.zion' ORDER BY 1 --", b"* has no numbers"),
     ],
 )
 def test_what_has_no_meaning_is_refused(run: Run, ask: Ask, expr: str, says: bytes) -> None:

@@ -138,11 +138,26 @@ def resolve(statement: ast.Statement) -> ast.Statement:
     for all_, select in statement.unions:
         # Behind the last one stand keys of all rows, which have the names of the columns.
         rows = ast.Source(ast.PathTable(ast.Name(UNION)), None)
-        order = replace(_NOTHING, sources=(rows,), order_by=select.order_by)
+        keys = tuple(_named_sort(sort, first) for sort in select.order_by)
+        order = replace(_NOTHING, sources=(rows,), order_by=keys)
         bound = _Binder(replace(select, order_by=()), None, withs).select()
         order = _Binder(order, None, withs).select()
         unions.append((all_, replace(bound, order_by=order.order_by)))
     return replace(statement, with_=tuple(entries), select=first, unions=tuple(unions))
+
+
+def _written(expr: ast.Expr, select: ast.Select) -> ast.Expr:
+    """Give a group key as it is written in the select list, if that is where it stands."""
+    return select.items[expr.number - 1].expr if isinstance(expr, ast.Position) else expr
+
+
+def _named_sort(sort: ast.Sort, first: ast.Select) -> ast.Sort:
+    """Give a sort key behind a UNION: by a number it means a name of the first SELECT."""
+    if not isinstance(sort.expr, ast.Position):
+        return sort
+    if sort.expr.number > len(first.names):
+        refuse(f"there is no item {sort.expr.number} in the first SELECT", sort.expr)
+    return replace(sort, expr=ast.Name(first.names[sort.expr.number - 1], span=sort.expr.span))
 
 
 class _Binder:
@@ -181,11 +196,13 @@ class _Binder:
         full = {old.expr: new.expr for old, new in zip(node.items, items, strict=True)}
 
         def key(expr: ast.Expr) -> ast.Expr:
+            if isinstance(expr, ast.Position):
+                return items[expr.number - 1].expr
             # An item in full is that item, whatever its alias hides in it.
             return full[expr] if expr in full else self._expr(expr)
 
         groups = [(item.expr, named[item] if item in named else key(item.expr)) for item in written]
-        self.keys += groups
+        self.keys += [(_written(expr, node), meaning) for expr, meaning in groups]
         shaped = tuple(
             "" if item.expr == _SHAPE and not item.alias else name
             for name, item in zip(names, items, strict=True)
@@ -197,7 +214,9 @@ class _Binder:
             sources=sources,
             where=where,
             having=self._maybe(node.having),
-            order_by=tuple(replace(sort, expr=self._expr(sort.expr)) for sort in node.order_by),
+            order_by=tuple(
+                replace(sort, expr=self._sorted(sort.expr, items)) for sort in node.order_by
+            ),
             distinct_on=tuple(map(key, node.distinct_on)),
         )
         if node.group_by is not None:
@@ -228,6 +247,10 @@ class _Binder:
         if expr != ast.Name(alias):
             self.aliases[alias] = expr
             self.sizes[alias] = self.size
+
+    def _sorted(self, expr: ast.Expr, items: tuple[ast.Item, ...]) -> ast.Expr:
+        """Give a key of ORDER BY in full."""
+        return items[expr.number - 1].expr if isinstance(expr, ast.Position) else self._expr(expr)
 
     def _maybe(self, expr: ast.Expr | None) -> ast.Expr | None:
         return None if expr is None else self._expr(expr)

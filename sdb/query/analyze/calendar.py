@@ -7,21 +7,12 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from sdb import instants
 from sdb.query.syntax.ast import Call, Constant, Instant
 from sdb.query.syntax.calls import stride_us
+from sdb.query.syntax.intervals import MONTHS, UNITS_US
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-UNITS_US = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1_000,
-    "SECOND": 1_000_000,
-    "MINUTE": 60_000_000,
-    "HOUR": 3_600_000_000,
-    "DAY": 86_400_000_000,
-    "WEEK": 604_800_000_000,
-}
-MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _DAYS_OF_WEEK = 7
 
 

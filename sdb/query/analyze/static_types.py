@@ -98,6 +98,11 @@ def _anything(node: ast.Expr) -> int:  # noqa: ARG001 - one of the rules
     return ANY
 
 
+def _interval(node: ast.Interval) -> int:
+    how = "as in created_at > NOW() - INTERVAL '7 days'"
+    refuse("an INTERVAL is added to a time, or taken from it", node, how)
+
+
 def _dot(node: ast.Dot) -> int:
     if not isinstance(node.base, ast.MakeStruct):
         if not static_type(node.base) & STRUCT:
@@ -384,6 +389,8 @@ _RULES: dict[type[ast.Node], Callable[..., int]] = {
     ast.Literal: _literal,
     ast.Missing: lambda _: MISSING,
     ast.Param: _anything,
+    ast.Position: _anything,
+    ast.Interval: _interval,
     ast.Name: _anything,
     ast.Dot: _dot,
     ast.Index: _index,

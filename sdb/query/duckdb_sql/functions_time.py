@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sdb.instants import FIRST_US, LAST_US
-from sdb.query.analyze.calendar import MONTHS, UNITS_US
 from sdb.query.analyze.types import MISSING, NUMBER, TIME
 from sdb.query.duckdb_sql.functions_string import position
 from sdb.query.duckdb_sql.lanes import Typed, Value
 from sdb.query.duckdb_sql.operators import instant, int64
 from sdb.query.syntax.calls import stride_us
+from sdb.query.syntax.intervals import MONTHS, UNITS_US
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ says nothing about the others.
 from __future__ import annotations
 
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
-from sdb.query.analyze.calendar import MONTHS, UNITS_US
 from sdb.query.analyze.types import INTEGER, LETTERS, MISSING, NULL, NUMBER, TIME
 from sdb.query.plan.columns import Column, Shape
 from sdb.query.plan.operations import Count, HashAggregate, Take, TopK
@@ -18,6 +17,7 @@ from sdb.query.plan.scans import FieldRef, ScanNode
 from sdb.query.plan.tables import last_name, table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
+from sdb.query.syntax.intervals import MONTHS, UNITS_US
 from sdb.query.syntax.visitor import root_name
 
 TYPE_CHECKING = False

@@ -83,6 +83,21 @@ class Param(Node):
 
 
 @record
+class Position(Node):
+    """An item of the select list by its number, from 1: a key of GROUP BY or ORDER BY."""
+
+    number: int
+
+
+@record
+class Interval(Node):
+    """A span of time, ``INTERVAL '1 day'``; the parser makes DATE_ADD of it and of a time."""
+
+    months: int
+    us: int
+
+
+@record
 class Name(Node):
     """A bare name: a field, an alias, a table; which one is for the binder to find out."""
 
@@ -284,6 +299,8 @@ Expr: TypeAlias = (
     Literal
     | Missing
     | Param
+    | Position
+    | Interval
     | Name
     | Dot
     | Index

@@ -174,6 +174,8 @@ def _date_trunc(parser: ExpressionParser, token: Token) -> ast.Expr:
 
 def _date_bin(parser: ExpressionParser, token: Token) -> ast.Expr:
     parser.expect("(")
+    if parser.at("ID") and str(parser.token.value).upper() == "INTERVAL":
+        parser.advance()
     stride = str(parser.expect("STRING").value)
     parser.expect(",")
     first = parser.expression()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast, calls, literals, precedence
+from sdb.query.syntax import ast, calls, intervals, literals, precedence
 from sdb.query.syntax.cursor import Cursor
 from sdb.query.syntax.lexer import AGGREGATES
 from sdb.query.syntax.literals import INT64_MAX, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax.lexer import Token
 
 _SIGNS = {"EQ": "=", "NE": "<>", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=", "CONCAT": "||"}
 _MATCHES = {"LIKE": "LIKE", "ILIKE": "ILIKE", "SIMILAR": "SIMILAR TO", "~": "~", "~*": "~*"}
@@ -27,7 +31,7 @@ class ExpressionParser(Cursor):
         """Parse a SELECT without the parentheses around it."""
         raise NotImplementedError
 
-    def sort_keys(self) -> tuple[ast.Sort, ...]:
+    def sort_keys(self, items: tuple[ast.Item, ...] | None = None) -> tuple[ast.Sort, ...]:
         """Parse ORDER BY, if it comes."""
         raise NotImplementedError
 
@@ -72,6 +76,8 @@ class ExpressionParser(Cursor):
         if op not in precedence.ASSOCIATIVE:
             self.advance()
             right = self.expression(level + 1)
+            if op in {"+", "-"} and (moved := intervals.shifted(op, left, right)):
+                return moved
             return ast.Binary(op, left, right, span=(left.span[0], right.span[1]))
         operands = precedence.operands(left, op)
         while _SIGNS.get(self.token.kind, self.token.kind) == op:
@@ -207,9 +213,28 @@ class ExpressionParser(Cursor):
         token = self.advance()
         if self.at("STRING") and not token.quoted and str(token.value).upper() in _TIME_WORDS:
             return self._time(token.start, str(token.value).upper())
+        if self._is_interval(token):
+            return self._interval(token.start)
         if self.at("(") and token.kind == "ID" and not token.quoted:
             return calls.plain(self, token)
         return ast.Name(str(token.value), span=(token.start, token.stop))
+
+    def _is_interval(self, token: Token) -> bool:
+        """Tell whether a word is INTERVAL, and not a name: a quantity comes next."""
+        word = str(token.value).upper()
+        return self.at("STRING", "NUMBER") and not token.quoted and word == "INTERVAL"
+
+    def _interval(self, start: int) -> ast.Interval:
+        """Parse the quantities behind INTERVAL, with their units or the unit behind them."""
+        token = self.advance()
+        text = str(token.value)
+        if self.at("ID") and text.strip("+- ").isdecimal():
+            text += f" {self.advance().value}"
+        found = intervals.read(text, (start, self.last.stop))
+        if found is None:
+            hint = "as in INTERVAL '1 day 12 hours', or INTERVAL 7 DAY"
+            raise self.fault(f"'{text}' is no interval", token.start, hint=hint)
+        return found
 
     def _time(self, start: int, word: str) -> ast.Literal:
         """Parse the text behind TIMESTAMP or DATE."""

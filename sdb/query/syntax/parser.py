@@ -7,7 +7,7 @@ be named in quotes where a table is due.
 from __future__ import annotations
 
 from sdb.errors import QueryError
-from sdb.query.syntax import ast, printer, visitor
+from sdb.query.syntax import ast, places, printer, visitor
 from sdb.query.syntax.expressions import ExpressionParser
 from sdb.query.syntax.literals import INT64_MAX
 
@@ -149,9 +149,9 @@ class Parser(ExpressionParser):
         if self.at("FROM") and not sources:
             sources = self._sources()
         where = self.expression() if self.accept("WHERE") else None
-        group_by = self._group_by()
+        group_by = self._group_by(items)
         having = self.expression() if self.accept("HAVING") else None
-        order_by = self.sort_keys()
+        order_by = self.sort_keys(items)
         limit = self._count() if self.accept("LIMIT") else None
         offset = self._count() if self.accept("OFFSET") else None
         self.leave()
@@ -207,27 +207,32 @@ class Parser(ExpressionParser):
     def _alias(self) -> str | None:
         return self.name() if self.accept("AS") or self.at("ID") else None
 
-    def _group_by(self) -> tuple[ast.Item, ...] | None:
+    def _group_by(self, items: tuple[ast.Item, ...]) -> tuple[ast.Item, ...] | None:
         if not self.accept("GROUP"):
             return None
         self.expect("BY")
-        items = [self._item()]
+        if items and (every := self.accept("ALL")):
+            return places.all_keys(items, (every.start, every.stop))
+        keys = [self._item()]
         while self.accept(","):
-            items.append(self._item())
-        return tuple(items)
+            keys.append(self._item())
+        return tuple([places.of_group(self, key, items) for key in keys])
 
-    def sort_keys(self) -> tuple[ast.Sort, ...]:
-        """Parse ORDER BY, if it comes."""
+    def sort_keys(self, items: tuple[ast.Item, ...] | None = None) -> tuple[ast.Sort, ...]:
+        """Parse ORDER BY, if it comes; numbers are those of items, where there are any."""
         if not self.accept("ORDER"):
             return ()
         self.expect("BY")
-        keys = [self._sort()]
+        if items and self.at("ALL"):
+            token = self.advance()
+            span = (token.start, token.stop)
+            return places.all_sorts(items, self._sort(ast.Missing(span=span)))
+        keys = [self._sort(self.expression())]
         while self.accept(","):
-            keys.append(self._sort())
-        return tuple(keys)
+            keys.append(self._sort(self.expression()))
+        return tuple(keys if items is None else [places.of_sort(self, key, items) for key in keys])
 
-    def _sort(self) -> ast.Sort:
-        expr = self.expression()
+    def _sort(self, expr: ast.Expr) -> ast.Sort:
         order = self.accept("ASC", "DESC")
         last = False
         if self.accept("NULLS"):

@@ -266,6 +266,8 @@ _WRITERS: dict[type[ast.Node], Callable[..., str]] = {
     ast.Literal: lambda node: literals.constant(node.value),
     ast.Missing: lambda _: "MISSING",
     ast.Param: lambda node: f"${node.name}",
+    ast.Position: lambda node: str(node.number),
+    ast.Interval: lambda node: f"INTERVAL '{node.months} months {node.us} microseconds'",
     ast.Name: lambda node: name(node.name),
     ast.Dot: _dot,
     ast.Index: lambda node: f"{_base(node.base)}[{node.index}]",

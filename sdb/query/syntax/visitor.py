@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=ast.Node)
 
 
-_LEAVES = frozenset({ast.Literal, ast.Missing, ast.Param, ast.Name})
+_LEAVES = frozenset({ast.Literal, ast.Missing, ast.Param, ast.Name, ast.Position, ast.Interval})
 _FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
 
 
