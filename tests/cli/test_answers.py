@@ -253,3 +253,50 @@ def test_what_is_no_time_is_refused(run: Run, places: Path) -> None:
     for time in ("TIMESTAMP 'yesterday'", "DATE '2015-13-01'", "`2015-02-30`"):
         done = run("query", f"SELECT id FROM '{places}/gh.zion' WHERE created_at > {time}")
         assert done.returncode == 2, time
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "hint"),
+    [
+        ("select tpye frm x", "frm", "did you mean FROM instead of FRM?"),
+        ("SELECT a FROM 'gh.zion' WEHRE a = 1 AND b = 2", "WEHRE", "did you mean WHERE"),
+        ("SELECT a FROM 'gh.zion' WHERE a == 1", "=", "one = compares"),
+        ("SELECT a FROM 'gh.zion' LIMIT ten", "ten", ""),
+        (
+            "SELECT SUBSTRING(type) FROM 'gh.zion'",
+            "SUBSTRING(type)",
+            "SUBSTRING(text, number[, number])",
+        ),
+        ("SELECT UPPER(type, 1) FROM 'gh.zion'", "UPPER(type, 1)", "UPPER(text)"),
+        ("SELECT DATE_ADD(DAY, 1) FROM 'gh.zion'", ")", "DATE_ADD(part, number, time)"),
+        ("SELECT CAST(a AS INTT) FROM 'gh.zion'", "INTT", "the types are"),
+        (
+            "SELECT LEAST() FROM 'gh.zion'",
+            "LEAST()",
+            "LEAST(number[, number[, number[, number, ...]]])",
+        ),
+    ],
+)
+def test_marks_stand_under_what_is_wrong(
+    run: Run, places: Path, text: str, word: str, hint: str
+) -> None:
+    """Issue 16, 1.8."""
+    assert places.exists()
+    done = run("query", text)
+    assert done.returncode == 2
+    shown, marks, *rest = done.stderr.decode().splitlines()
+    assert shown == text
+    assert text[marks.index("^") : len(marks)] == word
+    assert hint in rest[-1]
+    assert set(marks) == {" ", "^"}
+
+
+def test_folders_and_files_that_are_no_packfiles(run: Run, places: Path) -> None:
+    """Issue 16, 1.8."""
+    (places / "logs").mkdir()
+    done = run("query", "SELECT COUNT(*) FROM logs")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().splitlines() == [
+        "sdb: opening logs: is a folder",
+        'hint: try "logs/*.zion"',
+    ]

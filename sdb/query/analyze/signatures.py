@@ -18,6 +18,10 @@ from sdb.query.analyze.types import (
 from sdb.query.syntax.literals import words
 from sdb.records import record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax import ast
+
 TITLES = {
     STRING: "not compatible with type string",
     NUMERIC: "not compatible with type uint|int|float",
@@ -26,6 +30,19 @@ TITLES = {
     LIST: "not a list",
     LIST | STRUCT: "not a structure or list",
 }
+
+
+_WORDS = {
+    NUMERIC: "number",
+    INTEGER: "integer",
+    STRING: "text",
+    BOOL: "condition",
+    TIME: "time",
+    LIST: "list",
+    LIST | STRUCT: "list or structure",
+}
+_SHOWN = 4
+"""So many arguments are shown at most."""
 
 
 @record
@@ -53,6 +70,31 @@ class Signature:
     gives: int
     keeps_integers: bool = False
     style: str = "plain"
+
+
+def written(node: ast.Call, signature: Signature) -> str:
+    """Show how a function is called.
+
+    Parameters
+    ----------
+    node : ast.Call
+        A call of it.
+    signature : Signature
+        Its signature.
+
+    Examples
+    --------
+    >>> from sdb.query.syntax.ast import Call
+    >>> written(Call("SUBSTRING", ()), FUNCTIONS["SUBSTRING"])
+    'SUBSTRING(text, number[, number])'
+    """
+    names = [_WORDS.get(kind, "value") for kind in signature.args]
+    names += names[-1:] * (min(signature.most, _SHOWN) - len(names))
+    first = ["part"] if node.part is not None else []
+    needed = ", ".join([*first, *names[: signature.least]])
+    more = "".join(f"[, {name}" for name in names[signature.least :])
+    dots = ", ..." if signature.most > _SHOWN else ""
+    return f"{node.name}({needed}{more}{dots}{']' * more.count('[')})"
 
 
 def _fixed(gives: int, *args: int, style: str = "plain") -> Signature:

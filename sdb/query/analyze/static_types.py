@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from sdb.query.analyze import regexes
 from sdb.query.analyze.refusals import refuse
-from sdb.query.analyze.signatures import AGGREGATES, CASTS, FUNCTIONS, TITLES, Signature
+from sdb.query.analyze.signatures import (
+    AGGREGATES,
+    CASTS,
+    FUNCTIONS,
+    TITLES,
+    Signature,
+    written,
+)
 from sdb.query.analyze.types import (
     ANY,
     BOOL,
@@ -255,7 +262,7 @@ def _call(node: ast.Call) -> int:
         hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES])
         refuse(f'unrecognized builtin "{node.name}"', node, hint)
     if not signature.least <= len(node.args) <= signature.most:
-        refuse(_miscounted(node, signature), node)
+        refuse(_miscounted(node, signature), node, f"it is written {written(node, signature)}")
     kinds = [_operand(arg) for arg in node.args]
     if node.name in {"COALESCE", "NULLIF"}:
         return _choice(node, kinds)

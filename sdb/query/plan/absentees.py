@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.query.plan.tables import table_name
 from sdb.query.syntax import ast, visitor
-from sdb.records import record
+from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def fields_of(statement: ast.Statement) -> dict[Tables, list[Steps]]:
         walker.select(select, None)
     walker.select(statement.select, None)
     for _, select in statement.unions:
-        walker.select(select, None)
+        # What stands behind a UNION sorts its columns, which are no fields.
+        walker.select(replace(select, order_by=()), None)
     return walker.found
 
 

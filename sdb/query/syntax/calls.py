@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sdb.errors import QueryError
 from sdb.query.syntax import ast, familiar, hints, precedence
 from sdb.query.syntax.literals import WEEKDAYS, words
 
@@ -211,15 +212,18 @@ def _cast(parser: ExpressionParser, token: Token) -> ast.Expr:
     operand = parser.expression()
     parser.expect("AS", saying=())
     name = parser.name()
+    place = parser.last
     parser.expect(")")
-    return cast(parser, operand, name, token.start)
+    return cast(parser, operand, name, token.start, place)
 
 
-def cast(parser: ExpressionParser, operand: ast.Expr, name: str, start: int) -> ast.Cast:
+def cast(
+    parser: ExpressionParser, operand: ast.Expr, name: str, start: int, place: Token | None = None
+) -> ast.Cast:
     """Give the cast of an operand to a type, the name of which has been read."""
     kind = familiar.type_name(name)
     if kind not in CASTS:
-        raise parser.fault(f'bad CAST type "{name}"', hint=hints.cast(sorted(CASTS)))
+        raise parser.fault(f'bad CAST type "{name}"', place, hint=hints.cast(sorted(CASTS)))
     return ast.Cast(operand, kind, span=(start, parser.last.stop))
 
 
@@ -259,6 +263,28 @@ SPECIAL: Mapping[str, Special] = {
     "UTCNOW": _keyword_call,
 }
 """Parsers of what starts with a keyword, called when the keyword has been read."""
+
+
+_SIGNATURES = {
+    "CASE": "CASE WHEN condition THEN value [ELSE value] END",
+    "CAST": "CAST(value AS type)",
+    "DATE_ADD": "DATE_ADD(part, number, time)",
+    "DATE_BIN": "DATE_BIN('interval', time, origin)",
+    "DATE_DIFF": "DATE_DIFF(part, time, time)",
+    "DATE_TRUNC": "DATE_TRUNC(part, time)",
+    "EXTRACT": "EXTRACT(part FROM time)",
+    "TRIM": "TRIM([LEADING | TRAILING | BOTH] text [FROM text])",
+}
+
+
+def special(parser: ExpressionParser, token: Token) -> ast.Expr:
+    """Parse what starts with one of the keywords of `SPECIAL`, which has been read."""
+    try:
+        return SPECIAL[token.kind](parser, token)
+    except QueryError as error:
+        if error.hint is None and token.kind in _SIGNATURES:
+            error.hint = f"it is written {_SIGNATURES[token.kind]}"
+        raise
 
 
 def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:

@@ -103,18 +103,29 @@ class Cursor:
         """
         titles = [Token(kind, None, 0, 0).title for kind in expected]
         wanted = f", expecting {' or '.join(titles)}" if titles else ""
-        hint = hints.token(self.last, self.token, KEYWORDS, self.lexer.text)
+        hint, wrong = hints.token(self.last, self.token, KEYWORDS, self.lexer.text)
         if self.token.kind == "STRING" and expected == ("ID",):
             hint = "a word without quotes is wanted"
         message = f"syntax error: unexpected {self.token.title}{wanted}"
-        return self.fault(message, self.token.stop, hint=hint)
+        return self.fault(message, wrong, hint=hint, said=self.token.stop)
 
     def fault(
-        self, message: str, offset: int | None = None, *, hint: str | None = None
+        self,
+        message: str,
+        place: Token | int | None = None,
+        *,
+        hint: str | None = None,
+        said: int | None = None,
     ) -> QueryError:
-        """Make the error for a place, by default right after the token before the present one."""
-        place = self.last.stop if offset is None else offset
-        return self.lexer.fault(message, place, hint=hint)
+        """Make the error for a token or place, by default right after the token before this one.
+
+        The message says where a word ends, as that of the original does, and marks stand under it.
+        """
+        if isinstance(place, Token):
+            length = max(place.stop - place.start, 1)
+            end = self.last.stop if said is None else said
+            return self.lexer.fault(message, place.start, length, hint=hint, said=end)
+        return self.lexer.fault(message, self.last.stop if place is None else place, hint=hint)
 
     def enter(self) -> None:
         """Go one level deeper, or refuse the query."""

@@ -168,12 +168,12 @@ class ExpressionParser(Cursor):
             return self._parenthesised()
         if kind in calls.SPECIAL:
             self.advance()
-            return calls.SPECIAL[kind](self, token)
+            return calls.special(self, token)
         if kind in AGGREGATES:
             self.advance()
             return calls.aggregate(self, token)
         if kind == "UNPIVOT":
-            raise self.fault("UNPIVOT makes a table, not a value", token.start)
+            raise self.fault("UNPIVOT makes a table, not a value", token)
         return self._steps(self._datum())
 
     def _parenthesised(self) -> ast.Expr:
@@ -243,7 +243,7 @@ class ExpressionParser(Cursor):
         moment = literals.moment(text)
         if moment is None:
             hint = "times look like 2021-01-02 or 2021-01-02T03:04:05Z"
-            raise self.fault(f"'{text}' is not a time", token.start, hint=hint)
+            raise self.fault(f"'{text}' is not a time", token, hint=hint)
         if word == "DATE":
             moment = ast.Instant(moment.us - moment.us % _DAY_US)
         return ast.Literal(moment, span=(start, token.stop))
@@ -286,7 +286,7 @@ class ExpressionParser(Cursor):
             raise self.unexpected("NUMBER", "STRING")
         step = self.advance().value
         if isinstance(step, float) or (isinstance(step, int) and step > INT64_MAX):
-            raise self.fault(f"cannot use {step!r} as an index")
+            raise self.fault(f"cannot use {step!r} as an index", self.last)
         self.expect("]")
         span = self.since(base)
         return ast.Index(base, step, span=span) if isinstance(step, int) else _dot(base, step, span)

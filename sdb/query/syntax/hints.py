@@ -53,8 +53,10 @@ def cast(known: Iterable[str]) -> str:
     return f"the types are {', '.join(known)}"
 
 
-def token(last: Token, found: Token, keywords: Iterable[str], text: str) -> str | None:
-    """Suggest what should stand where a token does not fit.
+def token(
+    last: Token, found: Token, keywords: Iterable[str], text: str
+) -> tuple[str | None, Token]:
+    """Suggest what should stand where a token does not fit, and tell which one is wrong.
 
     Parameters
     ----------
@@ -66,19 +68,19 @@ def token(last: Token, found: Token, keywords: Iterable[str], text: str) -> str 
         The query.
     """
     if found.kind == "EQ" and last.kind == "EQ":
-        return "one = compares"
+        return "one = compares", found
     if found.kind == ":":
-        return "CAST(value AS type) converts"
+        return "CAST(value AS type) converts", found
     if found.kind in _CLAUSES:
-        return CLAUSES
+        return CLAUSES, found
     if found.kind == "ID" or last.kind == "ID":
         words = list(keywords)
         data = text.encode("utf-8", "replace")
         for one in (last, found):
             word = data[one.start : one.stop].decode("utf-8", "replace").upper()
             if one.kind == "ID" and (near := _near(word, words)):
-                return f"did you mean {near} instead of {word}?"
-    return None
+                return f"did you mean {near} instead of {word}?", one
+    return None, found
 
 
 def _meant(name: str | None) -> str | None:

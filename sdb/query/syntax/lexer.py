@@ -142,11 +142,18 @@ class Lexer:
             )
 
     def fault(
-        self, message: str, offset: int, length: int = 2, *, hint: str | None = None
+        self,
+        message: str,
+        offset: int,
+        length: int = 2,
+        *,
+        hint: str | None = None,
+        said: int | None = None,
     ) -> QueryError:
-        """Make the error for a place, given in bytes."""
+        """Make the error for a place, given in bytes; the message may say another one."""
         error = QueryError(message, query=self.text, offset=offset, length=length, hint=hint)
-        return error.within(f"parsing query: at {error.line}:{error.column}")
+        told = error if said is None else QueryError(message, query=self.text, offset=said)
+        return error.within(f"parsing query: at {told.line}:{told.column}")
 
     def __iter__(self) -> Iterator[Token]:
         """Make the tokens, the last one of kind ``$end``.

@@ -87,7 +87,7 @@ class Parser(ExpressionParser):
         if not self.at("$end"):
             raise self.unexpected()
         if explain and kind is None:
-            raise self.fault(f'"{explain}" is a wrong explain type', self.token.stop)
+            raise self.fault(f'"{explain}" is a wrong explain type', self.token)
         return ast.Statement(
             selects[0],
             with_,
@@ -245,7 +245,7 @@ class Parser(ExpressionParser):
     def _count(self) -> int:
         value = self.expect("NUMBER").value
         if not isinstance(value, int) or value > INT64_MAX:
-            raise self.fault(f"{value!r} is not a number of rows")
+            raise self.fault(f"{value!r} is not a number of rows", self.last)
         return value
 
     def _sources(self) -> tuple[ast.Source, ...]:

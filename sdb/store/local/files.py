@@ -131,8 +131,10 @@ def open_read(path: str) -> LocalReader:
     reader = LocalReader(path, fd, status)
     if not stat.S_ISREG(status.st_mode):
         reader.close()
-        kind = "is a folder" if stat.S_ISDIR(status.st_mode) else "is not a regular file"
-        raise UsageError(f"opening {path}: {kind}", path=path)
+        if stat.S_ISDIR(status.st_mode):
+            hint = f'try "{os.path.join(path, "*.zion")}"'  # noqa: PTH118 - as it is written
+            raise UsageError(f"opening {path}: is a folder", path=path, hint=hint)
+        raise UsageError(f"opening {path}: is not a regular file", path=path)
     return reader
 
 
