@@ -121,6 +121,18 @@ class FileDescription:
         """Number of rows, when the writer counted them."""
         return self.trailer.rows
 
+    @property
+    def text_bytes(self) -> int | None:
+        """Size of the text that all rows came from, when the packfile tells it."""
+        try:
+            provenance = self.trailer.sparse.provenance()
+        except errors.CorruptError:
+            return None
+        if provenance is None or not provenance.complete:
+            return None
+        counts = [origin.text_bytes for origin in provenance.origins]
+        return sum(counts) if all(counts) else None
+
     def blocks(self) -> list[BlockDescription]:
         """Describe each block."""
         return [self._block(number) for number in range(len(self.trailer.blocks))]
@@ -356,6 +368,7 @@ def _file_dict(file: FileDescription, *, blocks: bool) -> dict[str, object]:
         "chunks": trailer.chunks,
         "rows": file.rows,
         "decompressed_bytes": file.decompressed_bytes,
+        "text_bytes": file.text_bytes,
         "constants": {name: plain(value) for name, value in trailer.sparse.constants.items()},
         "indexes": [
             {

@@ -23,7 +23,7 @@ MAX_INPUTS = 1 << 16
 MAX_NAMES_BYTES = 4 << 20
 _MAX_CONTENT_BYTES = 16 << 20
 _UNKNOWN = bytes(DIGEST_BYTES)
-_MEMBERS = [bool, list, list, bytes, list, list]
+_MEMBERS = [bool, list, list, bytes, list, list, list]
 
 
 @record
@@ -42,6 +42,8 @@ class Origin:
         Number of its first row in the packfile, counted from 0.
     rows : int
         Number of its rows, which follow each other.
+    text_bytes : int
+        Size of its text, decompressed; 0 where it is not known.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Origin:
     digest: bytes
     first: int
     rows: int
+    text_bytes: int = 0
 
 
 @record
@@ -79,6 +82,7 @@ class Provenance:
             b"".join(origin.digest or _UNKNOWN for origin in origins),
             [origin.first - end for origin, end in zip(origins, ends, strict=False)],
             [origin.rows for origin in origins],
+            [origin.text_bytes for origin in origins],
         ]
         from sdb import _core
 
@@ -110,12 +114,12 @@ class Provenance:
         value = ion.loads(_core.zstd_decompress(data, _MAX_CONTENT_BYTES))
         if not isinstance(value, list) or [*map(type, value)] != _MEMBERS:
             raise CorruptError("the provenance of rows is not what it is made of")
-        complete, names, sizes, digests, gaps, rows = value
-        for numbers in (sizes, gaps, rows):
+        complete, names, sizes, digests, gaps, rows, texts = value
+        for numbers in (sizes, gaps, rows, texts):
             integers(numbers, "the provenance of rows")
         if (
             not {str, ion.IonSymbol}.issuperset(map(type, names))
-            or not len(names) == len(sizes) == len(gaps) == len(rows)
+            or not len(names) == len(sizes) == len(gaps) == len(rows) == len(texts)
             or len(digests) != DIGEST_BYTES * len(names)
         ):
             raise CorruptError("the lists of the provenance of rows do not belong together")
@@ -123,14 +127,14 @@ class Provenance:
             raise CorruptError(f"{len(names):,} inputs, the limit is {MAX_INPUTS:,}")
         origins: list[Origin] = []
         end = 0
-        for number, (name, size, gap, count) in enumerate(
-            zip(names, sizes, gaps, rows, strict=True)
+        for number, (name, size, gap, count, text) in enumerate(
+            zip(names, sizes, gaps, rows, texts, strict=True)
         ):
             digest = digests[DIGEST_BYTES * number : DIGEST_BYTES * (number + 1)]
             known = b"" if digest == _UNKNOWN else digest
-            origins.append(Origin(str(name), size, known, end + gap, count))
+            origins.append(Origin(str(name), size, known, end + gap, count, text))
             end += gap + count
-            if min(size, gap, count) < 0 or end > total:
+            if min(size, gap, count, text) < 0 or end > total:
                 raise CorruptError(f"the rows of the input {name} are not in the packfile")
         if complete and (end != total or any(gaps)):
             raise CorruptError("the inputs do not have all of the rows")
@@ -161,19 +165,8 @@ def follow(parts: Iterable[tuple[Provenance | None, int]]) -> Provenance:
     return Provenance(tuple(origins), complete)
 
 
-def taken(inputs: Sequence[tuple[str, int, bytes, int]]) -> Provenance:
-    """Give the provenance of rows that were just packed.
-
-    Parameters
-    ----------
-    inputs : sequence of tuple
-        Name, size in bytes, digest and number of rows of each input, in order.
-    """
-    ends = list(accumulate((rows for *_, rows in inputs), initial=0))
-    return Provenance(
-        tuple(
-            Origin(name, size, digest, first, rows)
-            for (name, size, digest, rows), first in zip(inputs, ends, strict=False)
-        ),
-        complete=True,
-    )
+def taken(inputs: Sequence[Origin]) -> Provenance:
+    """Give the provenance of rows that were just packed, one input after the other."""
+    starts = accumulate((one.rows for one in inputs), initial=0)
+    placed = [replace(one, first=first) for one, first in zip(inputs, starts, strict=False)]
+    return Provenance(tuple(placed), complete=True)

@@ -18,7 +18,7 @@ from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.merge import Span, merge
 from sdb.packfile.presence import Presence
-from sdb.packfile.provenance import Provenance, taken
+from sdb.packfile.provenance import Origin, Provenance, taken
 from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
 from sdb.records import record
@@ -261,10 +261,11 @@ def _name_of(output: Location | BinaryIO) -> str:
 def told(sources: Sequence[Input], packer: Packer) -> Provenance:
     """Tell which rows came from which input, once all are packed."""
     found = []
-    for source, (rows, size_bytes, digest) in zip(sources, packer.inputs, strict=True):
-        # Of a packfile or Parquet file rows were fed, not its bytes.
+    for source, (rows, size_bytes, digest, text_bytes) in zip(sources, packer.inputs, strict=True):
+        # Of a packfile or Parquet file rows were fed, not its bytes, and no text.
+        fed = source.stored is None
         stored = (size_bytes, digest) if source.stored is None else source.stored()
-        found.append((source.name, *stored, rows))
+        found.append(Origin(source.name, *stored, 0, rows, text_bytes if fed else 0))
     return taken(found)
 
 

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.packfile.describe import FileDescription
+    from sdb.packfile.describe import Description, FileDescription
 
 _GAP = "  "
 
@@ -93,3 +93,75 @@ def block_cells(file: FileDescription) -> tuple[list[str], list[list[str]]]:
             row += [instants.text(us) for us in block.times[index.path] or ()] or ["", ""]
         rows.append(row)
     return head, rows
+
+
+def overview(description: Description, *, columns: int) -> str:
+    """Say what packfiles hold, for people.
+
+    Parameters
+    ----------
+    description : Description
+        The facts.
+    columns : int
+        Width to stay within, in characters, as far as names of files and fields let it.
+
+    Returns
+    -------
+    str
+        Lines, each with its end.
+    """
+    parts = [_overview_of(file, columns) for file in description.files]
+    if len(description.files) != 1:
+        rows = "unknown" if description.rows is None else f"{description.rows:,}"
+        size = sizes.human(description.size_bytes)
+        parts.append(f"{len(description.files):,} files, rows: {rows}, {size}\n")
+    return "\n".join(parts)
+
+
+def _overview_of(file: FileDescription, columns: int) -> str:
+    from sdb.packfile.describe import plain
+    from sdb.packfile.inventory import inventory
+
+    trailer = file.trailer
+    blocks = _counted(len(trailer.blocks), "block")
+    rows = "not counted" if file.rows is None else f"{file.rows:,}"
+    lines = [("rows", [f"{rows} in {blocks}"]), ("size", _size(file))]
+    for label, index in zip(["times", *[""] * len(file.indexes)], file.indexes, strict=False):
+        first, last = (instants.text(us, fraction=False) for us in (index.first_us, index.last_us))
+        damaged = [] if index.trusted else ["(damaged, not used)"]
+        lines.append((label, [index.name, f"{first} to", last, *damaged]))
+    fields = inventory([(file.path, trailer)])
+    if fields.fields:
+        more = "" if fields.complete else " at least"
+        lines.append(("fields", [f"{len(fields.fields):,}{more};", f"sdb fields {file.path}"]))
+    else:
+        lines.append(("fields", ["not told by this packfile"]))
+    constants = [f"{name}={plain(value)}" for name, value in trailer.sparse.constants.items()]
+    if constants:
+        lines.append(("constants", constants))
+    lines.append(("packed as", [trailer.algorithm]))
+    text = "".join(_wrapped(label, words, columns) for label, words in lines)
+    return f"{file.path}\n{text}"
+
+
+def _size(file: FileDescription) -> list[str]:
+    size = sizes.human(file.size_bytes)
+    if not file.text_bytes:
+        return [f"{size} bytes" if size.isdigit() else size]
+    ratio = sizes.ratio(file.text_bytes, file.size_bytes)
+    text = f"the {sizes.human(file.text_bytes)} of text"
+    return [f"{size},", f"{ratio}x smaller than", text, "that went in"]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _wrapped(label: str, words: Sequence[str], columns: int) -> str:
+    """Write a label and what belongs to it, on further lines where one has no room."""
+    lines = [f"  {label:9}"]
+    for word in words:
+        if len(lines[-1]) + 1 + len(word) > columns and lines[-1].strip() not in {"", label}:
+            lines.append(" " * 11)
+        lines[-1] += f" {word}"
+    return "".join(f"{line}\n" for line in lines)

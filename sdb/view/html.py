@@ -6,7 +6,7 @@ from html import escape
 
 from sdb import sizes
 from sdb.packfile.describe import plain
-from sdb.packfile.presence import type_names
+from sdb.packfile.inventory import inventory
 from sdb.view.facts import block_cells
 from sdb.view.style import CSS
 from sdb.view.svg import timeline
@@ -83,12 +83,14 @@ def _section(file: FileDescription) -> str:
     if constants:
         cells = [[name, str(plain(value))] for name, value in constants]
         parts.append(_table("Constants", ["field", "value"], cells))
-    if summary := file.trailer.sparse.summary:
+    found = inventory([(file.path, file.trailer)])
+    if found.fields:
         cells = [
-            [".".join(path), ", ".join(type_names(mask))] for path, mask in summary.types.items()
+            [one.name, ", ".join(one.types), "" if one.rows is None else f"{one.rows:,}"]
+            for one in found.fields
         ]
-        caption = "Fields" if summary.complete else "Fields (there are more)"
-        parts.append(_table(caption, ["path", "types"], cells))
+        caption = "Fields" if found.complete else "Fields (there may be more)"
+        parts.append(_table(caption, ["field", "types", "rows"], cells))
     return f"<section>\n{''.join(parts)}</section>\n"
 
 
@@ -96,6 +98,7 @@ def _file_facts(file: FileDescription) -> list[tuple[str, str]]:
     trailer = file.trailer
     facts = [
         ("size", sizes.human(file.size_bytes)),
+        *([("text that went in", sizes.human(file.text_bytes))] if file.text_bytes else []),
         ("decompressed", sizes.human(file.decompressed_bytes)),
         ("ratio", f"{sizes.ratio(file.decompressed_bytes, file.size_bytes)}x"),
         ("rows", "not counted" if file.rows is None else f"{file.rows:,}"),

@@ -86,3 +86,48 @@ def test_names_cannot_steer_the_terminal(run: Any, events: Path, tmp_path: Path)
     assert b"\x1b" not in result.stdout
     assert b"\\u001b[2J.zion" in result.stdout
     assert b"\x1b" not in run("describe-file", "\x1b[3J").stderr
+
+
+def test_a_terminal_gets_what_people_ask_for(
+    run: Any, screen: Any, events: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "more.json").write_text('{"id":"1"}\n' * 1000)
+    run("pack", "-o", "more.zion", "--constant", "region=eu", "more.json")
+    code, text = screen("describe-file", "more.zion", columns=100)
+    lines = text.splitlines()
+    assert code == 0
+    assert lines[:2] == ["more.zion", "  rows      1,000 in 1 block"]
+    assert lines[2].startswith("  size      ")
+    assert lines[2].endswith("x smaller than the 10.742 KiB of text that went in")
+    assert lines[3:] == [
+        "  fields    2; sdb fields more.zion",
+        "  constants region=eu",
+        "  packed as zion+zstd",
+    ]
+    code, text = screen("describe-file", events, "more.zion", columns=40)
+    assert code == 0
+    assert "5,000, " in text.splitlines()[-1]
+    path = str(events)
+    assert all(len(line) <= 40 or path in line for line in text.splitlines())
+    assert "created_at" in text
+
+
+def test_pipes_and_classic_get_the_lines_of_the_original(
+    run: Any, screen: Any, events: Path
+) -> None:
+    piped = run("describe-file", events).stdout.decode()
+    assert piped.startswith("file://")
+    assert run("describe-file", "--classic", events).stdout.decode() == piped
+    code, text = screen("describe-file", "--classic", events, columns=200)
+    assert (code, text.expandtabs().split()) == (0, piped.expandtabs().split())
+
+
+def test_json_tells_the_text_that_went_in(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a":1}\n')
+    run("pack", "-o", "a.zion", "a.json")
+    run("append", "-q", "a.zion", "-", data=b'{"a":2}')
+    facts = json.loads(run("describe-file", "--json", "a.zion").stdout)
+    assert facts["files"][0]["text_bytes"] == 15
+    run("pack", "-o", "b.zion", "a.zion")
+    facts = json.loads(run("describe-file", "--json", "b.zion").stdout)
+    assert facts["files"][0]["text_bytes"] is None

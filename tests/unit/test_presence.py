@@ -275,10 +275,19 @@ def test_presence_that_makes_no_sense_is_refused(member: int, value: object) -> 
 
 @pytest.mark.parametrize(
     ("member", "value"),
-    [(0, None), (1, ["x"]), (1, [1, 2]), (2, [1, -1]), (3, b"?"), (4, [0, 1]), (5, [3, 8])],
+    [
+        (0, None),
+        (1, ["x"]),
+        (1, [1, 2]),
+        (2, [1, -1]),
+        (3, b"?"),
+        (4, [0, 1]),
+        (5, [3, 8]),
+        (6, [-1, 0]),
+    ],
 )
 def test_provenance_that_makes_no_sense_is_refused(member: int, value: object) -> None:
-    members: list[object] = [True, ["x", "y"], [1, 2], bytes(range(32)), [0, 0], [3, 7]]
+    members: list[object] = [True, ["x", "y"], [1, 2], bytes(range(32)), [0, 0], [3, 7], [0, 9]]
     assert len(Provenance.decode(_core.zstd_compress(ion.dumps(members)), 10).origins) == 2
     members[member] = value
     with pytest.raises(CorruptError):

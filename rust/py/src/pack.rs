@@ -232,12 +232,13 @@ impl Packer {
         Ok((census::listed(py, &fields)?, fields.complete))
     }
 
-    /// Rows, size in bytes and digest of each input so far.
+    /// Rows, size in bytes, digest and size of the text of each input so far.
     #[getter]
     fn inputs<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let inner = self.inner()?;
         let told = |input: &Taken| {
-            (input.rows, input.bytes, PyBytes::new(py, &input.digest.finish())).into_pyobject(py)
+            let digest = PyBytes::new(py, &input.digest.finish());
+            (input.rows, input.bytes, digest, input.text_bytes).into_pyobject(py)
         };
         inner.inputs.iter().map(told).collect()
     }

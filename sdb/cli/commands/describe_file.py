@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from sdb.cli import output
 from sdb.cli.options import AsJson, Force, Packfiles, locate
 from sdb.cli.parameters import Context, Option
@@ -26,6 +28,9 @@ def command(
     html: Annotated[
         str | None, Option(metavar="FILE", help="Write a page with all of it, too.")
     ] = None,
+    classic: Annotated[
+        bool, Option("--classic", help="The lines of the original, on a terminal too.")
+    ] = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -42,7 +47,13 @@ def command(
     if as_json:
         output.say_json(as_dict(description, blocks=blocks))
         return
-    output.say(output.plain(text(description).removesuffix("\n")))
+    if classic or not sys.stdout.isatty():
+        shown = text(description)
+    else:
+        from sdb.view.facts import overview
+
+        shown = overview(description, columns=output.columns())
+    output.say(output.plain(shown.removesuffix("\n")))
     if blocks or timeline:
         _draw(description, blocks=blocks, timeline=timeline)
 

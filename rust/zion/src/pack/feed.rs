@@ -49,6 +49,8 @@ pub struct Taken {
     pub rows: u64,
     /// Its size as it was given, in bytes.
     pub bytes: u64,
+    /// Size of its text in bytes, decompressed.
+    pub text_bytes: u64,
     /// The digest of these bytes.
     pub digest: content::Digester,
 }
@@ -411,6 +413,7 @@ impl Packer {
             // The first part of all begins with rows that are none of the input's.
             let again = if before == 0 { self.seed.as_ref().map_or(0, |seed| seed.resumed.rows) } else { 0 };
             input.rows += (self.rows - before).saturating_sub(again);
+            input.text_bytes += part.input_bytes;
             input.digest.add(part.pieces);
         }
         self.text_bytes += part.input_bytes;
