@@ -39,7 +39,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         code = BROKEN_PIPE
     except OSError as error:
-        code = _failed(error)
+        code = failed(error)
     if code:
         _forget_unwritten()
     elif "threading" not in sys.modules and not atexit._ncallbacks():  # noqa: SLF001 - no other way to ask
@@ -78,7 +78,7 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:  # noqa: BLE001 - the last place that can turn it into a message
-        code = _failed(error)
+        code = failed(error)
         _forget_unwritten()
         return code
 
@@ -123,7 +123,8 @@ def _terminate(number: int, _frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _failed(error: Exception) -> int:
+def failed(error: Exception) -> int:
+    """Show an error as one message, and give its exit code."""
     from sdb.cli.output import complain, plain, say
     from sdb.errors import QueryError, SdbError, from_os
 

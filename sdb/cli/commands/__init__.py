@@ -14,6 +14,7 @@ COMMANDS = (
     "head",
     "tail",
     "query",
+    "shell",
     "fields",
     "describe-file",
     "validate-file",

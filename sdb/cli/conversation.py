@@ -1,0 +1,170 @@
+"""Runs what is typed into `sdb shell`: queries, and commands that begin with a backslash."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from sdb import sizes
+from sdb.cli import answers, output
+from sdb.cli.interrupts import Interruptible
+from sdb.cli.meter import Meter
+from sdb.cli.suggestions import META, Suggestions, is_input
+from sdb.errors import UsageError
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_COLUMN = 11
+
+
+@record
+class Settings:
+    """Where paths start, and what queries may use.
+
+    Attributes
+    ----------
+    root : str
+        Folder or URL that paths of tables start at.
+    threads : int or None
+        Threads of each query.
+    memory_bytes : int or None
+        Memory of each query.
+    """
+
+    root: str
+    threads: int | None = None
+    memory_bytes: int | None = None
+
+
+class Session:
+    """What stays from one query to the next.
+
+    Parameters
+    ----------
+    settings : Settings
+        How queries run.
+    form : str
+        How rows are shown.
+    """
+
+    def __init__(self, settings: Settings, form: str) -> None:
+        self._settings = settings
+        self._form = form
+        self._is_timed = False
+        self.suggestions = Suggestions(settings.root)
+
+    def run(self, text: str) -> bool:
+        """Run a query or a command.
+
+        Parameters
+        ----------
+        text : str
+            One of them, without the semicolon at its end.
+
+        Returns
+        -------
+        bool
+            Whether to go on.
+
+        Raises
+        ------
+        SdbError
+            What went wrong with it; the session goes on all the same.
+        """
+        began = time.perf_counter()
+        if text.startswith("\\"):
+            return self._command(*text.partition(" ")[::2])
+        self._query(text)
+        if self._is_timed:
+            output.say(f"{time.perf_counter() - began:.3f} s", to=sys.stderr)
+        return True
+
+    def _query(self, text: str) -> None:
+        from sdb.query.api import sql
+
+        settings = self._settings
+        with Interruptible() as signals:
+            with Meter("packing", "auto") as meter:
+                result = sql(
+                    text,
+                    root=settings.root,
+                    threads=settings.threads,
+                    memory_bytes=settings.memory_bytes,
+                    typed=False,
+                    progress=meter,
+                )
+            with result:
+                signals.arm(result.interrupt)
+                answers.write(result, self._form, "-", force=False)
+                for table in result.tables:
+                    for part in table.parts:
+                        self.suggestions.learn(part.pack)
+
+    def _command(self, name: str, rest: str) -> bool:
+        if name == "\\q":
+            return False
+        known: dict[str, Callable[[str], None]] = {
+            "\\d": self._describe,
+            "\\x": self._turn,
+            "\\timing": self._time,
+            "\\?": self._help,
+        }
+        if name not in known:
+            raise UsageError(f"unknown command {name}", hint="\\? lists them")
+        known[name](rest.strip())
+        return True
+
+    def _describe(self, name: str) -> None:
+        if name:
+            self._fields(name.strip("'\""))
+        else:
+            self._files()
+
+    def _fields(self, name: str) -> None:
+        from sdb.packfile.inventory import inventory
+        from sdb.packfile.ondemand import open_table
+        from sdb.store.url import under
+        from sdb.view.fieldlist import draw
+
+        place = under(self._settings.root, name)
+        with Meter("packing", "auto") as meter:
+            pack = open_table(place, threads=self._settings.threads, progress=meter)
+        with pack:
+            found = inventory([(pack.path, pack.trailer)])
+            self.suggestions.learn(pack)
+        can_draw = output.can_draw()
+        text = draw(found, columns=output.columns(), is_nested=True, can_draw=can_draw)
+        output.say(output.plain(text.removesuffix("\n")))
+
+    def _files(self) -> None:
+        from sdb.store.url import store_of
+        from sdb.view.facts import table
+
+        folder = self._settings.root or "."
+        entries = [one for one in store_of(folder).list(folder) if is_input(one.name)]
+        entries.sort(key=lambda one: (not one.name.endswith(".zion"), one.name))
+        if not entries:
+            output.say(f"no packfiles in {folder}")
+            return
+        rows = [[sizes.human(one.size_bytes), one.name] for one in entries]
+        lines = table(["size", "name"], rows, columns=1 << 16)
+        width = max(len(row[0]) for row in [["size"], *rows])
+        shown = [f"{line[:width]}  {line[width:].strip()}" for line in lines.splitlines()]
+        output.say(output.plain("\n".join(shown)))
+
+    def _turn(self, _rest: str) -> None:
+        is_vertical = self._form != answers.VERTICAL
+        self._form = answers.VERTICAL if is_vertical else answers.TABLE
+        output.say(f"rows are shown {'vertically' if is_vertical else 'as a table'}")
+
+    def _time(self, _rest: str) -> None:
+        self._is_timed = not self._is_timed
+        output.say(f"times are {'' if self._is_timed else 'no longer '}shown")
+
+    def _help(self, _rest: str) -> None:
+        lines = [f"{name:{_COLUMN}}{what}" for name, what in META.items()]
+        lines.append("A query ends with a semicolon, or with an empty line. Ctrl-C stops it.")
+        output.say("\n".join(lines))
