@@ -13,15 +13,11 @@ use zion::runs::{Form, Runs};
 use zion::scan::typed::{Layout, Misfit, Request, Seen};
 use zion::{Error, Result};
 
+use crate::asked::{boxed, names};
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Source};
 use crate::foreign;
-use crate::unpack::names;
-
-fn boxed(fields: Option<Vec<String>>) -> Option<Vec<Box<str>>> {
-    fields.map(|fields| fields.into_iter().map(String::into_boxed_str).collect())
-}
 
 /// Rows of blocks that are wanted as Arrow data.
 #[pyclass(module = "sdb._core", frozen)]

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use zion::ion::columns;
+use zion::ingest::columns;
 
 use crate::errors;
 use crate::foreign;

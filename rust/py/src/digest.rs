@@ -5,8 +5,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use zion::{content, digest};
 
+use crate::asked::backed;
 use crate::errors::to_py;
-use crate::unpack::backed;
 
 /// The digest of a block, from the hashes of its frames.
 #[pyfunction]

@@ -7,22 +7,14 @@ use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use zion::aggregate::{Call, Function, Grain, Groups, Key, Summary};
+use zion::Result;
+use zion::aggregate::{Groups, Summary};
 use zion::scan::Letter;
-use zion::{Error, Result};
 
+use crate::asked::{AnySort, sorts};
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::Feed;
-use crate::lanes::predicate;
-use crate::late::sorts;
-
-/// Lane and what times are rounded down to: `("us", every, from)`, `("months", every, 0)`.
-pub type AnyKey = (usize, Option<(String, i64, i64)>);
-/// Function, lane and filter.
-pub type AnyCall<'py> = (String, Option<usize>, Option<Bound<'py, PyAny>>);
-/// Place, whether greater values come first, whether nulls come last.
-pub type AnySort = (usize, bool, bool);
 
 /// What is asked of the groups.
 pub struct Ask {
@@ -31,22 +23,6 @@ pub struct Ask {
     pub sort: Vec<AnySort>,
     pub limit: Option<usize>,
     pub offset: usize,
-}
-
-/// What rows are summed up by.
-pub fn key((lane, grain): AnyKey) -> Result<Key> {
-    let grain = grain.map(|(unit, every, from)| match (&*unit, u32::try_from(every)) {
-        ("us", _) => Ok(Grain::Micros { every, from }),
-        ("months", Ok(every)) => Ok(Grain::Months(every)),
-        _ => Err(Error::argument(format!("times cannot be rounded down to {every} {unit}"))),
-    });
-    Ok(Key { lane, grain: grain.transpose()? })
-}
-
-/// What is found out.
-pub fn call((name, lane, filter): AnyCall<'_>) -> PyResult<Call> {
-    let function = Function::from_name(&name).map_err(to_py)?;
-    Ok(Call { function, lane, filter: filter.map(|tree| predicate(&tree, 0)).transpose()? })
 }
 
 impl Ask {

@@ -5,121 +5,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::PyCapsule;
+use zion::Result;
 use zion::aggregate::{Groups, Summary};
 use zion::codec::Algorithm;
-use zion::number::Number;
 use zion::runs::Form;
-use zion::scan::{
-    Constant, First, Inside, Lane, Letter, MAX_STEPS, Op, Path, Pattern, Plan, Predicate, Ranking, Request,
-    Step, Unnest,
-};
-use zion::{Error, Result};
+use zion::scan::{First, Plan, Ranking, Request};
 
+use crate::asked::{self, AnyCall, AnyKey, AnyPath, AnySort, lane, predicate, sorts, unnest};
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Source};
-use crate::groups::{self, AnyCall, AnyKey, AnySort, Ask, Table};
-use crate::late::{Bounds, Found, Scene, sorts};
+use crate::groups::{Ask, Table};
+use crate::late::{Bounds, Found, Scene};
 use crate::place::Meter;
 
-/// One step of a path.
-#[derive(FromPyObject)]
-enum AnyStep {
-    Index(usize),
-    Field(String),
-}
-
-type AnyPath = Vec<AnyStep>;
 /// Reader, chunks of each block, algorithm, size of chunks, blame.
 type AnySource = (Py<PyAny>, Vec<usize>, String, usize, Option<Py<PyAny>>);
-
-fn path(steps: AnyPath) -> Path {
-    let step = |step| match step {
-        AnyStep::Index(index) => Step::Index(index),
-        AnyStep::Field(name) => Step::Field(name.into()),
-    };
-    steps.into_iter().map(step).collect()
-}
 
 fn source((read, chunks, algorithm, align, blame): AnySource) -> Result<Source> {
     let form = Form::new(Algorithm::from_name(&algorithm)?, align)?;
     Ok(Source { read, blame, chunks, form })
-}
-
-fn unnest((level, steps, kind): (usize, AnyPath, String)) -> Result<Unnest> {
-    let inside = match &*kind {
-        "list" => Inside::Items,
-        "struct" => Inside::Fields,
-        _ => return Err(Error::argument(format!("{kind:?} cannot be unnested: list or struct"))),
-    };
-    Ok(Unnest { level, path: path(steps), inside })
-}
-
-fn lane((level, steps, letter): (usize, AnyPath, String)) -> Result<Lane> {
-    Ok(Lane { level, path: path(steps), letter: Letter::from_name(&letter)? })
-}
-
-fn wrong(what: &str) -> PyErr {
-    to_py(Error::argument(format!("a predicate with {what}")))
-}
-
-/// `("and", [...])`, `("cmp", path, op, value)` and so on.
-pub fn predicate(tree: &Bound<'_, PyAny>, depth: usize) -> PyResult<Predicate<Path>> {
-    if depth > MAX_STEPS {
-        return Err(wrong("too many levels"));
-    }
-    let tree = tree.cast::<PyTuple>()?;
-    let part = |index: usize| tree.get_item(index);
-    let all = |of: Bound<'_, PyAny>| -> PyResult<Vec<Predicate<Path>>> {
-        of.try_iter()?.map(|one| predicate(&one?, depth + 1)).collect()
-    };
-    let place = || part(1)?.extract().map(path);
-    Ok(match &*part(0)?.extract::<String>()? {
-        "and" => Predicate::And(all(part(1)?)?),
-        "or" => Predicate::Or(all(part(1)?)?),
-        "not" => Predicate::Not(Box::new(predicate(&part(1)?, depth + 1)?)),
-        "cmp" => {
-            Predicate::Compare(place()?, operator(&part(2)?.extract::<String>()?)?, constant(&part(3)?)?)
-        }
-        "in" => {
-            let constants = part(2)?.try_iter()?.map(|one| constant(&one?));
-            Predicate::In(place()?, constants.collect::<PyResult<_>>()?)
-        }
-        "is" => Predicate::Is(place()?, part(2)?.extract()?),
-        "like" => {
-            let pattern: String = part(2)?.extract()?;
-            Predicate::Like(place()?, Pattern::new(&pattern, part(3)?.extract()?))
-        }
-        other => return Err(wrong(&format!("{other:?} in it"))),
-    })
-}
-
-fn operator(name: &str) -> PyResult<Op> {
-    Ok(match name {
-        "=" => Op::Equal,
-        "<>" => Op::Unequal,
-        "<" => Op::Less,
-        "<=" => Op::LessOrEqual,
-        ">" => Op::Greater,
-        ">=" => Op::GreaterOrEqual,
-        _ => return Err(wrong(&format!("the operator {name:?}"))),
-    })
-}
-
-/// `("n", float)`, `("x", int)`, `("s", str)`, `("b", bool)`, `("u", us)`, `("z",)`.
-fn constant(value: &Bound<'_, PyAny>) -> PyResult<Constant> {
-    let value = value.cast::<PyTuple>()?;
-    let content = || value.get_item(1);
-    Ok(match &*value.get_item(0)?.extract::<String>()? {
-        "n" => Constant::Number(Number::from(content()?.extract::<f64>()?)),
-        "x" => Constant::Number(Number::Int(content()?.extract()?)),
-        "s" => Constant::Text(content()?.extract::<String>()?.into_bytes().into()),
-        "b" => Constant::Bool(content()?.extract()?),
-        "u" => Constant::Time(content()?.extract()?),
-        "z" => Constant::Null,
-        other => return Err(wrong(&format!("a value of kind {other:?}"))),
-    })
 }
 
 /// Lanes of the rows of blocks. Each consumer gets a stream of its own.
@@ -231,8 +137,8 @@ impl LaneScan {
         offset: usize,
         most_bytes: usize,
     ) -> PyResult<Option<Table>> {
-        let keys = keys.into_iter().map(groups::key).collect::<Result<_>>().map_err(to_py)?;
-        let calls = calls.into_iter().map(groups::call).collect::<PyResult<_>>()?;
+        let keys = keys.into_iter().map(asked::key).collect::<Result<_>>().map_err(to_py)?;
+        let calls = calls.into_iter().map(asked::call).collect::<PyResult<_>>()?;
         let ask = Ask { summary: Summary { keys, calls, most_bytes }, lanes, sort, limit, offset };
         let start = Groups::new(&self.request.plan, &ask.summary).map_err(to_py)?;
         let runs = py.detach(|| self.request.gather(start.clone())).map_err(to_py)?;

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use zion::scan::{First, Picks, ROW_BITS, Request, Sort, arranged};
+use zion::scan::{First, Picks, ROW_BITS, Request, arranged};
 use zion::{Error, Result};
 
 use crate::errors::to_py;
 use crate::feed::{Feed, Source, blocks};
-use crate::groups::{AnySort, Table};
+use crate::groups::Table;
 use crate::place::Meter;
 
 /// Rows that take more memory are not put in order.
@@ -24,12 +24,6 @@ pub type Bounds = Vec<Vec<Option<i64>>>;
 type Place = (usize, usize);
 /// Numbers of rows, and the blocks that were read.
 pub type Found = (Vec<i64>, Vec<Place>);
-
-/// What lanes are sorted by.
-pub fn sorts(by: Vec<AnySort>) -> Vec<Sort> {
-    let sort = |(place, descending, nulls_last)| Sort { place, descending, nulls_last };
-    by.into_iter().map(sort).collect()
-}
 
 /// What is read, and who may stop it.
 pub struct Scene<'a> {

@@ -4,6 +4,7 @@
 use pyo3::prelude::*;
 
 mod arrow;
+mod asked;
 mod capsule;
 mod census;
 mod columns;

@@ -12,8 +12,8 @@ use zion::input::Bytes;
 use zion::runs::Block;
 use zion::{Error, Result};
 
+use crate::asked::backed;
 use crate::foreign::file;
-use crate::unpack::backed;
 
 /// What was read.
 #[derive(Default)]

@@ -12,8 +12,8 @@ use zion::json::print::float;
 use zion::rows::{Rows, TimeFilter};
 use zion::{Error, Result};
 
+use crate::asked::{backed, names};
 use crate::errors::to_py;
-use crate::unpack::{backed, names};
 
 /// Goes over the rows of a block, chunk by chunk.
 #[pyclass(module = "sdb._core")]

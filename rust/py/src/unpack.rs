@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use zion::codec::Algorithm;
 use zion::rows::TimeFilter;
 use zion::unpack::{Format, Request, Unpack};
 use zion::{Error, Result};
 
+use crate::asked::{backed, names};
 use crate::errors::to_py;
 
 /// How long a wait lasts before signals are looked at.
@@ -23,20 +23,6 @@ type Range = (Vec<String>, Option<i64>, Option<i64>);
 #[pyclass(module = "sdb._core")]
 pub struct Unpacker {
     unpack: Unpack,
-}
-
-/// Bytes of any kind; `bytes` are not copied.
-pub fn backed(data: &Bound<'_, PyAny>) -> PyResult<PyBackedBytes> {
-    if let Ok(bytes) = data.cast::<PyBytes>() {
-        return Ok(bytes.clone().into());
-    }
-    let bytes = data.py().get_type::<PyBytes>().call1((data,))?;
-    Ok(bytes.cast_into::<PyBytes>()?.into())
-}
-
-/// Names as the decoder wants them.
-pub fn names(fields: Option<Vec<String>>) -> Option<Vec<Box<[u8]>>> {
-    fields.map(|fields| fields.into_iter().map(|name| name.into_bytes().into()).collect())
 }
 
 fn request(

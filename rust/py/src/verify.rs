@@ -7,9 +7,9 @@ use zion::ion::{self, timestamp};
 use zion::paths::{Path, Range};
 use zion::verify::{self, Checks, Constant, Report};
 
+use crate::asked::backed;
 use crate::census;
 use crate::errors::to_py;
-use crate::unpack::backed;
 
 /// What a block holds and what is wrong with it.
 #[pyclass(module = "sdb._core", frozen)]

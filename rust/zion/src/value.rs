@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use base64::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::ion::names::text_of;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
 use crate::json::print::float;
-use crate::json::sink::Sink;
 use crate::number::Number;
 
 /// What `TYPE_BIT` says of a value, which is 0 for none.
@@ -114,7 +115,7 @@ impl Value {
                 Cow::Borrowed(name) => Cow::Borrowed(name.as_bytes()),
                 Cow::Owned(name) => Cow::Owned(name.into_bytes()),
             },
-            kind::CLOB | kind::BLOB => Cow::Owned(base64(body)),
+            kind::CLOB | kind::BLOB => Cow::Owned(BASE64_STANDARD.encode(body).into_bytes()),
             _ => return Ok(None),
         }))
     }
@@ -132,14 +133,6 @@ impl Value {
         let end = if self.is_struct() { self.header.end } else { self.header.body };
         Fields { data: &data[..end], at: self.header.body }
     }
-}
-
-#[cold]
-fn base64(bytes: &[u8]) -> Vec<u8> {
-    let mut sink = Sink::default();
-    sink.base64(bytes);
-    let quoted = sink.as_slice();
-    quoted[1..quoted.len() - 1].to_vec()
 }
 
 /// Goes over the elements of a list.

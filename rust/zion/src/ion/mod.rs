@@ -1,6 +1,5 @@
 //! Canonical binary Ion 1.0: the form in which rows are stored.
 
-pub mod columns;
 pub mod fields;
 pub(crate) mod names;
 pub mod nest;

@@ -1,5 +1,7 @@
 //! A growing buffer that is written ahead of its end: short pieces are copied with a fixed size.
 
+use base64::prelude::*;
+
 use crate::simd::text::{LANE, odd_bytes, odd_in_utf8};
 
 /// Bytes that a short copy moves, wanted or not.
@@ -188,17 +190,10 @@ impl Sink {
 
     /// Appends bytes as a base64 string.
     pub fn base64(&mut self, bytes: &[u8]) {
-        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        self.reserve(bytes.len().div_ceil(3) * 4 + 2);
+        let text = BASE64_STANDARD.encode(bytes);
+        self.reserve(text.len() + 2);
         self.byte(b'"');
-        for group in bytes.chunks(3) {
-            let word =
-                (0..3).fold(0u32, |word, at| word << 8 | u32::from(group.get(at).copied().unwrap_or(0)));
-            for digit in 0..4 {
-                let sextet = word >> (18 - 6 * digit) & 63;
-                self.byte(if digit > group.len() { b'=' } else { DIGITS[sextet as usize] });
-            }
-        }
+        self.copy(text.as_bytes(), 0, text.len());
         self.byte(b'"');
     }
 }

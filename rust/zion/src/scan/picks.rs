@@ -3,12 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt8Type};
-use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
-    StringArray,
-};
-use arrow_schema::{DataType, FieldRef, SchemaRef, TimeUnit};
+use arrow_array::{Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::interleave::interleave;
 
 use super::ROW_BITS;
 use crate::error::{Error, Result};
@@ -62,63 +59,26 @@ pub fn arranged(schema: &SchemaRef, batches: &[RecordBatch], rows: &[i64]) -> Re
     places.sort_unstable_by_key(|&place| rows[place]);
     let mut order = vec![(0, 0); rows.len()];
     places.into_iter().zip(found).for_each(|(place, found)| order[place] = found);
-    let column = |(number, field): (usize, &FieldRef)| {
-        let columns: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(number)).collect();
-        gathered(&columns, &order, field.data_type())
+    if batches.is_empty() {
+        return Ok(RecordBatch::new_empty(Arc::clone(schema)));
+    }
+    let column = |number| {
+        let columns: Vec<&dyn Array> = batches.iter().map(|batch| batch.column(number).as_ref()).collect();
+        interleave(&columns, &order)
     };
-    let columns = schema.fields().iter().enumerate().map(column).collect::<Result<_>>()?;
+    let columns = (0..schema.fields().len()).map(column).collect::<std::result::Result<_, ArrowError>>();
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+    columns
+        .and_then(|columns| RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options))
         .map_err(|error| Error::argument(format!("no Arrow array: {error}")))
-}
-
-/// The values of a column, each from a place in one of its arrays.
-fn gathered(columns: &[&ArrayRef], order: &[(usize, usize)], of: &DataType) -> Result<ArrayRef> {
-    let array: Option<ArrayRef> = match of {
-        DataType::UInt8 => primitives::<UInt8Type>(columns, order, of),
-        DataType::Int64 => primitives::<Int64Type>(columns, order, of),
-        DataType::Float64 => primitives::<Float64Type>(columns, order, of),
-        DataType::Decimal128(..) => primitives::<Decimal128Type>(columns, order, of),
-        DataType::Timestamp(TimeUnit::Microsecond, None) => {
-            primitives::<TimestampMicrosecondType>(columns, order, of)
-        }
-        DataType::Boolean => values::<BooleanArray>(columns).map(|arrays| {
-            let value = |&(array, row): &(usize, usize)| value(arrays[array], row, BooleanArray::value);
-            Arc::new(order.iter().map(value).collect::<BooleanArray>()) as ArrayRef
-        }),
-        DataType::Utf8 => values::<StringArray>(columns).map(|arrays| {
-            let value = |&(array, row): &(usize, usize)| value(arrays[array], row, StringArray::value);
-            Arc::new(order.iter().map(value).collect::<StringArray>()) as ArrayRef
-        }),
-        _ => None,
-    };
-    array.ok_or_else(|| Error::argument(format!("rows cannot be put in order in a lane of type {of}")))
-}
-
-fn primitives<T: ArrowPrimitiveType>(
-    columns: &[&ArrayRef],
-    order: &[(usize, usize)],
-    of: &DataType,
-) -> Option<ArrayRef> {
-    let arrays = values::<PrimitiveArray<T>>(columns)?;
-    let value = |&(array, row): &(usize, usize)| value(arrays[array], row, PrimitiveArray::<T>::value);
-    let gathered: PrimitiveArray<T> = order.iter().map(value).collect();
-    Some(Arc::new(gathered.with_data_type(of.clone())))
-}
-
-fn values<'a, A: Array + 'static>(columns: &[&'a ArrayRef]) -> Option<Vec<&'a A>> {
-    columns.iter().map(|&column| column.as_any().downcast_ref()).collect()
-}
-
-fn value<'a, A: Array, V>(array: &'a A, row: usize, value: impl Fn(&'a A, usize) -> V) -> Option<V> {
-    array.is_valid(row).then(|| value(array, row))
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::Int64Array;
     use arrow_array::cast::AsArray;
-    use arrow_schema::{Field, Schema};
+    use arrow_array::types::Int64Type;
+    use arrow_array::{Int64Array, StringArray};
+    use arrow_schema::{DataType, Field, Schema};
 
     use super::*;
 

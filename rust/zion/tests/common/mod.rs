@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use zion::chunker::{Chunk, Sink};
 
 pub use vectors::folder;
@@ -96,59 +97,7 @@ pub fn bytes(folder: &Path, entry: &Value, spec: &Value) -> Result<Vec<u8>> {
 
 /// The SHA-256 of some bytes, in hex.
 pub fn sha256(data: &[u8]) -> String {
-    let mut state = root_bits(8, 1.0 / 2.0).map(|word| word as u32);
-    let constants: [u64; 64] = root_bits(64, 1.0 / 3.0);
-    let mut message = data.to_vec();
-    message.push(0x80);
-    message.resize(message.len().next_multiple_of(64), 0);
-    if message.len() < data.len() + 9 {
-        message.resize(message.len() + 64, 0);
-    }
-    let end = message.len();
-    message[end - 8..].copy_from_slice(&(data.len() as u64 * 8).to_be_bytes());
-    for block in message.chunks_exact(64) {
-        let mut words = [0u32; 64];
-        for (word, bytes) in words.iter_mut().zip(block.chunks_exact(4)) {
-            *word = bytes.iter().fold(0, |word, &byte| word << 8 | u32::from(byte));
-        }
-        for i in 16..64 {
-            let (a, b) = (words[i - 15], words[i - 2]);
-            let s0 = a.rotate_right(7) ^ a.rotate_right(18) ^ a >> 3;
-            let s1 = b.rotate_right(17) ^ b.rotate_right(19) ^ b >> 10;
-            words[i] = words[i - 16].wrapping_add(s0).wrapping_add(words[i - 7]).wrapping_add(s1);
-        }
-        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = state;
-        for (constant, word) in constants.iter().zip(words) {
-            let s1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
-            let choice = e & f ^ !e & g;
-            let t1 =
-                h.wrapping_add(s1).wrapping_add(choice).wrapping_add(*constant as u32).wrapping_add(word);
-            let s0 = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
-            let t2 = s0.wrapping_add(a & b ^ a & c ^ b & c);
-            (h, g, f, e, d, c, b, a) = (g, f, e, d.wrapping_add(t1), c, b, a, t1.wrapping_add(t2));
-        }
-        for (old, new) in state.iter_mut().zip([a, b, c, d, e, f, g, h]) {
-            *old = old.wrapping_add(new);
-        }
-    }
-    state.iter().fold(String::new(), |text, word| text + &format!("{word:08x}"))
-}
-
-/// The first 32 bits of the fractions of roots of the first primes.
-fn root_bits<const N: usize>(count: usize, power: f64) -> [u64; N] {
-    let primes = (2u64..).filter(|n| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0));
-    let mut out = [0; N];
-    for (place, prime) in out.iter_mut().zip(primes.take(count)) {
-        // Exact in integers: the root of the prime shifted by as many bits as the power needs.
-        let degree = (1.0 / power).round() as u32;
-        let mut root = ((prime as f64).powf(power) * 4_294_967_296.0) as u128 + 2;
-        let fits = |root: u128| root.pow(degree) <= u128::from(prime) << (32 * degree);
-        while !fits(root) {
-            root -= 1;
-        }
-        *place = root as u64 & 0xFFFF_FFFF;
-    }
-    out
+    Sha256::digest(data).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Keeps the chunks of a stream.

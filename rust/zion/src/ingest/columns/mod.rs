@@ -14,12 +14,12 @@ use std::ops::Range;
 use arrow_array::{Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray, StructArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer, i256};
 
-use super::fields::{Fields, Keep};
-use super::{
-    FALSE, NULL, SymbolTable, TRUE, header, kind, nest, put_float, put_header, put_string, timestamp, varuint,
-};
 use crate::error::Error;
 use crate::ingest::json::number::{self, Number};
+use crate::ion::fields::{Fields, Keep};
+use crate::ion::{
+    FALSE, NULL, SymbolTable, TRUE, header, kind, nest, put_float, put_header, put_string, timestamp, varuint,
+};
 use crate::json::print::Printer;
 use crate::json::sink::Sink;
 use variant::Variants;
@@ -358,7 +358,7 @@ mod tests {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["x", "y"]));
         let batch = rows(vec![("b", numbers), ("a", texts)]);
         let table =
-            [&super::super::BVM[..], &[0xE9, 0x81, 0x83, 0xD6, 0x87, 0xB4, 0x81, b'b', 0x81, b'a']].concat();
+            [&crate::ion::BVM[..], &[0xE9, 0x81, 0x83, 0xD6, 0x87, 0xB4, 0x81, b'b', 0x81, b'a']].concat();
         let first = [0xD6, 0x8A, 0x21, 1, 0x8B, 0x81, b'x'];
         let kept = [&table[..], &[0xBD], &first, &[0xD5, 0x8A, 0x0F, 0x8B, 0x81, b'y']].concat();
         assert_eq!(dumps(&batch, true)?, kept);
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(dumps(&batch, false)?, fewer);
         assert_eq!(
             dumps(&batch.slice(0, 0), true)?,
-            [&super::super::BVM[..], &[0xE5, 0x81, 0x83, 0xD2, 0x87, 0xB0, 0xB0]].concat()
+            [&crate::ion::BVM[..], &[0xE5, 0x81, 0x83, 0xD2, 0x87, 0xB0, 0xB0]].concat()
         );
         Ok(())
     }
