@@ -133,7 +133,9 @@ def _overview_of(file: FileDescription, columns: int) -> str:
     fields = inventory([(file.path, trailer)])
     if fields.fields:
         more = "" if fields.complete else " at least"
-        lines.append(("fields", [f"{len(fields.fields):,}{more};", f"sdb fields {file.path}"]))
+        # The elements of a list are none of its own.
+        count = sum(one.path[-1] is not None for one in fields.fields)
+        lines.append(("fields", [f"{count:,}{more};", f"sdb fields {file.path}"]))
     else:
         lines.append(("fields", ["not told by this packfile"]))
     constants = [f"{name}={plain(value)}" for name, value in trailer.sparse.constants.items()]

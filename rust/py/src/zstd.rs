@@ -7,7 +7,7 @@ use zion::codec::zstd::{Compressor, Decompressor};
 
 use crate::errors::to_py;
 
-/// The most that a small thing may hold in bytes.
+/// A level that is worth its time on some kilobytes.
 const LEVEL: i32 = 12;
 
 /// Compresses bytes to a zstd frame.
