@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from sdb import sizes
+from sdb import notes, sizes
 from sdb.cli import answers, output
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
@@ -83,8 +83,10 @@ class Session:
         return True
 
     def _query(self, text: str) -> None:
+        from sdb.cli.main import warn
         from sdb.query.api import sql
 
+        notes.hear(warn)  # what was said of an earlier query is said of this one, too
         settings = self._settings
         with Interruptible() as signals:
             with Meter("packing", "auto") as meter:

@@ -66,7 +66,7 @@ def run(arguments: list[str]) -> int:
     from sdb.cli.compat import rewrite
     from sdb.cli.plain import understand
 
-    notes.hear(_warn)
+    notes.hear(warn)
     try:
         arguments = rewrite(arguments)
         call = understand(arguments)
@@ -112,7 +112,8 @@ def _version() -> int:
     return 0
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
+    """Show a warning."""
     from sdb.cli.output import plain, say
 
     say(plain(f"warning: {text}"), to=sys.stderr)

@@ -203,6 +203,14 @@ def test_statements_from_a_pipe(run: Any, events: Path) -> None:
     assert run("shell", "--fmt", "parquet", data=b"SELECT 1").returncode == 2
 
 
+def test_each_query_is_warned_of(run: Any, events: Path) -> None:
+    assert events.exists()
+    result = run("shell", data=b"SELECT tpye FROM 'events.zion' LIMIT 1;\n" * 2)
+    assert result.returncode == 0
+    assert result.stderr.count(b"warning: ") == 2
+    assert result.stderr.count(b"did you mean type?") == 2
+
+
 @pytest.mark.parametrize(
     ("text", "whole", "statements", "rest"),
     [
