@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import statistics
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -117,6 +119,50 @@ def test_places_and_intervals_mean_what_ours_do(ask: Ask, familiar: str, own: st
     assert rows == ask(own)
 
 
+def test_values_of_groups_are_put_together(ask: Ask) -> None:
+    (row,) = ask(
+        "SELECT ARRAY_AGG(type ORDER BY id) AS types, STRING_AGG(DISTINCT type, '|') AS names,"
+        " MEDIAN(actor.id) AS m, QUANTILE(actor.id, 0.25) AS q,"
+        " QUANTILE_DISC(actor.id, 0.9) AS d, MODE(type) AS o,"
+        " ARRAY_AGG(id) FILTER (WHERE type = 'none') AS n, COUNT(*) AS c FROM 'gh.zion'"
+    )
+    rows = ask("SELECT type, actor.id AS actor FROM 'gh.zion' ORDER BY id")
+    ids = [int(str(each["actor"])) for each in rows]
+    assert row["types"] == [each["type"] for each in rows]
+    assert row["names"] == "|".join(sorted({each["type"] for each in rows}))
+    assert row["o"] == Counter(each["type"] for each in rows).most_common(1)[0][0]
+    assert row["n"] is None
+    assert row["m"] == statistics.median(ids)
+    assert row["q"] == statistics.quantiles(ids, n=4, method="inclusive")[0]
+    assert row["d"] in ids
+
+
+def test_values_that_are_put_together_keep_their_types(ask: Ask, tmp_path: Path) -> None:
+    rows = [
+        {"g": "a", "v": 2, "w": {"b": 1, "a": [9007199254740993]}},
+        {"g": "a", "v": 1, "s": "y"},
+        {"g": "a", "v": 2, "s": "x"},
+        {"g": "b", "v": None, "s": 5},
+        {"g": "b"},
+        {"g": "b", "v": "t", "s": "x"},
+    ]
+    sdb.pack(rows, tmp_path / "v.zion")
+    assert ask(
+        "SELECT g, ARRAY_AGG(v ORDER BY v DESC) AS a, MODE(v) AS o, MEDIAN(v) AS m,"
+        " STRING_AGG(s ORDER BY s) AS s FROM 'v.zion' GROUP BY ALL ORDER BY 1"
+    ) == [
+        {"g": "a", "a": [2, 2, 1], "o": 2, "m": 2, "s": "x,y"},
+        {"g": "b", "a": [None, "t"], "o": "t", "m": None, "s": "x"},
+    ]
+    (row,) = ask("SELECT ARRAY_AGG(w) AS w, MODE(w) AS m, SIZE(ARRAY_AGG(v)) AS n FROM 'v.zion'")
+    assert row == {"w": [rows[0]["w"]], "m": rows[0]["w"], "n": 5}
+    (row,) = ask(
+        "SELECT ARRAY_AGG(g ORDER BY s, v) AS g, STRING_AGG(DISTINCT s, '') AS s FROM 'v.zion'"
+    )
+    assert (row["g"][0], row["g"][3], sorted(row["g"][4:])) == ("b", "a", ["a", "b"])
+    assert row["s"] == "xy"
+
+
 def test_an_interval_lets_blocks_out(run: Run, ask: Ask) -> None:
     assert ask("SELECT 1 AS one")
     after = "created_at > `2015-02-01T00:00:00Z` - INTERVAL '1 week'"
@@ -134,6 +180,11 @@ def test_an_interval_lets_blocks_out(run: Run, ask: Ask) -> None:
         ("REGEXP_REPLACE(type, '(', '')", b"missing closing )"),
         ("date_trunc('week', created_at)", b"WEEK(MONDAY)"),
         ("type::blob", b"the types are BOOLEAN"),
+        ("STRING_AGG(type, type)", b"constant text"),
+        ("ARRAY_AGG(DISTINCT type ORDER BY id)", b"DISTINCT and ORDER BY together"),
+        ("QUANTILE(id, 2)", b"range [0.0, 1.0]"),
+        ("QUANTILE(id)", b"needs a percentile"),
+        ("MEDIAN(*)", b"does not accept '*'"),
         ("INTERVAL '1 day'", b"added to a time"),
         ("created_at + INTERVAL '1 eon'", b"as in INTERVAL '1 day 12 hours'"),
         ("5 + INTERVAL '1 day'", b"not compatible with type timestamp"),

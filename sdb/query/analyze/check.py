@@ -200,7 +200,7 @@ def _aggregate(node: ast.Aggregate) -> None:
             refuse(f"{title} window function is meaningless without ORDER BY", node)
     elif not node.args and not node.star:
         refuse(f"{title} aggregate needs an argument", node)
-    for part in (*node.args, node.where):
+    for part in (*node.args, *[key.expr for key in node.order], node.where):
         inner = None if part is None else next(visitor.aggregates(part), None)
         # A window function over a grouped query sees the groups.
         if inner is not None and (node.over is None or inner.over is not None):

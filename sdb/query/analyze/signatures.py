@@ -190,5 +190,8 @@ AGGREGATES: dict[str, int] = {
     **dict.fromkeys(["BOOL_AND", "BOOL_OR"], BOOL | NULL),
     **dict.fromkeys(words("COUNT APPROX_COUNT_DISTINCT ROW_NUMBER RANK DENSE_RANK"), NUMBER),
     "SNELLER_DATASHAPE": STRUCT,
+    "ARRAY_AGG": LIST | NULL,
+    "STRING_AGG": STRING | NULL,
+    "MODE": ANY & ~MISSING,
 }
 """Types that aggregates give, where it is not a number or NULL."""

@@ -378,13 +378,12 @@ def _struct(node: ast.MakeStruct) -> int:
 
 
 def _aggregate(node: ast.Aggregate) -> int:
-    for arg in node.args:
+    sorts = node.order if node.over is None else (*node.order, *node.over.order)
+    groups = () if node.over is None else node.over.partition
+    for arg in (*node.args, *groups, *[key.expr for key in sorts]):
         static_type(arg)
     if node.where is not None:
         static_type(node.where)
-    if node.over is not None:
-        for expr in (*node.over.partition, *[key.expr for key in node.over.order]):
-            static_type(expr)
     return AGGREGATES.get(node.name, NUMBER | NULL)
 
 

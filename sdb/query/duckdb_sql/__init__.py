@@ -24,6 +24,7 @@ module              holds
 `subqueries`        sub-queries as values
 `unions`            rows of several queries
 `lowering`          expressions to values
+`collected`         aggregates that put values together
 `aggregates`        aggregates and windows
 `sources`           FROM
 `select`            one SELECT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
-from sdb.query.duckdb_sql import quoting
+from sdb.query.duckdb_sql import collected, quoting
 from sdb.query.duckdb_sql.lanes import (
     Chosen,
     Constant,
@@ -107,11 +107,24 @@ def _value(node: ast.Aggregate, scope: Scope, context: SqlContext, call: Aggrega
     if node.star or not node.args:
         return Typed(NUMBER, call("count(*)"), absent=0, whole=True)
     arg = translate(node.args[0], scope, context)
+    if node.name in {"ARRAY_AGG", "STRING_AGG"}:
+        return _collected(node, arg, scope, context, call)
     make = _DISTINCT if node.name == "COUNT" and node.distinct else _AGGREGATES.get(node.name)
     if make is None:
         raise rejected(f"{node.name} is not supported here", node)
     rest = [translate(other, scope, context) for other in node.args[1:]]
     return make(call, arg, *rest)
+
+
+def _collected(
+    node: ast.Aggregate, arg: Value, scope: Scope, context: SqlContext, call: AggregateCall
+) -> Value:
+    sorts = [(translate(sort.expr, scope, context), sort) for sort in node.order]
+    order = collected.terms(sorts)
+    if node.name == "ARRAY_AGG":
+        return collected.array(call, arg, order, distinct=node.distinct)
+    separator = "','" if len(node.args) == 1 else translate(node.args[1], scope, context).lane("s")
+    return collected.joined(call, arg, separator, order, distinct=node.distinct)
 
 
 def _datashape(scope: Scope, call: AggregateCall, node: ast.Aggregate) -> Value:
@@ -259,6 +272,14 @@ def _percentile(call: AggregateCall, arg: Value, fraction: Value | None = None) 
     return Typed(NUMBER, call(f"{name}({arg.lane('n')}, {share}::{type_})"), absent=NULL)
 
 
+def _quantile(name: str) -> Callable[..., Value]:
+    def make(call: AggregateCall, arg: Value, fraction: Value | None = None) -> Value:
+        share = "0.5" if fraction is None else fraction.lane("n")
+        return Typed(NUMBER, call(f"{name}({arg.lane('n')}, {share}::DOUBLE)"), absent=NULL)
+
+    return make
+
+
 _RANKS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "dense_rank()"}
 _DISTINCT = _count_distinct
 _AGGREGATES: dict[str, Callable[..., Value]] = {
@@ -279,6 +300,10 @@ _AGGREGATES: dict[str, Callable[..., Value]] = {
     "BOOL_AND": _plain(BOOL, "bool_and({})", "b"),
     "BOOL_OR": _plain(BOOL, "bool_or({})", "b"),
     "APPROX_COUNT_DISTINCT": _approximate_count,
+    "MEDIAN": _quantile("quantile_cont"),
+    "QUANTILE": _quantile("quantile_cont"),
+    "QUANTILE_DISC": _quantile("quantile_disc"),
+    "MODE": collected.mode,
     "APPROX_MEDIAN": _percentile,
     "APPROX_PERCENTILE": _percentile,
 }

@@ -8,6 +8,9 @@ module         holds
 `literals`     texts of constants, read and written
 `cursor`       the place in the tokens, and errors about it
 `precedence`   how tightly operators bind
+`familiar`     words of other dialects
+`intervals`    spans of time that are added to times
+`places`       keys that are numbers of items, or ALL
 `calls`        the parser of calls and aggregates
 `expressions`  the parser of expressions
 `parser`       the parser of statements

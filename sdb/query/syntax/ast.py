@@ -271,6 +271,8 @@ class Aggregate(Node):
         The condition of FILTER.
     over : Over or None
         The window.
+    order : tuple of Sort
+        The order of the values, for ARRAY_AGG and STRING_AGG.
     """
 
     name: str
@@ -279,6 +281,7 @@ class Aggregate(Node):
     distinct: bool = False
     where: Expr | None = None
     over: Over | None = None
+    order: tuple[Sort, ...] = ()
 
 
 @record

@@ -25,6 +25,9 @@ _EXTRACTS = PARTS - {"WEEK"} | {"DOW", "DOY"}
 _NORMAL_FORM = re.compile(r"DATE_(ADD|DIFF|TRUNC|EXTRACT)_([A-Z]+)")
 _PRECISION = range(4, 17)
 _STAR = "'*'"
+_COLLECTING = frozenset({"ARRAY_AGG", "STRING_AGG"})
+_PERCENTILES = frozenset({"APPROX_PERCENTILE", "QUANTILE", "QUANTILE_DISC"})
+_SAME = {"EVERY": "BOOL_AND", "QUANTILE_CONT": "QUANTILE"}
 _STRIDES_US = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -297,6 +300,7 @@ def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
         star = bool(parser.accept("*"))
         if not star or parser.accept(","):
             args = parser.expressions()
+    order = parser.sort_keys() if token.kind in _COLLECTING else ()
     parser.expect(")", saying=())
     end = parser.token.stop
     where = None
@@ -310,9 +314,9 @@ def aggregate(parser: ExpressionParser, token: Token) -> ast.Expr:
     if parser.accept("OVER"):
         over = _over(parser)
         end = parser.last.stop
-    name = "BOOL_AND" if token.kind == "EVERY" else token.kind
+    name = _SAME.get(token.kind, token.kind)
     span = (token.start, parser.last.stop)
-    found = ast.Aggregate(name, args, star, distinct, where, over, span=span)
+    found = ast.Aggregate(name, args, star, distinct, where, over, order, span=span)
     if fault := _aggregate_fault(found):
         raise parser.fault(f"{name}: {fault}", end)
     return found
@@ -336,14 +340,33 @@ def _aggregate_fault(found: ast.Aggregate) -> str | None:
             return None if found.star and not found.args else "accepts only *"
         case "COUNT":
             return _count_fault(found)
+        case name if name in _COLLECTING:
+            return _collecting_fault(found)
     if found.distinct or found.star:
         return f"does not accept {'DISTINCT' if found.distinct else _STAR}"
+    return _numbers_fault(found)
+
+
+def _numbers_fault(found: ast.Aggregate) -> str | None:
     match found.name:
         case "APPROX_COUNT_DISTINCT":
             return _precision_fault(found.args[1:])
-        case "APPROX_PERCENTILE":
+        case name if name in _PERCENTILES:
             return _percentile_fault(found.args[1:])
     return "does not accept arguments" if len(found.args) > 1 else None
+
+
+def _collecting_fault(found: ast.Aggregate) -> str | None:
+    if found.star:
+        return f"does not accept {_STAR}"
+    if found.distinct and found.order:
+        return "does not accept DISTINCT and ORDER BY together"
+    if found.name == "ARRAY_AGG":
+        return "does not accept arguments" if len(found.args) > 1 else None
+    match found.args[1:]:
+        case () | (ast.Literal(value=str()),):
+            return None
+    return "takes a constant text to stand between two others"
 
 
 def _count_fault(found: ast.Aggregate) -> str | None:

@@ -149,6 +149,8 @@ def _case(node: ast.Case) -> str:
 
 def _aggregate(node: ast.Aggregate) -> str:
     args = "*" if node.star else "DISTINCT " * node.distinct + _commas(node.args)
+    if node.order:
+        args += f" ORDER BY {_sorts(node.order)}"
     where = "" if node.where is None else f" FILTER (WHERE {text(node.where)})"
     if node.over is None:
         return f"{node.name}({args}){where}"
