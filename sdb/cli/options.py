@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sdb import bounds
+import os
+
+from sdb import bounds, notes
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError, from_os
 from sdb.typed import Annotated
@@ -136,6 +138,49 @@ def content(path: str | None) -> bytes | None:
         raise from_os(error, "opening", path) from error
 
 
+def given(inputs: list[str] | None) -> list[str]:
+    """Give the inputs of a command; without any, that which a pipe or file brings as its input."""
+    if inputs:
+        return inputs
+    import stat
+
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        mode = 0
+    if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode):
+        return ["-"]
+    raise UsageError("no inputs", hint="name files or folders, or send rows through a pipe")
+
+
+def beside(inputs: list[str]) -> str:
+    """Give the packfile that a single input becomes: ``a.zion`` beside ``a.json.gz``.
+
+    Parameters
+    ----------
+    inputs : list of str
+        What is packed.
+
+    Returns
+    -------
+    str
+        Where to.
+
+    Raises
+    ------
+    UsageError
+        It is not one local file, so that the user has to say.
+    """
+    from sdb import formats
+    from sdb.store.url import is_pattern, store_of
+
+    one = inputs[0]
+    is_file = len(inputs) == 1 and one != "-" and store_of(one).has(one) is not None
+    if not is_file or is_pattern(one) or store_of(one).is_folder(one):
+        raise UsageError("where to is not clear", hint="-o PACKFILE; one file needs none")
+    return f"{formats.stem(one)}.zion"
+
+
 def suffix(value: str | None) -> str | None:
     """Give a format as the library knows it, without a dot."""
     return value.removeprefix(".") if value else None
@@ -148,7 +193,7 @@ def paths(values: list[str] | None) -> list[tuple[str, ...]]:
 
 def period(since: str | None, until: str | None) -> tuple[str | None, str | None]:
     """Give the times that are meant, the same for all that is read, and note what they are."""
-    from sdb import instants, notes
+    from sdb import instants
 
     found: list[Any] = []
     for what, value in (("since", since), ("until", until)):

@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 
 from sdb import bounds, notes, sizes
-from sdb.errors import ConflictError, UsageError, text_of
+from sdb.errors import ConflictError, ExistsError, UsageError, text_of
 from sdb.packfile.absent import tell
 from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
 from sdb.packfile.given import listed, locations
@@ -22,7 +22,7 @@ from sdb.packfile.inputs import recognise_all
 from sdb.packfile.repeated import repeated
 from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
-from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder, taker_of
+from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder, pack, taker_of
 from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.store.apart import check_apart
@@ -132,6 +132,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     attempts: int = ATTEMPTS,
     unsafe_single_writer: bool = False,
     skip_known: bool = False,
+    create: bool = False,
     verify: bool = True,
     progress: Progress = silent,
 ) -> AppendResult:
@@ -176,6 +177,8 @@ def append(  # noqa: PLR0913 - the command's options, by name
     skip_known : bool
         Whether to leave out inputs that the packfile has the rows of: those of the same name, size
         and content. Without it their rows are appended again, with a warning.
+    create : bool
+        Whether a packfile that is not there is made, as :func:`sdb.pack` makes it.
     verify : bool
         Whether a wrong checksum in what is read of a packfile is an error. Turn it off only to go
         on with a damaged one: values may be wrong then.
@@ -220,7 +223,10 @@ def append(  # noqa: PLR0913 - the command's options, by name
     named = listed(inputs)
     if not named:
         raise UsageError("no inputs", hint="sdb append PACKFILE INPUT...")
-    if "-" in named:
+    is_missing = create and store_of(packfile).version(packfile) is None
+    if is_missing and output is not None:
+        raise UsageError(f"{text_of(packfile)} is not there: it is made, so leave out the output")
+    if "-" in named and not is_missing:
         # Nobody shall type rows for a packfile that is not there.
         open_read(packfile).close()
     if output is not None and _is_at(output, packfile):
@@ -250,12 +256,51 @@ def append(  # noqa: PLR0913 - the command's options, by name
             verify=verify,
             progress=progress,
         )
-        stack.enter_context(locked(packfile) if output is None else nullcontext())
-        result = _persist(job, attempts)
+        result = _created(job, taker) if is_missing else None
+        if result is None:
+            stack.enter_context(locked(packfile) if output is None else nullcontext())
+            result = _persist(job, attempts)
     tell(time_fields, [(result.path, result.trailer)])
     for name in result.known:
         notes.warn(f"{result.path} had the rows of {name} already, and has them once more now")
     return replace(result, seconds=time.monotonic() - began)
+
+
+def _created(job: Job, taker: Callable[[RejectedBatch], None] | None) -> AppendResult | None:
+    """Make the packfile; None: someone else has, and it is to be appended to."""
+    try:
+        made = pack(
+            job.sources,
+            job.packfile,
+            level=job.level,
+            block_bytes=job.block_bytes,
+            threads=job.threads or None,
+            constants=job.constants,
+            time_fields=job.time_fields,
+            on_errors=taker,
+            verify=job.verify,
+            progress=job.progress,
+        )
+    except ExistsError:
+        return None
+    return AppendResult(
+        path=made.path,
+        inputs=made.inputs,
+        rows_added=made.rows,
+        rows_total=made.rows,
+        text_bytes=made.text_bytes,
+        output_bytes=made.output_bytes,
+        copied_bytes=0,
+        copied_by=None,
+        read_bytes=0,
+        written_bytes=made.output_bytes,
+        trailer=made.trailer,
+        rejected=made.rejected,
+        known=(),
+        skipped=(),
+        attempts=1,
+        seconds=0.0,
+    )
 
 
 def _is_at(output: Location, packfile: Location) -> bool:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-from sdb import ion
-from sdb.errors import InputError, UsageError
+from sdb import ion, notes
+from sdb.errors import InputError, NotFoundError, UsageError, text_of
 from sdb.packfile.inputs import Input
+from sdb.store.url import store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable, Iterator, Mapping
     from typing import Any, TypeAlias, TypeGuard
 
     from sdb.packfile.inputs import One
@@ -43,12 +43,13 @@ def listed(given: Inputs) -> list[One]:
         Something else.
     """
     if _is_one(given):
-        return [given]
-    if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes):
+        return _expanded([given])
+    if not hasattr(given, "__iter__") or isinstance(given, bytes) or _is_row(given):
         raise _unfit(given)
-    many: Iterator[Any] = iter(given)
+    everything: Any = given
+    many: Iterator[Any] = iter(everything)
     first = next(many, None)
-    if isinstance(first, Mapping):
+    if _is_row(first):
         once = not isinstance(given, list | tuple)
         rows: Any = chain([first], many) if once else given
         return [Input(ROWS, "ion", once=once, source=lambda: _encoded(rows))]
@@ -56,7 +57,38 @@ def listed(given: Inputs) -> list[One]:
     for one in found:
         if not _is_one(one):
             raise _unfit(one)
+    return _expanded(found)
+
+
+def _expanded(inputs: Iterable[One]) -> list[One]:
+    """Put the files of folders, at any depth, in their place."""
+    found: list[One] = []
+    for one in inputs:
+        if isinstance(one, str | os.PathLike) and one != "-" and store_of(one).is_folder(one):
+            found += _files(one)
+        else:
+            found.append(one)
     return found
+
+
+def _files(folder: Location) -> list[One]:
+    """List the files of a folder, sorted; names with . or _ in front hide theirs."""
+    from glob import escape
+
+    path = text_of(folder)
+    above = os.fspath(folder).rstrip("/") + "/"
+    entries = store_of(folder).find(f"{escape(above)}**/*")
+    names = [entry.location for entry in entries if not _is_hidden(entry.location[len(above) :])]
+    if hidden := len(entries) - len(names):
+        files = "1 file" if hidden == 1 else f"{hidden:,} files"
+        notes.warn(f"{path}: left out {files} with . or _ in front of a name")
+    if not names:
+        raise NotFoundError(f"{path}: the folder has no files", path=path)
+    return list(names)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "_")) for part in name.split("/"))
 
 
 def locations(inputs: Iterable[One]) -> list[Location | int]:
@@ -77,6 +109,10 @@ def _is_one(given: object) -> TypeGuard[One]:
     return isinstance(given, str | os.PathLike | Input) or hasattr(given, "read")
 
 
+def _is_row(given: object) -> bool:
+    return hasattr(given, "keys")
+
+
 def _unfit(given: object) -> UsageError:
     return UsageError(
         f"an input cannot be a {type(given).__name__}",
@@ -87,7 +123,7 @@ def _unfit(given: object) -> UsageError:
 def _encoded(rows: Iterable[Mapping[str, object]]) -> Generator[bytes]:
     piece = bytearray()
     for number, row in enumerate(rows):
-        if not isinstance(row, Mapping):
+        if not _is_row(row):
             raise InputError(f"row {number:,} is a {type(row).__name__}, and not a dict", path=ROWS)
         try:
             piece += ion.dumps(dict(row))

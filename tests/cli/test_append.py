@@ -127,7 +127,7 @@ def test_malformed_records(run: Any, pack: Path) -> None:
     ("code", "arguments", "message"),
     [
         (2, ["append"], "Usage"),
-        (2, ["append", "x.zion"], "Missing argument 'INPUT...'"),
+        (2, ["append", "--json"], "Missing argument 'PACKFILE'"),
         (2, ["append", "x.zion", "-", "--constant", "a=1"], "x.zion has other constants: none"),
         (2, ["append", "-", "x.zion"], "must be a file and not a pipe"),
         (2, ["append", ".", "-"], "is a folder"),

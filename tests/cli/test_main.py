@@ -131,7 +131,7 @@ def test_help_lists_the_commands(run: Any) -> None:
         (["head"], "Usage: sdb head"),
         ([], "Usage: sdb"),
         (["unpack", "-j", "many", "x"], "'many' is not a valid int"),
-        (["pack", "x"], "Missing option '--output' / '-o'"),
+        (["concat", "x"], "Missing option '--output' / '-o'"),
     ],
 )
 def test_wrong_use(run: Any, words: list[str], message: str) -> None:

@@ -86,7 +86,7 @@ def test_usual_lines_are_understood(line: str) -> None:
         "",
         "pack",
         "pack --help",
-        "pack events.json",
+        "concat events.zion",
         "pack -o",
         "pack -o x --forse y",
         "pack -o -q y",

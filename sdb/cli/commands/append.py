@@ -19,6 +19,7 @@ from sdb.cli.options import (
     Verbose,
     constants,
     content,
+    given,
     locate,
     paths,
     suffix,
@@ -29,7 +30,7 @@ from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb append events.zion events.json.gz",
-    "zcat events.json.gz | sdb append events.zion -",
+    "zcat events.json.gz | sdb append --create events.zion",
 )
 
 
@@ -37,8 +38,9 @@ def command(
     context: Context,
     packfile: Packfile,
     inputs: Annotated[
-        list[str], Argument(metavar="INPUT...", help="What to append; - is standard input.")
-    ],
+        list[str] | None,
+        Argument(metavar="INPUT...", help="What to append; a pipe needs none."),
+    ] = None,
     target: Annotated[
         str | None,
         Option(
@@ -69,6 +71,7 @@ def command(
         bool,
         Option("--skip-known", help="Leave out inputs that the packfile has the rows of."),
     ] = False,
+    create: Annotated[bool, Option("--create", help="Make a packfile that is not there.")] = False,
     no_verify: NoVerify = False,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -83,6 +86,7 @@ def command(
     from sdb.packfile.append import append
 
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
+    inputs = given(inputs)
     with (
         Meter("appending", progress, quiet=quiet) as meter,
         Rejects(
@@ -106,6 +110,7 @@ def command(
             overwrite=force,
             unsafe_single_writer=unsafe_single_writer,
             skip_known=skip_known,
+            create=create,
             verify=not no_verify,
             progress=meter,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from sdb.cli import spark as sparks
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -18,16 +20,18 @@ from sdb.cli.options import (
     Threads,
     TimeFields,
     Verbose,
+    beside,
+    given,
     packing,
 )
-from sdb.cli.output import binary, prepare
+from sdb.cli.output import binary, plain, prepare, say
 from sdb.cli.parameters import Argument, Option
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb pack -o events.zion events.json.gz",
-    "zcat events.json.gz | sdb pack -o events.zion --constant region=eu --force -",
+    "zcat events.json.gz | sdb pack -o events.zion --constant region=eu --force",
 )
 
 HIDDEN = {"spark", *sparks.Choice.__annotations__}
@@ -36,12 +40,13 @@ HIDDEN = {"spark", *sparks.Choice.__annotations__}
 
 def command(
     inputs: Annotated[
-        list[str], Argument(metavar="INPUT...", help="What to pack; - is standard input.")
-    ],
+        list[str] | None,
+        Argument(metavar="INPUT...", help="What to pack; a pipe needs none."),
+    ] = None,
     target: Annotated[
-        str,
-        Option("--output", "-o", metavar="PACKFILE", help="Where to; - is standard output."),
-    ],
+        str | None,
+        Option("--output", "-o", metavar="PACKFILE", help="Where to; a.zion for a.json.gz."),
+    ] = None,
     fmt: InputFormat = None,
     algorithm: Algorithm = "zion+zstd",
     threads: Threads = None,
@@ -72,6 +77,13 @@ def command(
         raise UsageError("--json and -o - both write to standard output")
     options = packing(algorithm, block_size, constant, hints, fmt, time_field, verify=not no_verify)
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
+    inputs = given(inputs)
+    if target is None and spark:
+        raise UsageError("where to is not clear", hint="-o FOLDER")
+    if target is None:
+        target = beside(inputs)
+        if not quiet:
+            say(plain(f"sdb: packing into {target}"), to=sys.stderr)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     if spark:
         form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)
