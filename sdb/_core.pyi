@@ -35,6 +35,7 @@ def rows(
     fields: list[str] | None = None,
     time_filter: _TimeFilter | None = None,
     *,
+    matcher: Matcher | None = None,
     verify: bool = True,
 ) -> RowIterator: ...
 def values(lane: object, missing: object, /) -> list[Any]: ...
@@ -189,6 +190,18 @@ class LaneScan:
     def stats(self) -> tuple[int, int, int]: ...
 
 @final
+class Matcher:
+    def __new__(
+        cls,
+        patterns: list[str],
+        *,
+        fixed: bool = False,
+        ignore_case: bool = False,
+        invert: bool = False,
+        fields: list[str] | None = None,
+    ) -> Self: ...
+
+@final
 class Packer:
     def __new__(
         cls,
@@ -270,6 +283,7 @@ class Unpacker:
         fields: list[str] | None = None,
         time_filter: _TimeFilter | None = None,
         limit: int | None = None,
+        matcher: Matcher | None = None,
         verify: bool = True,
     ) -> Self: ...
     def feed(self, block: bytes, chunks: int | None = None) -> None: ...
@@ -283,3 +297,5 @@ class Unpacker:
     def queued(self) -> int: ...
     @property
     def remaining(self) -> int | None: ...
+    @property
+    def rows(self) -> int: ...

@@ -24,6 +24,7 @@ mod place;
 mod rejected;
 mod render;
 mod rows;
+mod search;
 mod unpack;
 mod verify;
 mod zstd;
@@ -41,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<groups::Table>()?;
     module.add_class::<lanes::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;
+    module.add_class::<search::Matcher>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<rejected::RejectedBatch>()?;
     module.add_class::<rows::RowIterator>()?;

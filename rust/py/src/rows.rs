@@ -10,10 +10,12 @@ use zion::codec::Algorithm;
 use zion::ion::{self, Header, MAX_NESTING, SymbolTable, kind, timestamp, varuint};
 use zion::json::print::float;
 use zion::rows::{Rows, TimeFilter};
+use zion::search::Search;
 use zion::{Error, Result};
 
 use crate::asked::{backed, names};
 use crate::errors::to_py;
+use crate::search::Matcher;
 
 /// Goes over the rows of a block, chunk by chunk.
 #[pyclass(module = "sdb._core")]
@@ -29,18 +31,22 @@ pub struct RowIterator {
     /// What is decoded: the fields, and the one that the filter needs.
     decoded: Option<Vec<Box<[u8]>>>,
     filter: Option<TimeFilter>,
+    search: Option<Search>,
+    /// Whether no chunk was decoded yet.
+    is_new: bool,
     ready: std::vec::IntoIter<Py<PyAny>>,
 }
 
 /// The rows of a block, one after the other, as dicts.
 #[pyfunction]
-#[pyo3(signature = (block, algorithm, align, fields=None, time_filter=None, *, verify=true))]
+#[pyo3(signature = (block, algorithm, align, fields=None, time_filter=None, *, matcher=None, verify=true))]
 pub fn rows(
     block: &Bound<'_, PyAny>,
     algorithm: &str,
     align: usize,
     fields: Option<Vec<String>>,
     time_filter: Option<(Vec<String>, Option<i64>, Option<i64>)>,
+    matcher: Option<PyRef<'_, Matcher>>,
     verify: bool,
 ) -> PyResult<RowIterator> {
     let fields = names(fields);
@@ -51,8 +57,11 @@ pub fn rows(
         }
         None => None,
     };
-    let decoded = fields.clone().map(|mut names| {
+    let matcher = matcher.map(|matcher| matcher.share());
+    let searched = matcher.as_ref().map(|matcher| matcher.fields());
+    let decoded = fields.clone().filter(|_| !matches!(searched, Some(None))).map(|mut names| {
         names.extend(filter.iter().map(|filter| filter.field().into()));
+        names.extend(searched.flatten().into_iter().flatten().cloned());
         names
     });
     Ok(RowIterator {
@@ -65,6 +74,8 @@ pub fn rows(
         fields,
         decoded,
         filter,
+        search: matcher.map(Search::new),
+        is_new: true,
         ready: Vec::new().into_iter(),
     })
 }
@@ -103,9 +114,13 @@ impl RowIterator {
         if let Some(filter) = &mut self.filter {
             filter.sync(chunk.table);
         }
+        if let Some(search) = &mut self.search {
+            search.enter(&chunk, self.is_new || chunk.resets);
+            self.is_new = false;
+        }
         let keep = self.fields.as_deref().map(|fields| kept(fields, chunk.table));
         let builder = Builder::new(py, &chunk, keep)?;
-        self.ready = builder.rows(self.filter.as_ref())?.into_iter();
+        self.ready = builder.rows(self.filter.as_ref(), self.search.as_mut())?.into_iter();
         self.position = reader.position().clone();
         self.codecs = Some(reader.into_codecs());
         Ok(true)
@@ -145,12 +160,21 @@ impl<'py, 'c> Builder<'py, 'c> {
         result.map_err(|error| self.error(&error))
     }
 
-    fn rows(mut self, filter: Option<&TimeFilter>) -> PyResult<Vec<Py<PyAny>>> {
+    fn rows(
+        mut self,
+        filter: Option<&TimeFilter>,
+        mut search: Option<&mut Search>,
+    ) -> PyResult<Vec<Py<PyAny>>> {
         let mut rows = Vec::new();
         for row in Rows::new(self.chunk.data, self.chunk.rows_at) {
             let (_, row) = self.told(row)?;
             if let Some(filter) = filter
                 && !self.told(filter.admits(self.chunk.data, row))?
+            {
+                continue;
+            }
+            if let Some(search) = &mut search
+                && !self.told(search.admits(self.chunk.data, row))?
             {
                 continue;
             }

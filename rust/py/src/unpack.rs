@@ -12,6 +12,7 @@ use zion::{Error, Result};
 
 use crate::asked::{backed, names};
 use crate::errors::to_py;
+use crate::search::Matcher;
 
 /// How long a wait lasts before signals are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -33,13 +34,16 @@ fn request(
 ) -> Result<Request> {
     let format = match format {
         "json" => Format::Json,
+        "count" => Format::Count,
         "ion" => Format::Ion,
         "csv" | "tsv" if fields.is_none() => {
             return Err(Error::argument(format!("format {format:?} needs fields")));
         }
         "csv" => Format::Cells(b','),
         "tsv" => Format::Cells(b'\t'),
-        other => return Err(Error::argument(format!("format {other:?}: json, csv, tsv or ion is needed"))),
+        other => {
+            return Err(Error::argument(format!("format {other:?}: json, csv, tsv, ion or count is needed")));
+        }
     };
     let filter = match range {
         Some((path, start, stop)) => {
@@ -56,7 +60,7 @@ impl Unpacker {
     #[new]
     #[allow(clippy::too_many_arguments)] // They are keywords in Python.
     #[pyo3(signature = (algorithm, align, *, threads=0, format="json", fields=None, time_filter=None, limit=None,
-                        verify=true))]
+                        matcher=None, verify=true))]
     fn new(
         py: Python<'_>,
         algorithm: &str,
@@ -66,9 +70,11 @@ impl Unpacker {
         fields: Option<Vec<String>>,
         time_filter: Option<Range>,
         limit: Option<u64>,
+        matcher: Option<PyRef<'_, Matcher>>,
         verify: bool,
     ) -> PyResult<Self> {
         let request = request((algorithm, align, verify), format, fields, time_filter).map_err(to_py)?;
+        let request = request.matching(matcher.map(|matcher| matcher.share()));
         let unpack = py.detach(|| Unpack::new(request, threads, limit)).map_err(to_py)?;
         Ok(Self { unpack })
     }
@@ -135,6 +141,12 @@ impl Unpacker {
     #[getter]
     fn remaining(&self) -> Option<u64> {
         self.unpack.remaining()
+    }
+
+    /// How many rows came out; with a text too long for one piece only those of its first.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.unpack.rows()
     }
 
     /// Number of blocks whose chunks were not all handed to a thread.

@@ -31,6 +31,7 @@ pub mod pipeline;
 pub mod rows;
 pub mod runs;
 pub mod scan;
+pub mod search;
 #[allow(unsafe_code)]
 mod simd;
 pub mod unpack;

@@ -250,6 +250,12 @@ impl<R: Send + 'static> Runs<R> {
         Next::Failed(failure)
     }
 
+    /// Lets nothing more come out: who takes the results has enough.
+    pub fn stop(&mut self) {
+        self.limit = Some(0);
+        self.clear();
+    }
+
     fn clear(&mut self) {
         self.queue.clear();
         self.current = None;

@@ -24,6 +24,10 @@ pub struct Unpack {
     /// The block whose text goes on, with what is left of it and who prints it.
     rest: Option<(usize, Box<Rest>, Worker)>,
     failure: Option<Failure>,
+    /// Rows that may still come out of a search, which works ahead: few rows of many may match.
+    left: Option<u64>,
+    /// Rows that came out, as far as they are counted.
+    rows: u64,
 }
 
 impl Unpack {
@@ -38,8 +42,12 @@ impl Unpack {
             let rows = output.rows;
             Ok(((job.number, output), rows))
         };
-        let runs = Runs::new(cut, threads, limit, make, work)?;
-        Ok(Self { request, runs, ready: VecDeque::new(), rest: None, failure: None })
+        let (left, limit) = if request.is_search() { (limit, None) } else { (None, limit) };
+        let mut runs = Runs::new(cut, threads, limit, make, work)?;
+        if left == Some(0) {
+            runs.stop();
+        }
+        Ok(Self { request, runs, ready: VecDeque::new(), rest: None, failure: None, left, rows: 0 })
     }
 
     /// Queues a block. When the number of its chunks is known, it must be right.
@@ -59,7 +67,7 @@ impl Unpack {
 
     /// Whether all output of what was pushed is ready.
     pub fn is_idle(&self) -> bool {
-        self.runs.is_idle() && self.rest.is_none()
+        (self.runs.is_idle() || self.runs.is_done()) && self.rest.is_none()
     }
 
     /// Hands out work and collects the next piece. If it is not finished, waits for it at most `patience`.
@@ -71,10 +79,10 @@ impl Unpack {
         }
         loop {
             match self.runs.next(patience) {
-                Next::Ready((number, Output { data, rest, .. })) => {
-                    let is_empty = data.is_empty();
+                Next::Ready((number, Output { data, rows, rest })) => {
                     self.rest = rest.map(|rest| (number, rest, Worker::new(Arc::clone(&self.request))));
-                    if !is_empty {
+                    let data = self.capped(data, rows);
+                    if !data.is_empty() {
                         self.ready.push_back(data);
                         return;
                     }
@@ -91,6 +99,7 @@ impl Unpack {
             match worker.go_on(rest) {
                 Ok(Some(data)) if data.is_empty() => {}
                 Ok(Some(data)) => {
+                    let data = self.capped(data, 0);
                     self.ready.push_back(data);
                     return true;
                 }
@@ -105,6 +114,32 @@ impl Unpack {
         false
     }
 
+    /// Cuts what came out behind the last row that is wanted of a search, and notes how many rows it has.
+    fn capped(&mut self, mut data: Vec<u8>, mut rows: u64) -> Vec<u8> {
+        if let Some(left) = self.left {
+            if !self.request.counts() {
+                let wanted = usize::try_from(left).unwrap_or(usize::MAX);
+                let ends = memchr::memchr_iter(b'\n', &data).take(wanted);
+                let (count, end) = ends.fold((0, 0), |(count, _), end| (count + 1, end + 1));
+                rows = count;
+                data.truncate(end);
+            }
+            rows = rows.min(left);
+            self.left = Some(left - rows);
+            if left == rows {
+                self.rest = None;
+                self.runs.stop();
+            }
+        }
+        self.rows += rows;
+        data
+    }
+
+    /// How many rows came out. Where they are printed and too many for one piece, those behind are not counted.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// The next piece of output, if one is ready.
     pub fn take(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
@@ -112,7 +147,7 @@ impl Unpack {
 
     /// How many rows may still come out, if their number is limited.
     pub fn remaining(&self) -> Option<u64> {
-        self.runs.remaining()
+        self.left.or_else(|| self.runs.remaining())
     }
 
     /// The error that ended the output, once all pieces before it were taken.

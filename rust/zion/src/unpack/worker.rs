@@ -7,10 +7,11 @@ use crate::block::{BlockReader, Chunk, Codecs};
 use crate::budget;
 use crate::codec::Algorithm;
 use crate::error::Result;
-use crate::ion::{SymbolTable, pad};
+use crate::ion::{Header, SymbolTable, pad};
 use crate::json::{print::Printer, sink::Sink};
 use crate::rows::{Rows, TimeFilter, put_kept};
 use crate::runs::{Form, Job};
+use crate::search::{Matcher, Search};
 use crate::unpack::cells::Cells;
 
 /// What comes out.
@@ -22,6 +23,8 @@ pub enum Format {
     Cells(u8),
     /// The decompressed chunks, padded to their full size.
     Ion,
+    /// Nothing: the rows are only counted.
+    Count,
 }
 
 /// What is wanted, the same for all chunks.
@@ -30,7 +33,8 @@ pub struct Request {
     format: Format,
     fields: Option<Vec<Box<[u8]>>>,
     filter: Option<TimeFilter>,
-    /// What is decoded: the fields, and the one that the filter needs.
+    matcher: Option<Arc<Matcher>>,
+    /// What is decoded: the fields, and those that the filters need.
     decoded: Option<Vec<Box<[u8]>>>,
     spare: Mutex<Vec<Vec<u8>>>,
 }
@@ -49,7 +53,38 @@ impl Request {
             names.extend(filter.iter().map(|filter| filter.field().into()));
             names
         });
-        Ok(Self { form, format, fields, filter, decoded, spare: Mutex::default() })
+        Ok(Self { form, format, fields, filter, matcher: None, decoded, spare: Mutex::default() })
+    }
+
+    /// The same for only the rows that a search finds.
+    #[must_use]
+    pub fn matching(mut self, matcher: Option<Arc<Matcher>>) -> Self {
+        let searched = matcher.as_ref().and_then(|matcher| matcher.fields());
+        self.decoded = match (self.decoded, &matcher, searched) {
+            (Some(mut names), Some(_), Some(searched)) => {
+                names.extend(searched.iter().cloned());
+                Some(names)
+            }
+            // To count rows takes no other fields than those that decide.
+            (None, Some(_), Some(searched)) if self.format == Format::Count => {
+                let time = self.filter.iter().map(|filter| filter.field().into());
+                Some(searched.iter().cloned().chain(time).collect())
+            }
+            (None, ..) | (Some(_), Some(_), None) => None,
+            (decoded, None, _) => decoded,
+        };
+        self.matcher = matcher;
+        self
+    }
+
+    /// Whether few of many rows may come out, in a form that can be cut behind any row.
+    pub(super) fn is_search(&self) -> bool {
+        self.matcher.is_some() && matches!(self.format, Format::Json | Format::Count)
+    }
+
+    /// Whether rows are only counted.
+    pub(super) fn counts(&self) -> bool {
+        self.format == Format::Count
     }
 
     /// The same with checksums that count, or do not.
@@ -60,7 +95,7 @@ impl Request {
 
     /// Whether chunks pass as they are, so that the symbols before them need not be known.
     pub fn is_verbatim(&self) -> bool {
-        self.format == Format::Ion && self.fields.is_none() && self.filter.is_none()
+        self.format == Format::Ion && self.fields.is_none() && self.filter.is_none() && self.matcher.is_none()
     }
 
     /// How the chunks are stored.
@@ -82,7 +117,8 @@ impl Request {
 
     /// Whether rows have fields that are decoded but do not come out.
     fn trims(&self) -> bool {
-        self.fields.is_some() && (self.filter.is_some() || self.form.algorithm == Algorithm::Zstd)
+        self.fields.is_some()
+            && (self.filter.is_some() || self.matcher.is_some() || self.form.algorithm == Algorithm::Zstd)
     }
 }
 
@@ -133,6 +169,7 @@ pub struct Worker {
     request: Arc<Request>,
     codecs: Option<Codecs>,
     filter: Option<TimeFilter>,
+    search: Option<Search>,
     keep: Vec<bool>,
     printer: Printer,
     cells: Cells,
@@ -145,11 +182,13 @@ impl Worker {
     /// A worker for one request.
     pub fn new(request: Arc<Request>) -> Self {
         let filter = request.filter.clone();
+        let search = request.matcher.clone().map(Search::new);
         let cells = Cells::new(request.fields.as_deref().unwrap_or_default());
         Self {
             request,
             codecs: None,
             filter,
+            search,
             keep: Vec::new(),
             printer: Printer::default(),
             cells,
@@ -209,11 +248,12 @@ impl Worker {
                 rest.chunks.push_back(Held::of(&chunk, chunk.rows_at));
                 continue;
             }
-            self.sync(chunk.table, is_new || chunk.resets);
+            self.enter(&chunk, is_new || chunk.resets);
             is_new = false;
             let left = job.limit - rows;
             let (added, stopped) = match self.request.format {
                 Format::Json | Format::Cells(_) => self.lines(&chunk, left, &mut sink),
+                Format::Count => self.count(&chunk, left).map(|rows| (rows, None)),
                 Format::Ion => self.chunk(&chunk, left, &mut sink).map(|rows| (rows, None)),
             }
             .map_err(|error| chunk.error(&error))?;
@@ -228,15 +268,44 @@ impl Worker {
     /// The next piece of what a job left; none at the end.
     pub fn go_on(&mut self, rest: &mut Rest) -> Result<Option<Vec<u8>>> {
         let Some(mut held) = rest.chunks.pop_front() else { return Ok(None) };
-        self.sync(&held.table, true);
         let mut sink = Sink::over(self.request.buffer());
         let chunk = held.chunk();
+        self.enter(&chunk, true);
         let printed = self.lines(&chunk, u64::MAX, &mut sink).map_err(|error| chunk.error(&error))?;
         if let Some(at) = printed.1 {
             held.at = at;
             rest.chunks.push_front(held);
         }
         Ok(Some(sink.into_inner()))
+    }
+
+    /// Takes over a chunk, and the table in force.
+    fn enter(&mut self, chunk: &Chunk<'_>, is_new: bool) {
+        self.sync(chunk.table, is_new);
+        if let Some(search) = &mut self.search {
+            search.enter(chunk, is_new);
+        }
+    }
+
+    /// Whether a row is wanted.
+    fn admits(&mut self, data: &[u8], row: Header) -> Result<bool> {
+        if let Some(filter) = &self.filter
+            && !filter.admits(data, row)?
+        {
+            return Ok(false);
+        }
+        self.search.as_mut().map_or(Ok(true), |search| search.admits(data, row))
+    }
+
+    fn count(&mut self, chunk: &Chunk<'_>, limit: u64) -> Result<u64> {
+        let mut rows = 0;
+        for row in Rows::new(chunk.data, chunk.rows_at) {
+            if rows == limit {
+                break;
+            }
+            rows += u64::from(self.admits(chunk.data, row?.1)?);
+        }
+        Ok(rows)
     }
 
     /// Takes over the table in force.
@@ -246,7 +315,7 @@ impl Worker {
             return;
         }
         self.synced = Some(Arc::clone(table));
-        if self.request.format != Format::Ion {
+        if matches!(self.request.format, Format::Json | Format::Cells(_)) {
             self.printer.sync(table, is_new);
         }
         if let Format::Cells(_) = self.request.format {
@@ -267,7 +336,7 @@ impl Worker {
     /// Prints rows; gives their number, and where it stopped when there are more of them than fit a piece. With
     /// a limit nothing is left for later: it is not known yet how many rows may follow then.
     fn lines(&mut self, chunk: &Chunk<'_>, limit: u64, out: &mut Sink) -> Result<(u64, Option<usize>)> {
-        let keep = self.request.trims().then_some(&self.keep[..]);
+        let trims = self.request.trims();
         let mut rows = 0;
         for row in Rows::new(chunk.data, chunk.rows_at) {
             let (at, row) = row?;
@@ -277,18 +346,17 @@ impl Worker {
                 }
                 budget::check_run(out.len(), at)?;
             }
-            if let Some(filter) = &self.filter
-                && !filter.admits(chunk.data, row)?
-            {
-                continue;
-            }
             if rows == limit {
                 break;
+            }
+            if !self.admits(chunk.data, row)? {
+                continue;
             }
             if let Format::Cells(separator) = self.request.format {
                 let symbols = (&mut self.printer, &**chunk.table);
                 self.cells.row((chunk.data, row), separator, symbols, out)?;
             } else {
+                let keep = trims.then_some(&self.keep[..]);
                 self.printer.row(chunk.data, row, keep, out)?;
             }
             rows += 1;
@@ -297,20 +365,18 @@ impl Worker {
     }
 
     fn chunk(&mut self, chunk: &Chunk<'_>, limit: u64, out: &mut Sink) -> Result<u64> {
-        let keep = self.request.trims().then_some(&self.keep[..]);
+        let trims = self.request.trims();
         let mut rows = 0;
         let mut kept = chunk.data[..chunk.rows_at].to_vec();
         for row in Rows::new(chunk.data, chunk.rows_at) {
             let (at, row) = row?;
-            if let Some(filter) = &self.filter
-                && !filter.admits(chunk.data, row)?
-            {
-                continue;
-            }
             if rows == limit {
                 break;
             }
-            match keep {
+            if !self.admits(chunk.data, row)? {
+                continue;
+            }
+            match trims.then_some(&self.keep[..]) {
                 Some(keep) => put_kept(chunk.data, row, keep, &mut self.scratch, &mut kept)?,
                 None => kept.extend_from_slice(&chunk.data[at..row.end]),
             }

@@ -1,0 +1,266 @@
+//! Regular expressions as RE2 has them, which queries use, in the words of `regex`.
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::error::{Error, Result};
+
+/// What texts are compared with.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// Matches inside of a text.
+    pub regex: Regex,
+    /// Whether a text that matches also does so inside of other bytes: nothing in it asks what stands beside.
+    pub is_free: bool,
+}
+
+impl Pattern {
+    /// Any of several regular expressions, or with `fixed` any of several texts.
+    pub fn new(patterns: &[String], fixed: bool, ignore_case: bool) -> Result<Self> {
+        let mut union = String::new();
+        let mut is_free = true;
+        for pattern in patterns {
+            let (text, looks) = if fixed { (regex::escape(pattern), false) } else { translated(pattern)? };
+            // Each one alone, so that an error is that of the right one, and none can end in another.
+            build(&text, ignore_case).map_err(|reason| refused(pattern, &reason))?;
+            if !union.is_empty() {
+                union.push('|');
+            }
+            union.push_str("(?:");
+            union.push_str(&text);
+            union.push(')');
+            is_free &= !looks;
+        }
+        if patterns.is_empty() {
+            return Err(Error::argument("no pattern to look for"));
+        }
+        let regex = build(&union, ignore_case)
+            .map_err(|reason| Error::argument(format!("the patterns cannot be used together: {reason}")))?;
+        Ok(Self { regex, is_free })
+    }
+}
+
+fn build(text: &str, ignore_case: bool) -> Result<Regex, String> {
+    RegexBuilder::new(text).case_insensitive(ignore_case).octal(true).build().map_err(|error| {
+        let text = error.to_string();
+        let last = text.lines().last().unwrap_or_default();
+        last.strip_prefix("error: ").unwrap_or(last).to_owned()
+    })
+}
+
+#[cold]
+fn refused(pattern: &str, reason: &str) -> Error {
+    let shown: String = pattern.chars().take(200).collect();
+    Error::argument(format!("the pattern {shown:?} cannot be used: {reason}"))
+}
+
+/// A regular expression of RE2 in the words of `regex`, and whether it asks what stands beside a match.
+///
+/// Both are one family. What differs: letters with a backslash stand for ASCII in RE2; `\Q` quotes; brackets and
+/// operators of sets in a set, and braces that are no repetition, stand for themselves.
+fn translated(pattern: &str) -> Result<(String, bool)> {
+    let mut out = String::with_capacity(pattern.len() + 16);
+    let mut looks = false;
+    let mut rest = pattern;
+    while let Some(unit) = rest.chars().next() {
+        let behind = &rest[unit.len_utf8()..];
+        rest = match unit {
+            '\\' => {
+                let (text, behind, looked) = escape(pattern, behind)?;
+                out.push_str(&text);
+                looks |= looked;
+                behind
+            }
+            '[' => set(pattern, behind, &mut out)?,
+            '{' => {
+                out.push_str(if is_repetition(behind) { "{" } else { r"\{" });
+                behind
+            }
+            _ => {
+                looks |= matches!(unit, '^' | '$');
+                out.push(unit);
+                behind
+            }
+        };
+    }
+    Ok((out, looks))
+}
+
+/// Whether what follows a brace makes it a repetition: `2}`, `2,}` or `2,3}`.
+fn is_repetition(behind: &str) -> bool {
+    let Some((inside, _)) = behind.split_once('}') else { return false };
+    let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    !least.is_empty() && is_number(least) && is_number(most)
+}
+
+/// The set that a letter with a backslash stands for.
+fn perl_class(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'd' => "[0-9]",
+        'D' => "[^0-9]",
+        's' => r"[\t\n\f\r ]",
+        'S' => r"[^\t\n\f\r ]",
+        'w' => "[0-9A-Za-z_]",
+        'W' => "[^0-9A-Za-z_]",
+        _ => return None,
+    })
+}
+
+/// What stands behind a backslash outside of sets; gives the text, what is left, and whether it asks what is beside.
+fn escape<'a>(pattern: &str, behind: &'a str) -> Result<(String, &'a str, bool)> {
+    let Some(letter) = behind.chars().next() else {
+        return Err(refused(pattern, "it ends with a backslash"));
+    };
+    let rest = &behind[letter.len_utf8()..];
+    if let Some(class) = perl_class(letter) {
+        // Letter case does not touch them: under (?i) the Kelvin sign is no `\w`.
+        return Ok((format!("(?-i:{class})"), rest, false));
+    }
+    Ok(match letter {
+        'Q' => {
+            let (quoted, rest) = rest.split_once(r"\E").unwrap_or((rest, ""));
+            (quoted.chars().map(|unit| regex::escape(unit.encode_utf8(&mut [0; 4]))).collect(), rest, false)
+        }
+        'b' | 'B' => (format!(r"(?-u:\{letter})"), rest, true),
+        'A' | 'z' => (format!(r"\{letter}"), rest, true),
+        _ => (character(pattern, letter, rest)?, rest, false),
+    })
+}
+
+/// An escape that stands for a character, or begins the name of a class: inside of sets and outside.
+fn character(pattern: &str, letter: char, rest: &str) -> Result<String> {
+    let is_octal = rest.starts_with(|next: char| next.is_digit(8));
+    match letter {
+        '1'..='7' if !is_octal => Err(refused(pattern, "it refers back to a group, which RE2 does not")),
+        '0'..='7' | 'a' | 'f' | 'n' | 'r' | 't' | 'v' | 'p' | 'P' | 'x' => Ok(format!(r"\{letter}")),
+        _ if letter == '_' || letter.is_ascii_alphanumeric() => {
+            Err(refused(pattern, &format!("RE2 has no escape \\{letter}")))
+        }
+        _ => Ok(regex::escape(letter.encode_utf8(&mut [0; 4]))),
+    }
+}
+
+/// Translates a set behind its opening bracket; gives what is left behind it.
+fn set<'a>(pattern: &str, behind: &'a str, out: &mut String) -> Result<&'a str> {
+    out.push('[');
+    let mut rest = behind;
+    if let Some(negated) = rest.strip_prefix('^') {
+        out.push('^');
+        rest = negated;
+    }
+    let (mut is_first, mut is_range) = (true, false);
+    while let Some(unit) = rest.chars().next() {
+        let behind = &rest[unit.len_utf8()..];
+        match unit {
+            ']' if !is_first => {
+                out.push(']');
+                return Ok(behind);
+            }
+            '[' if behind.starts_with(':') && behind[1..].contains(":]") => {
+                let end = behind[1..].find(":]").map_or(0, |end| end + 3);
+                out.push('[');
+                out.push_str(&behind[..end]);
+                rest = &behind[end..];
+                is_first = false;
+                continue;
+            }
+            '\\' => {
+                let Some(letter) = behind.chars().next() else {
+                    return Err(refused(pattern, "it ends with a backslash"));
+                };
+                rest = &behind[letter.len_utf8()..];
+                match perl_class(letter) {
+                    Some(class) => out.push_str(class),
+                    None => out.push_str(&character(pattern, letter, rest)?),
+                }
+                (is_first, is_range) = (false, false);
+                continue;
+            }
+            // A dash between two others makes a range; first, last, or as the end of a range it is itself.
+            '-' if !is_first && !is_range && !behind.starts_with(']') => {
+                out.push('-');
+                (rest, is_range) = (behind, true);
+                continue;
+            }
+            '-' | '[' | ']' | '&' | '~' | '^' => {
+                out.push('\\');
+                out.push(unit);
+            }
+            _ => out.push(unit),
+        }
+        rest = behind;
+        (is_first, is_range) = (false, false);
+    }
+    Err(refused(pattern, "a [ is not closed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pattern, Result};
+
+    fn matches(pattern: &str, text: &str) -> Result<bool> {
+        let pattern = Pattern::new(&[pattern.to_owned()], false, false)?;
+        Ok(pattern.regex.is_match(text.as_bytes()))
+    }
+
+    #[test]
+    fn speaks_as_re2() -> Result<()> {
+        for (pattern, text, expected) in [
+            (r"^\d$", "5", true),
+            (r"^\d$", "٣", false),
+            (r"^\w$", "é", false),
+            (r"^\W$", "é", true),
+            (r"^(?i)\w$", "\u{212a}", false),
+            (r"\bcafé", "le café", true),
+            (r"caf\b", "café", true),
+            (r"\Qa.b[\E+", "a.b[[", true),
+            (r"\Qa.b", "axb", false),
+            (r"^[[a]$", "[", true),
+            (r"^[a&&b]$", "&", true),
+            (r"^[--/]$", ".", true),
+            (r"^[a-c-e]$", "-", true),
+            (r"^[a-c-e]$", "d", false),
+            (r"^[\d-z]$", "-", true),
+            (r"^[+--]$", ",", true),
+            (r"^[]a]$", "]", true),
+            (r"^[^]a]$", "]", false),
+            (r"^[[:alpha:]\d_-]+$", "a5_-", true),
+            (r"^[\W]$", "é", true),
+            (r#"{"a""#, r#"{"a""#, true),
+            (r"^a{2}$", "aa", true),
+            (r"^a{,2}$", "a{,2}", true),
+            (r"^.$", "\n", false),
+            (r"^(?s).$", "\n", true),
+            (r"\<a\>", "<a>", true),
+            (r"^\x41\101$", "AA", true),
+            (r"a$", "a\n", false),
+            (r"\pN", "5", true),
+        ] {
+            assert_eq!(matches(pattern, text)?, expected, "{pattern} {text:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn refuses_what_re2_refuses() {
+        for pattern in
+            [r"(a)\1", "a(?=b)", "a(", "a)", "*", "[a", r"a\", r"\y", "[b-a]", r"\Z", r"[\", "[a--]"]
+        {
+            let error = matches(pattern, "").err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.starts_with("the pattern ") && !error.contains('\n'), "{pattern} {error}");
+        }
+        assert!(Pattern::new(&[], false, false).is_err());
+    }
+
+    #[test]
+    fn several_and_fixed() -> Result<()> {
+        let any = Pattern::new(&["(?i)A".to_owned(), "B".to_owned()], false, false)?;
+        assert!(any.is_free);
+        assert!(any.regex.is_match(b"a") && any.regex.is_match(b"B") && !any.regex.is_match(b"b"));
+        let fixed = Pattern::new(&["a.".to_owned(), "^".to_owned()], true, true)?;
+        assert!(fixed.is_free);
+        assert!(fixed.regex.is_match(b"A.") && fixed.regex.is_match(b"^") && !fixed.regex.is_match(b"ab"));
+        assert!(!Pattern::new(&["a".to_owned(), r"\bb".to_owned()], false, false)?.is_free);
+        Ok(())
+    }
+}
