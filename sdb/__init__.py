@@ -6,6 +6,7 @@
 `sdb.append`            more text to a packfile
 `sdb.concat`            several packfiles to one
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
+`sdb.grep`              rows of packfiles in which a text matches
 `sdb.sql`               a query on packfiles, see :class:`sdb.query.result.result.Result`
 `sdb.cached`            packfiles that queries on other inputs have left in the cache
 `sdb.clear_cache`       removes them
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sdb.packfile.append import append
     from sdb.packfile.concat import concat
     from sdb.packfile.describe import describe, fields
+    from sdb.packfile.grep import grep
     from sdb.packfile.ondemand import cached, clear_cache
     from sdb.packfile.resolve import open_one as open  # noqa: A004 - sdb.open
     from sdb.packfile.unpack import unpack
@@ -46,6 +48,7 @@ __all__ = [
     "diagnose",
     "errors",
     "fields",
+    "grep",
     "open",
     "pack",
     "register",
@@ -62,6 +65,7 @@ _PLACES = {
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
     "fields": ("sdb.packfile.describe", "fields"),
+    "grep": ("sdb.packfile.grep", "grep"),
     "open": ("sdb.packfile.resolve", "open_one"),
     "pack": ("sdb.packfile.writer", "pack"),
     "register": ("sdb.query.registered", "register"),

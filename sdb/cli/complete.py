@@ -76,6 +76,7 @@ def offers(parameter: Argument | Option) -> Callable[[str], Iterable[str]] | Non
     found = {
         "PACKFILE": packfiles,
         "PACKFILE...": packfiles,
+        "[PATTERN] PACKFILE...": packfiles,
         "NAME,...": _fields,
         "SUFFIX": lambda incomplete: _beginning(_FORMATS, incomplete),
     }

@@ -32,6 +32,8 @@
 ``dataframes``    Arrow tables as data frames of polars and pandas
 ``ends``          last rows of packfiles
 ``backward``      last rows of a selection, block by block
+``search``        searches: patterns, and where they are looked for
+``grep``          rows in which a text matches
 ``compressed``    files that are compressed while they are written
 ``delimited``     columns of CSV and TSV
 ``arrow``         rows as Arrow tables and streams

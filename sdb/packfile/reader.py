@@ -12,7 +12,7 @@ from sdb.store import url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from types import TracebackType
     from typing import Any, Self
@@ -266,6 +266,7 @@ class Packfile:
                     align_bytes,
                     names,
                     selection.time_filter,
+                    matcher=selection.matcher,
                     verify=self._verify,
                 )
             except errors.CorruptError as error:
@@ -330,6 +331,17 @@ class Packfile:
         from sdb.packfile.backward import last
 
         return last(self.select(), rows, self.selected_rows)
+
+    def grep(
+        self,
+        patterns: str | Iterable[str],
+        **choice: Any,  # noqa: ANN401 - those of `sdb.grep`
+    ) -> Iterator[dict[str, Any]]:
+        """Go over the rows in which a text matches; see :func:`sdb.packfile.grep.grep`."""
+        from sdb.packfile.search import search
+
+        found = search(patterns, **choice)
+        return islice(self.selected_rows(found.selection(self)), found.limit)
 
     def to_polars(self, **choice: Any) -> pl.DataFrame:  # noqa: ANN401 - those of `rows`
         """Read rows into a data frame of polars, which must be there; arguments as :meth:`rows`."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
+    from sdb._core import Matcher
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.trailer import Trailer
@@ -35,12 +36,15 @@ class Selection:
     start_us, stop_us : int or None
         Rows stay if ``start_us <= t < stop_us``, in microseconds since 1970; None leaves that
         side open. Rows without a timestamp at the path do not stay.
+    matcher : Matcher or None
+        What else rows must have; None: nothing.
     """
 
     blocks: tuple[int, ...]
     path: Path | None = None
     start_us: int | None = None
     stop_us: int | None = None
+    matcher: Matcher | None = None
 
     @property
     def time_filter(self) -> tuple[list[str], int | None, int | None] | None:

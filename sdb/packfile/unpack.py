@@ -137,9 +137,9 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
 
             names, meter_one = delimited.names(jobs, fields, limit, threads, meter.add)
             output.write(delimited.head(names, fmt))
-            _Writer(output, fmt, names, limit, threads or 0, meter_one).write(jobs)
+            RowWriter(output, fmt, names, limit, threads or 0, meter_one).write(jobs)
         else:
-            _Writer(output, fmt, fields, limit, threads or 0, meter.add).write(jobs)
+            RowWriter(output, fmt, fields, limit, threads or 0, meter.add).write(jobs)
     finally:
         for pack in packs:
             pack.close()
@@ -149,7 +149,7 @@ def write_lines(
     pack: Packfile, selection: Selection, output: BinaryIO, fields: Sequence[str] | None
 ) -> None:
     """Write the rows of a selection as lines of JSON, whole lines at a time."""
-    _Writer(output, "json", fields, None, 1, lambda _: None).write([(pack, selection)])
+    RowWriter(output, "json", fields, None, 1, lambda _: None).write([(pack, selection)])
 
 
 def _rows(
@@ -184,12 +184,35 @@ class _Meter:
         self._progress(self._done, self._total)
 
 
-class _Writer:
-    """Feeds blocks to the decoder and writes what comes out."""
+class RowWriter:
+    """Feeds blocks to the decoder and writes what comes out.
+
+    Parameters
+    ----------
+    output : binary file or None
+        Where it goes; None where rows are only counted.
+    fmt : str
+        The format; ``count`` only counts.
+    fields : sequence of str, optional
+        Names of the top-level fields to write.
+    limit : int, optional
+        At most so many rows.
+    threads : int
+        How many threads decode; 0: one for each processor.
+    meter : callable
+        Called with the bytes of each block that is read.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows were written, as far as they are counted: of very long ones not all.
+    left : int or None
+        How many rows may still be written.
+    """
 
     def __init__(
         self,
-        output: BinaryIO,
+        output: BinaryIO | None,
         fmt: str,
         fields: Sequence[str] | None,
         limit: int | None,
@@ -199,17 +222,19 @@ class _Writer:
         self._output = output
         self._format = fmt
         self._fields = None if fields is None else list(fields)
-        self._limit = limit
+        self.left = limit
+        self.rows = 0
         self._threads = threads
         self._meter = meter
 
     def write(self, jobs: list[Job]) -> None:
         """Write the rows of all jobs."""
         for pack, selection in jobs:
-            unpacker = self._unpacker(pack, selection, self._threads, self._limit)
+            unpacker = self._unpacker(pack, selection, self._threads, self.left)
             self._write_one(unpacker, pack, selection)
-            self._limit = unpacker.remaining
-            if self._limit == 0:
+            self.left = unpacker.remaining
+            self.rows += unpacker.rows
+            if self.left == 0:
                 return
 
     def _unpacker(
@@ -225,6 +250,7 @@ class _Writer:
             fields=self._fields,
             time_filter=selection.time_filter,
             limit=limit,
+            matcher=selection.matcher,
             verify=pack.verify,
         )
 
@@ -263,7 +289,8 @@ class _Writer:
         """Write what comes next, if anything comes; its memory is free again before more does."""
         pieces = unpacker.take(wait=True)
         for piece in pieces:
-            self._output.write(piece)
+            if self._output is not None:
+                self._output.write(piece)
         return bool(pieces)
 
     def _blamed(

@@ -13,6 +13,7 @@ COMMANDS = (
     "unpack",
     "head",
     "tail",
+    "grep",
     "query",
     "shell",
     "fields",

@@ -1,0 +1,76 @@
+"""Searches: patterns, and where in packfiles they are looked for."""
+
+from __future__ import annotations
+
+from sdb import bounds
+from sdb.records import record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from sdb._core import Matcher
+    from sdb.packfile.reader import Packfile
+    from sdb.packfile.selection import Selection
+
+
+def search(
+    patterns: str | Iterable[str],
+    *,
+    fields: Sequence[str] | None = None,
+    fixed: bool = False,
+    ignore_case: bool = False,
+    invert: bool = False,
+    **choice: Any,  # noqa: ANN401 - attributes of `Search`
+) -> Search:
+    """Prepare a search; see :func:`sdb.packfile.grep.grep` for what it takes."""
+    from sdb import _core
+
+    names = None if fields is None else tuple(fields)
+    matcher = _core.Matcher(
+        [patterns] if isinstance(patterns, str) else list(patterns),
+        fixed=fixed,
+        ignore_case=ignore_case,
+        invert=invert,
+        fields=None if names is None else list(names),
+    )
+    found = Search(matcher, names, **choice)
+    bounds.ROWS.check(found.limit)
+    bounds.THREADS.check(found.threads)
+    return found
+
+
+@record
+class Search:
+    """A search: patterns, and where in each packfile they are looked for.
+
+    Attributes
+    ----------
+    matcher : Matcher
+        What rows must have.
+    fields : tuple of str or None
+        The top-level fields that are searched; None: all.
+    since, until : str or datetime or None
+        Times that the rows must have.
+    time_field : str or sequence of str or None
+        Path of that time.
+    limit : int or None
+        At most so many rows of all files together.
+    threads : int or None
+        How many threads decode; None: one for each processor.
+    """
+
+    matcher: Matcher
+    fields: tuple[str, ...] | None = None
+    since: str | datetime | None = None
+    until: str | datetime | None = None
+    time_field: str | Sequence[str] | None = None
+    limit: int | None = None
+    threads: int | None = None
+
+    def selection(self, pack: Packfile) -> Selection:
+        """Choose the blocks of a packfile, and what their rows must have."""
+        chosen = pack.select(since=self.since, until=self.until, time_field=self.time_field)
+        return replace(chosen, matcher=self.matcher)
