@@ -91,7 +91,7 @@ def write(
         else:
             result.write(file, form, indent=target == "-" and sys.stdout.isatty())
     for note in result.notes:
-        output.say(output.plain(f"sdb: {note}"), to=sys.stderr)
+        output.say(output.plain(note), to=sys.stderr)
 
 
 def _encoding(target: str) -> str:
@@ -151,6 +151,8 @@ def explain(result: Result, *, as_json: bool) -> None:
     )
     if found["order"]:
         output.say(f"they are read {found['order']}")
+    for note in found["notes"]:
+        output.say(output.plain(note))
 
 
 def _explained(table: dict[str, Any]) -> Iterable[str]:

@@ -9,6 +9,7 @@ from sdb.progress import silent
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.exec.catalog import Catalog
+from sdb.query.plan.leftout import remarks
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
 
@@ -96,5 +97,6 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         catalog.close()
         raise
     result.on_close(catalog.close)
-    result.notes = catalog.notes
+    result.notes = catalog.notes_on(statement)
+    result.remarks = remarks(statement)
     return Result(text, result, catalog.tables)

@@ -243,7 +243,7 @@ def test_numbers_beside_nothing_but_times_are_told_of(run: Run, places: Path) ->
     text = "SELECT COUNT(*) AS n FROM '{}/gh.zion' WHERE {} > 1420074240"
     done = run("query", text.format(places, "created_at"))
     assert (done.returncode, done.stdout) == (0, b'{"n": 0}\n')
-    assert done.stderr.startswith(b"sdb: warning: created_at has timestamps and no number")
+    assert done.stderr.startswith(b"warning: created_at has timestamps and no number")
     assert done.stderr.count(b"TO_UNIX_EPOCH(created_at) > 1420074240") == 1
     done = run("query", text.format(places, "TO_UNIX_EPOCH(created_at)"))
     assert (done.stdout == b'{"n": 0}\n', done.stderr) == (False, b"")
@@ -300,3 +300,59 @@ def test_folders_and_files_that_are_no_packfiles(run: Run, places: Path) -> None
         "sdb: opening logs: is a folder",
         'hint: try "logs/*.zion"',
     ]
+
+
+@pytest.mark.parametrize(
+    ("tail", "keeps"),
+    [
+        ("ORDER BY errorCode", "ORDER BY COALESCE(errorCode, NULL)"),
+        (
+            "ORDER BY errorCode DESC NULLS LAST LIMIT 5",
+            "ORDER BY COALESCE(errorCode, NULL) NULLS LAST",
+        ),
+        ("GROUP BY errorCode", "the key COALESCE(errorCode, '-')"),
+    ],
+)
+def test_rows_without_a_key_are_told_of(run: Run, places: Path, tail: str, keeps: str) -> None:
+    """Issue 16, 1.3."""
+    text = f"SELECT errorCode FROM '{places}/ct.zion' {tail}"
+    done = run("query", text)
+    counts = json.loads(
+        run(
+            "query",
+            "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE errorCode IS MISSING) AS m"
+            f" FROM '{places}/ct.zion'",
+        ).stdout
+    )
+    assert 0 < counts["m"] < counts["n"]
+    assert done.stderr.decode() == (
+        f"note: {counts['m']:,} of {counts['n']:,} rows have no errorCode and are left out"
+        f" ({keeps} keeps them)\n"
+    )
+    with sdb.sql(text) as result:
+        assert [f"{note}\n" for note in result.notes] == [done.stderr.decode()]
+    distinct = run("query", f"SELECT DISTINCT errorCode FROM '{places}/ct.zion' WHERE readOnly")
+    assert distinct.stderr.startswith(b"note: rows that have no errorCode are left out")
+
+
+def test_what_a_note_advises_works(ask: Ask) -> None:
+    """Issue 16, 1.3."""
+    (rows,) = ask("SELECT COUNT(*) AS n FROM 'ct.zion'")
+    keys = "COALESCE(errorCode, '-')"
+    groups = ask(f"SELECT {keys} AS e, COUNT(*) AS n FROM 'ct.zion' GROUP BY {keys}")
+    assert sum(group["n"] for group in groups) == rows["n"]
+    for direction in ("NULLS LAST", "DESC NULLS LAST", ""):
+        key = f"ORDER BY COALESCE(errorCode, NULL) {direction}"
+        found = ask(f"SELECT errorCode FROM 'ct.zion' {key}")
+        assert len(found) == rows["n"]
+        codes = [row["errorCode"] for row in found if row]
+        assert codes == sorted(codes, reverse="DESC" in direction)
+        assert bool(found[0]) is ("LAST" in direction)
+
+
+def test_the_plan_says_what_count_counts(run: Run, places: Path) -> None:
+    """Issue 16, 1.3."""
+    done = run("query", "--explain", f"SELECT COUNT(errorCode) FROM '{places}/ct.zion'")
+    assert b"note: COUNT(errorCode) counts NULL, as all that is there" in done.stdout
+    done = run("query", f"SELECT COUNT(errorCode) AS n FROM '{places}/ct.zion'")
+    assert done.stderr == b""

@@ -11,6 +11,7 @@ from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.plan.absentees import fields_of
+from sdb.query.plan.leftout import left_out
 from sdb.query.plan.locations import candidates
 from sdb.query.plan.mismatches import mismatches
 from sdb.query.plan.reduction import reduce
@@ -128,6 +129,10 @@ class Catalog:
             self._open[new[0]] = open_packfile(new[0])
         self._found[name] = [self._open[path] for path in paths]
         return self._found[name]
+
+    def notes_on(self, statement: ast.Statement) -> list[str]:
+        """Give what users should know of the answer to a statement."""
+        return self.notes + left_out(statement, lambda name: self._found.get(name, []))
 
     def tell_absent(self, statement: ast.Statement, *, strict: bool = False) -> None:
         """Warn of fields that a statement reads and no row of its tables has.

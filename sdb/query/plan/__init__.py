@@ -13,6 +13,7 @@ module         holds
 `rewrite`      conditions in a tree: split, joined
 `inward`       conditions on a sub-query, moved into it
 `pushdown`     conditions that a scan decides
+`leftout`      rows without a key, to tell users
 `mismatches`   comparisons that are never TRUE, to tell users
 `operations`   what a scan does without an engine: count, take, aggregate, top-k
 `choice`       native or DuckDB, for a statement

@@ -127,6 +127,8 @@ class Execution:
         How it is that not all blocks that could matter will be read; empty when they will.
     notes : list of str
         What whoever reads the rows should know of them.
+    remarks : list of str
+        What whoever reads the plan should know besides.
     """
 
     columns: tuple[Column, ...]
@@ -137,6 +139,7 @@ class Execution:
     is_plan: bool = False
     note: str = ""
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     _close: list[Callable[[], None]] = field(default_factory=list)
 
     def on_close(self, action: Callable[[], None]) -> None:

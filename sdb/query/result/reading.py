@@ -39,6 +39,7 @@ def facts(result: Result) -> dict[str, Any]:
             for table in result.tables
         ],
         "order": result.note,
+        "notes": [*result.notes, *result.remarks],
         "files": reading.files,
         "all_files": reading.all_files,
         "blocks": reading.blocks,

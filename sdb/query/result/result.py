@@ -124,8 +124,16 @@ class Result:
 
     @property
     def notes(self) -> list[str]:
-        """Lines that say what the rows may not tell: comparisons that no row satisfies."""
+        """Lines that say what the rows may not tell.
+
+        Comparisons that no row satisfies, and rows that are left out for want of a key.
+        """
         return list(dict.fromkeys(self._result.notes))
+
+    @property
+    def remarks(self) -> list[str]:
+        """Lines that say what a plan may not tell."""
+        return self._result.remarks
 
     @property
     def _shown(self) -> list[Column]:
