@@ -5,7 +5,6 @@ from __future__ import annotations
 import binascii
 import math
 import os
-from contextlib import closing
 
 from sdb import errors, instants, ion, sizes
 from sdb.packfile.inventory import inventory
@@ -274,8 +273,11 @@ def fields(
     trailers = []
     for reference in resolve(places, root=root):
         name = errors.text_of(reference.name)
-        with closing(url.open_read(reference.location)) as reader:
+        reader = url.open_read(reference.location)
+        try:
             trailers.append((name, read_trailer(reader, name)))
+        finally:
+            reader.close()
     found = inventory(trailers)
     return found if match is None else found.matching(match)
 

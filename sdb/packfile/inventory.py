@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from sdb import errors, notes
 from sdb.packfile.presence import FieldCount, Presence, field_name, join, type_names
 from sdb.records import record
@@ -72,6 +70,8 @@ class Inventory:
             ``*`` stands for any text, dots included, and ``?`` for one character. Brackets mean
             themselves, as in ``items[].*``.
         """
+        import re
+
         wild = {"*": ".*", "?": "."}
         regex = "".join(wild.get(character) or re.escape(character) for character in pattern)
         kept = [found for found in self.fields if re.fullmatch(regex, found.name, re.DOTALL)]
