@@ -184,6 +184,12 @@ def bombs() -> Iterator[tuple[str, Callable[[], bytes]]]:
     yield "50 chunks of 63 million empty rows", lambda: empty_rows(63_000_000, 50, 26)
     yield "50 chunks of a million empty rows", lambda: empty_rows(1_000_000, 50, 20)
     yield (
+        "16 million empty rows in zstd",
+        lambda: packfile(
+            [[plain_chunk(table() + b"\xd0" * 16_000_000, 24)]], "zstd", blockshift=24
+        ),
+    )
+    yield (
         "60 million empty symbols",
         lambda: packfile(
             [[zion_segments([raw_table(value(0xB, b"\x80" * 60_000_000)), *[b""] * 16])]],

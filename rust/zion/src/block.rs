@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::bucket::shape::most_rows;
 use crate::bucket::{Decoder, Opened, Payload, Visit};
 use crate::codec::{Algorithm, zstd};
 use crate::error::{Error, Result};
 use crate::input::{Bytes, Input};
 use crate::ion::{self, SymbolTable, kind};
+use crate::rows::Rows;
 
 /// Bytes of a frame header.
 pub const FRAME_HEADER: usize = 5;
@@ -350,7 +352,9 @@ impl<'a> BlockReader<'a> {
             let message = format!("a chunk of {} bytes instead of {}", out.len(), self.align);
             return Err(Error::corrupt("zstd", 0, message));
         }
-        apply_shared(&mut self.next.table, out, self.align)
+        let rows_at = apply_shared(&mut self.next.table, out, self.align)?;
+        check_rows(out, rows_at)?;
+        Ok(rows_at)
     }
 
     /// Decompresses as much of a plain chunk as its symbol table needs.
@@ -366,6 +370,21 @@ impl<'a> BlockReader<'a> {
         apply_shared(&mut self.next.table, out, self.align)?;
         Ok(())
     }
+}
+
+/// Refuses a plain chunk of more rows than one of zion may have: empty rows take next to nothing in the file.
+/// Whatever else is wrong with the rows is for those who read them.
+fn check_rows(data: &[u8], rows_at: usize) -> Result<()> {
+    let most = most_rows(data.len());
+    if (data.len() - rows_at) as u64 <= most {
+        return Ok(());
+    }
+    let rows = Rows::new(data, rows_at).flatten().count() as u64;
+    if rows > most {
+        let message = format!("a chunk of {rows} rows, the limit is {most}");
+        return Err(Error::corrupt("ion", rows_at, message));
+    }
+    Ok(())
 }
 
 /// What is wrong with a first chunk that has no full symbol table.
@@ -440,6 +459,14 @@ fn in_chunk(error: Error, number: usize, base: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_rows_of_plain_chunks_have_a_bound() {
+        let chunk = |rows: usize| [&ion::BVM[..], &b"\xd0".repeat(rows)].concat();
+        assert!(check_rows(&chunk(1 << 20), 4).is_ok());
+        assert!(matches!(check_rows(&chunk((1 << 20) + 1), 4), Err(Error::Corrupt { .. })));
+        assert!(check_rows(&b"\xd1\x81".repeat(3 << 18), 0).is_ok(), "fewer rows than bytes");
+    }
 
     #[test]
     fn headers_of_frames_that_are_too_long_are_not_made() -> Result<()> {

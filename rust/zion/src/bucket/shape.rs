@@ -92,10 +92,15 @@ impl Sequence {
 /// Rows that a chunk may have whatever its size.
 const MOST_ROWS: u64 = 1 << 20;
 
-/// Refuses a shape of more rows than a chunk of `align` bytes can have: a row with a field takes three bytes. Empty
-/// rows take next to nothing in the file, so that their number has a bound of its own.
+/// The most rows that a chunk of `align` bytes may have: a row with a field takes three bytes. Empty rows take next to
+/// nothing in the file, so that their number has a bound of its own.
+pub fn most_rows(align: usize) -> u64 {
+    MOST_ROWS.max(align as u64 / 3)
+}
+
+/// Refuses a shape of more rows than that.
 pub fn check_rows(shape: &[u8], at: usize, align: usize) -> Result<()> {
-    let most = MOST_ROWS.max(align as u64 / 3);
+    let most = most_rows(align);
     if ((shape.len() - at) as u64) <= most {
         return Ok(());
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::accumulator::Accumulator;
 use super::order::{Rank, Sort};
 use super::plan::Plan;
+use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::value::Value;
@@ -30,8 +31,7 @@ struct Entry {
 
 impl Entry {
     fn bytes(&self) -> usize {
-        let text = |rank: &Rank<Box<[u8]>>| if let Rank::Text(text) = rank { text.len() } else { 0 };
-        size_of::<Self>() + size_of_val(&*self.key) + self.key.iter().map(text).sum::<usize>()
+        size_of::<Self>() + size_of_val(&*self.key) + self.key.iter().map(Rank::text_bytes).sum::<usize>()
     }
 }
 
@@ -62,6 +62,8 @@ pub struct First {
     /// Whether the last of those wanted stands in its place, none of those before it behind it.
     is_cut: bool,
     bytes: usize,
+    /// Bytes of texts that were looked at since the last time that rows were taken.
+    read: usize,
     is_full: bool,
 }
 
@@ -81,7 +83,7 @@ impl First {
     }
 
     fn empty(places: Arc<Places>) -> Self {
-        Self { places, rows: Vec::new(), is_cut: false, bytes: 0, is_full: false }
+        Self { places, rows: Vec::new(), is_cut: false, bytes: 0, read: 0, is_full: false }
     }
 
     /// Whether rows took more memory than is allowed; then they are not to be used.
@@ -95,16 +97,33 @@ impl First {
     }
 
     /// Whether a row is not known to be behind all that are wanted.
-    fn admits(&self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>], number: i64) -> Result<bool> {
+    fn admits(
+        &mut self,
+        data: &[u8],
+        table: &SymbolTable,
+        slots: &[Option<Value>],
+        number: i64,
+    ) -> Result<bool> {
         let Some(last) = self.last() else { return Ok(self.places.most > 0) };
+        let (mut read, mut order) = (0, Ordering::Equal);
         for (sort, rank) in self.places.by.iter().zip(&last.key) {
             let Some(value) = &slots[sort.place] else { return Ok(false) };
-            match sort.compare(&Rank::of(data, table, value)?, rank) {
-                Ordering::Equal => {}
-                decided => return Ok(decided.is_lt()),
+            let found = Rank::of(data, table, value)?;
+            read += found.text_bytes();
+            order = sort.compare(&found, rank);
+            if order.is_ne() {
+                break;
             }
         }
-        Ok(number < last.number)
+        let is_before = order.then(number.cmp(&last.number)).is_lt();
+        self.count(read)?;
+        Ok(is_before)
+    }
+
+    /// Bounds how much is read: a symbol of a megabyte takes two bytes wherever it occurs.
+    fn count(&mut self, bytes: usize) -> Result<()> {
+        self.read += bytes;
+        budget::check_run(self.read, 0)
     }
 
     fn put(&mut self, entry: Entry) {
@@ -164,10 +183,14 @@ impl Accumulator for First {
             return Ok(());
         }
         let mut key = Vec::with_capacity(self.places.by.len());
+        let mut read = 0;
         for sort in &self.places.by {
             let Some(value) = &slots[sort.place] else { return Ok(()) };
-            key.push(Rank::of(data, table, value)?.map(|text| text.into_owned().into_boxed_slice()));
+            let found = Rank::of(data, table, value)?;
+            read += found.text_bytes();
+            key.push(found.map(|text| text.into_owned().into_boxed_slice()));
         }
+        self.count(read)?;
         self.put(Entry { number, key: key.into() });
         Ok(())
     }
@@ -296,6 +319,19 @@ mod tests {
         let mut few = First::new(&plan(&[])?, &ranking(3, 1000))?;
         add(&mut few, &vec![[TEXT, ONE]; 90])?;
         assert!(!few.is_full());
+        Ok(())
+    }
+
+    #[test]
+    fn texts_that_are_read_again_and_again_are_refused() -> Result<()> {
+        let mut long = vec![];
+        ion::put_string(&mut long, &b"x".repeat(1 << 20));
+        let mut first = First::new(&plan(&[])?, &ranking(1, usize::MAX))?;
+        add(&mut first, &[[&long, ONE]; 400])?;
+        let early = first.take();
+        add(&mut first, &[[&long, ONE]; 400])?;
+        assert!(matches!(add(&mut first, &[[&long, TWO]; 400]), Err(Error::Corrupt { .. })));
+        assert_eq!(early.finish(), [0]);
         Ok(())
     }
 

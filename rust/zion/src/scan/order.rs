@@ -58,6 +58,13 @@ impl<T> Rank<T> {
     }
 }
 
+impl<T: AsRef<[u8]>> Rank<T> {
+    /// The length of a text.
+    pub(crate) fn text_bytes(&self) -> usize {
+        if let Self::Text(text) = self { text.as_ref().len() } else { 0 }
+    }
+}
+
 impl<'a> Rank<Cow<'a, [u8]>> {
     /// That of a value in a chunk.
     pub(crate) fn of(data: &'a [u8], table: &'a SymbolTable, value: &Value) -> Result<Self> {
