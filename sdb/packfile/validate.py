@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.store.base import Location
 
+    _Result = tuple[int, int, tuple[BlockReport, bool]]
+
 MAX_FINDINGS = 1000
+_BATCH_BYTES = 64 << 10
 _TEXT = 1 << 8
 _SYMBOL = 1 << 7
 
@@ -156,47 +159,59 @@ def validate(
         return Report(pack.path, tuple(check.findings), check.dropped, len(pack.blocks), check.rows)
 
 
-def _reports(
-    pack: Packfile, workers: int, max_findings: int
-) -> Iterator[tuple[int, int, tuple[BlockReport, bool]]]:
+def _reports(pack: Packfile, workers: int, max_findings: int) -> Iterator[_Result]:
     """Decode the blocks on several threads and give what they hold, in order."""
     trailer = pack.trailer
     paths = [list(path) for path in trailer.sparse.indices | trailer.sparse.distrusted]
-    running: deque[tuple[int, int, Future[tuple[BlockReport, bool]]]] = deque()
+    running: deque[Future[list[_Result]]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for number in range(len(pack.blocks)):
+            for batch in _batches(pack):
                 if len(running) > workers:
-                    at, size, future = running.popleft()
-                    yield at, size, future.result()
-                block = pack.read_block(number)
+                    yield from running.popleft().result()
+                blocks = [(at, pack.read_block(at), trailer.sparse.digest(at)) for at in batch]
                 future = pool.submit(
                     _verified,
-                    block,
-                    trailer.sparse.digest(number),
+                    blocks,
                     trailer.algorithm,
                     trailer.align_bytes,
                     paths,
                     trailer.sparse.constants,
                     max_findings,
                 )
-                running.append((number, len(block), future))
+                running.append(future)
             while running:
-                at, size, future = running.popleft()
-                yield at, size, future.result()
+                yield from running.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _batches(pack: Packfile) -> Iterator[list[int]]:
+    """Put small blocks together: to hand each over by itself takes longer than to read it."""
+    batch: list[int] = []
+    size_bytes = 0
+    for number in range(len(pack.blocks)):
+        start, stop = pack.trailer.block_range(number)
+        if batch and size_bytes + stop - start > _BATCH_BYTES:
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(number)
+        size_bytes += stop - start
+    if batch:
+        yield batch
+
+
 def _verified(
-    block: bytes,
-    digest: bytes,
+    blocks: list[tuple[int, bytes, bytes]],
     *arguments: Any,  # noqa: ANN401 - those of `_core.verify_block`
-) -> tuple[BlockReport, bool]:
-    """Decode a block, and compare it with its digest."""
+) -> list[_Result]:
+    """Decode blocks, and compare them with their digests."""
     from sdb import _core
 
-    return _core.verify_block(block, *arguments), differs(block, digest)
+    return [
+        (at, len(block), (_core.verify_block(block, *arguments), differs(block, digest)))
+        for at, block, digest in blocks
+    ]
 
 
 class _Check:

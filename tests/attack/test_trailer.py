@@ -145,3 +145,14 @@ def test_a_list_of_minimums_that_is_longer_than_the_blocks() -> None:
 
 def test_sizes_beyond_all_files() -> None:
     assert sizes.human(1 << 90) == "1073741824.000 EiB"
+
+
+def test_many_small_blocks_are_checked(tmp_path: Path, limited: Limited) -> None:
+    """What is made for a block must not cost more than to read it."""
+    frame, count = craft.frame(CHUNK), MANY // 2
+    blocks = [(number * SIZE, 1) for number in range(count)]
+    trailer = craft.stream(craft.described(count * SIZE, blocks, "zion+zstd"))
+    (tmp_path / "many.zion").write_bytes(craft.closed(frame * count, trailer))
+    ended = limited("validate-file", "--json", "many.zion", seconds=4)
+    assert (ended.code, ended.errors) == (0, "")
+    assert f'"blocks": {count}' in ended.output.decode()

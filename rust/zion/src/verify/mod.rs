@@ -5,6 +5,7 @@
 mod canonical;
 mod row;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::block::{BlockReader, Codecs, NO_MARKER, Position};
@@ -75,9 +76,15 @@ impl Report {
     }
 }
 
+thread_local! {
+    /// The decompressors of the block before: to make them takes longer than to read a small block.
+    static CODECS: Cell<Option<Codecs>> = const { Cell::new(None) };
+}
+
 /// Reads a whole block and reports on it. What is wrong with it is no error, but a finding.
 pub fn verify_block(block: &[u8], algorithm: Algorithm, align: usize, checks: &Checks) -> Result<Report> {
-    let mut reader = BlockReader::resume(block, algorithm, align, Position::default(), Codecs::new()?);
+    let codecs = CODECS.take().map_or_else(Codecs::new, Ok)?;
+    let mut reader = BlockReader::resume(block, algorithm, align, Position::default(), codecs);
     let mut state = State::new(checks);
     loop {
         let chunk = match reader.next_chunk() {
@@ -91,6 +98,7 @@ pub fn verify_block(block: &[u8], algorithm: Algorithm, align: usize, checks: &C
         };
         state.chunk(chunk.number, chunk.data, chunk.rows_at, chunk.resets, chunk.table);
     }
+    CODECS.set(Some(reader.into_codecs()));
     Ok(state.finish())
 }
 
