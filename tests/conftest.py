@@ -6,9 +6,14 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from sdb import notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = Path(os.environ.get("SDB_VECTORS") or ROOT.parent / "shared" / "vectors")
@@ -26,6 +31,13 @@ os.environ["SDB_TESTS_CACHE"] = os.environ["SDB_CACHE"]  # of the workers too
 
 def pytest_unconfigure() -> None:
     shutil.rmtree(os.environ["SDB_CACHE"], ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def warnings_go_to_python() -> Iterator[None]:
+    """Let warnings be Python's again after a test that ran the command line in this process."""
+    yield
+    notes._hearers.clear()
 
 
 # The original prints an empty name as "$" and its number, which is the name of another field and

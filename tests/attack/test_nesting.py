@@ -107,6 +107,7 @@ def test_forms_of_output(tmp_path: Path, limited: Limited, form: str, query: str
     write(source, 100_000, of_structs=True)
     text = query.format(f"'{source}'")
     ended = limited("query", "--fmt", form, "-o", "out", text, memory_bytes=4 << 30)
-    assert ended.code == 8, ended.errors
+    # What is written with its types is read as it is by other commands, which refuse the file.
+    assert ended.code == (6 if form in {"ion", "arrow", "parquet"} else 8), ended.errors
     assert "nested" in ended.errors.splitlines()[0]
     assert not (tmp_path / "out").exists()

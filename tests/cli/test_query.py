@@ -259,7 +259,7 @@ def test_a_syntax_error_is_underlined(run: Run) -> None:
     assert b"1:15" in done.stderr
     message = done.stderr.decode().splitlines()
     at = message.index("SELECT a, FROM read_file('t.zion')")
-    assert message[at + 1] == " " * 14 + "^^"
+    assert message[at + 1] == " " * 10 + "^^^^", "the word that is wrong, not what follows it"
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ QUERIES: list[tuple[str, Any]] = [
         "SELECT c FROM 'x.zion' WHERE id = 1 UNION ALL SELECT c FROM 'x.zion' WHERE id = 3",
         {"c": FIRST["c"]},
     ),
-    ("SELECT e FROM 'x.zion' AS r, r.l AS e WHERE e = '2024-05-01T00:00:00Z'", {"e": TEXT}),
+    ("SELECT e FROM 'x.zion' AS r, r.l AS e WHERE e LIKE '2024-05-01T00:00:00Z'", {"e": TEXT}),
     ("SELECT LATEST(t) AS m, [LATEST(t)] AS l FROM 'x.zion'", {"m": AT, "l": [AT]}),
     ("SELECT ['2024-05-01T00:00:00Z', 1.5, 2] AS v FROM 'x.zion' LIMIT 1", {"v": [TEXT, 1.5, 2]}),
 ]

@@ -17,8 +17,8 @@ _NUMBER = r"[\d\s.:,TZ^$\\+-]*\d[\d\s.:,TZ^$\\+-]*"
 
 EXAMPLES = (
     "sdb grep 'time(d )?out' events.zion",
-    "sdb grep -ci --fields type push events.zion 'logs/*.zion'",
-    "sdb grep -q -F a.b.c events.zion && echo found",
+    "sdb grep -ci --fields type push events.zion",
+    "sdb grep -q -F a.b.c events.zion || echo nowhere",
 )
 
 
