@@ -1,0 +1,24 @@
+"""Tables: sets of packfiles that change as a whole, and the inputs that they were made of.
+
+===================  =============================================================
+``names``            names of databases, tables, branches; keys of objects
+``etags``            which content an object has
+``signature``        the signature of an index, and the keys for it
+``structs``          members of structs that were read, each of the type it must have
+``zstdframes``       compressed objects
+``descriptor``       what an index says of a packfile
+``indirect``         lists of older descriptors
+``inputnodes``       nodes of the inputs tree, as they are stored
+``inputstree``       which inputs were taken
+``index``            the index: the root of a table
+``jsonraw``          JSON with the text of each member
+``calendarspan``     years, months and days
+``inputpattern``     patterns of inputs, captures and templates
+``partition``        directory and constants of a partition
+``definition``       what a table takes
+``contentid``        names of packfiles that tell their content
+``versionhistory``   where the versions of a table are
+``versionstate``     what an index says of the version that it is
+``definitioncheck``  all that is wrong with a definition
+===================  =============================================================
+"""

@@ -1,0 +1,99 @@
+"""Spans of time by the calendar: years, months and days, as retention counts them."""
+
+from __future__ import annotations
+
+from sdb import instants
+from sdb.errors import InputError
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+_SPAN = r"(?:([0-9]{1,3})y)?(?:([0-9]{1,4})m)?(?:([0-9]{1,5})d)?"
+_DAY_US = 86_400 * instants.SECOND_US
+_MONTHS = 12
+_MARCH = 3
+
+
+@record
+class CalendarSpan:
+    """A span of time.
+
+    Attributes
+    ----------
+    years, months, days : int
+        Its parts, which are subtracted one after the other.
+    """
+
+    years: int = 0
+    months: int = 0
+    days: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a span, as in ``1y6m15d``.
+
+        Parameters
+        ----------
+        text : str
+            Years, months and days in this order, each of them optional.
+
+        Returns
+        -------
+        CalendarSpan
+            The span.
+
+        Raises
+        ------
+        InputError
+            It is none, or nothing.
+
+        Examples
+        --------
+        >>> CalendarSpan.parse("0y6m15d")
+        CalendarSpan(years=0, months=6, days=15)
+        """
+        import re
+
+        found = re.fullmatch(_SPAN, text)
+        parts = [int(part or 0) for part in found.groups()] if found else []
+        if not any(parts):
+            raise InputError(f"failed to parse duration {text!r}", expected="1y, 6m15d, 30d, ...")
+        return cls(*parts)
+
+    def __str__(self) -> str:
+        """Give the span as it is stored: without parts that are zero."""
+        parts = ((self.years, "y"), (self.months, "m"), (self.days, "d"))
+        return "".join(f"{number}{unit}" for number, unit in parts if number) or "0d"
+
+    def before(self, now_us: int) -> int:
+        """Give the instant that is so long before another.
+
+        Parameters
+        ----------
+        now_us : int
+            Microseconds since 1970.
+
+        Returns
+        -------
+        int
+            Microseconds since 1970. A day that the month does not have counts on into the next:
+            one month before March 31 is March 2 or 3. A year before 0 becomes 0.
+        """
+        year, month, day = instants.civil(now_us)[:3]
+        months = (year - self.years) * _MONTHS + month - 1 - self.months
+        year, month = divmod(months, _MONTHS)
+        days = days_from_civil(year, month + 1, day) - self.days
+        year, month, day = instants.civil(days * _DAY_US)[:3]
+        if year < 0:
+            days = days_from_civil(0, month, day)
+        return days * _DAY_US + now_us % _DAY_US
+
+
+def days_from_civil(year: int, month: int, day: int) -> int:
+    """Give the days since 1970 of a date; a day beyond the month counts on."""
+    year -= month < _MARCH
+    era, of_era = divmod(year, 400)
+    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468

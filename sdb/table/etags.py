@@ -1,0 +1,55 @@
+"""ETags: which content an object has, as a text with its double quotes."""
+
+from __future__ import annotations
+
+from sdb.errors import CorruptError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PREFIX = '"b2sum:'
+_DIGEST_BYTES = 32
+_MOST_LETTERS = 1024
+
+
+def of_content(pieces: Iterable[bytes]) -> str:
+    """Give the ETag of a local object.
+
+    Parameters
+    ----------
+    pieces : iterable of bytes
+        Its content.
+
+    Returns
+    -------
+    str
+        The BLAKE2b digest of the content, quotes included.
+
+    Examples
+    --------
+    >>> of_content([b"a", b"b"]) == of_content([b"ab"])
+    True
+    """
+    from base64 import b32encode
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for piece in pieces:
+        digest.update(piece)
+    return f'{_PREFIX}{b32encode(digest.digest()).decode()}"'
+
+
+def check(etag: object) -> str:
+    """Insist on an ETag as it was read from an object.
+
+    Raises
+    ------
+    CorruptError
+        It is no text, or too long for one.
+    """
+    if type(etag) is not str:
+        raise CorruptError("an ETag is not a string")
+    if len(etag) > _MOST_LETTERS:
+        raise CorruptError(f"an ETag of {len(etag):,} characters")
+    return etag

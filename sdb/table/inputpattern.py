@@ -1,0 +1,382 @@
+r"""Patterns of inputs, with captures, and templates that insert what was captured.
+
+===============  ==============================================================
+``*``            any number of characters but ``/``
+``{name}``       one or more characters but ``/``, captured
+``?``            one character but ``/``
+``[abc] [^a-z]`` one character
+``\c``            the character c
+===============  ==============================================================
+"""
+
+from __future__ import annotations
+
+from sdb.errors import UsageError
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+MAX_CAPTURES = 8
+_NAME_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_STAR = "*"
+
+
+@record
+class CharacterClass:
+    """One character of some, or of all but some.
+
+    Attributes
+    ----------
+    ranges : tuple of tuple
+        First and last character of each range.
+    is_negated : bool
+        Whether these are the ones that do not match.
+    """
+
+    ranges: tuple[tuple[str, str], ...]
+    is_negated: bool
+
+    def matches(self, char: str) -> bool:
+        """Tell whether it is a character of the class."""
+        return any(lo <= char <= hi for lo, hi in self.ranges) != self.is_negated
+
+
+@record
+class PatternPart:
+    """A wildcard, and what follows it up to the next.
+
+    Attributes
+    ----------
+    wildcard : str
+        ``*``, the name of a capture in braces, or empty: none.
+    text : str
+        What follows, as it was written.
+    """
+
+    wildcard: str
+    text: str
+
+    @property
+    def capture(self) -> str:
+        """The name of the capture; empty: none."""
+        return self.wildcard[1:-1] if self.wildcard.startswith("{") else ""
+
+    def elements(self) -> list[str | CharacterClass | None]:
+        """Give what follows the wildcard: characters, classes, and None for any character.
+
+        Raises
+        ------
+        UsageError
+            A class is malformed.
+        """
+        found: list[str | CharacterClass | None] = []
+        at = 0
+        while at < len(self.text):
+            char = self.text[at]
+            if char == "[":
+                one, at = _read_class(self.text, at + 1)
+                found.append(one)
+                continue
+            at += 2 if char == "\\" else 1
+            found.append(None if char == "?" else self.text[at - 1])
+        return found
+
+
+@record
+class InputPattern:
+    """A pattern that is matched with the full URI of an input.
+
+    Attributes
+    ----------
+    text : str
+        The pattern as it was written.
+    parts : tuple of PatternPart
+        What it consists of.
+    """
+
+    text: str
+    parts: tuple[PatternPart, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> InputPattern:
+        """Read a pattern.
+
+        Parameters
+        ----------
+        text : str
+            The pattern.
+
+        Returns
+        -------
+        InputPattern
+            The pattern. Classes and names of captures are only looked at where they are needed,
+            as the original does; :meth:`flaws` looks at everything.
+
+        Raises
+        ------
+        UsageError
+            Wildcards side by side, one of which is a capture; a name that is none, a brace or a
+            backslash at the end.
+        """
+        parts: list[PatternPart] = []
+        wildcard, start, at = "", 0, 0
+        while at < len(text):
+            char = text[at]
+            if char == "\\":
+                if at + 1 == len(text):
+                    raise _bad(text, "a backslash at its end")
+                at += 2
+            elif char == "[":
+                at = _class_end(text, at)
+            elif char in "*{":
+                before, is_next = wildcard, at == start
+                parts.append(PatternPart(before, text[start:at]))
+                wildcard, at = _read_wildcard(text, at)
+                if before and is_next:
+                    if before + wildcard != _STAR * 2:
+                        raise _bad(text, "two wildcards in a row, of which one is a capture")
+                    parts.pop()  # ** is the same as *
+                start = at
+            else:
+                at += 1
+        parts.append(PatternPart(wildcard, text[start:]))
+        return cls(text, tuple([part for part in parts if part.wildcard or part.text]))
+
+    @property
+    def captures(self) -> tuple[str, ...]:
+        """Names of the captures, in their order."""
+        return tuple([part.capture for part in self.parts if part.capture])
+
+    def flaws(self) -> list[str]:
+        """Tell all that is wrong with the pattern and that matching might find later."""
+        found = []
+        captures = self.captures
+        if len(captures) > MAX_CAPTURES:
+            found.append(f"{len(captures)} captures, the limit is {MAX_CAPTURES}")
+        twice = sorted({name for name in captures if captures.count(name) > 1})
+        found += [f"the capture {{{name}}} occurs twice" for name in twice]
+        for part in self.parts:
+            try:
+                part.elements()
+            except UsageError as error:
+                found.append(error.message)
+        return found
+
+    def match(self, path: str) -> dict[str, str] | None:
+        """Match a path.
+
+        Parameters
+        ----------
+        path : str
+            The full URI of an input.
+
+        Returns
+        -------
+        dict or None
+            What was captured, by name; None: it does not match.
+
+        Raises
+        ------
+        UsageError
+            The pattern is malformed where matching came to.
+        """
+        if not path:
+            plain = all(part.wildcard == _STAR and not part.text for part in self.parts)
+            return {} if plain else None
+        captured: dict[str, str] = {}
+        at = 0
+        for number, part in enumerate(self.parts):
+            if part.capture and (part.capture in captured or len(captured) == MAX_CAPTURES):
+                raise _bad(self.text, "; ".join(self.flaws()))
+            is_last = number + 1 == len(self.parts)
+            found = _leftmost(part, path, at, is_last=is_last)
+            if found is None:
+                return None
+            start, stop = found
+            if part.capture:
+                captured[part.capture] = path[at:start]
+            at = stop
+        return captured if at == len(path) else None
+
+    def glob(self) -> str:
+        """Give the pattern with ``*`` in place of captures."""
+        return "".join((_STAR if part.wildcard else "") + part.text for part in self.parts)
+
+
+def expand(template: str, captured: Mapping[str, str]) -> str:
+    """Insert captures into a template.
+
+    Parameters
+    ----------
+    template : str
+        ``$name`` or ``${name}`` stand for a capture, ``$$`` for a dollar sign.
+    captured : mapping
+        What was captured, by name.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Raises
+    ------
+    UsageError
+        A name that was not captured, or is none.
+
+    Examples
+    --------
+    >>> expand("table-$yyyy-${mm}", {"yyyy": "2022", "mm": "10"})
+    'table-2022-10'
+    """
+    expanded = ""
+    for text, is_capture in template_parts(template):
+        if is_capture and text not in captured:
+            raise _bad(template, f"no capture group {text!r} in pattern")
+        expanded += captured[text] if is_capture else text
+    return expanded
+
+
+def template_parts(template: str) -> Iterator[tuple[str, bool]]:
+    """Give the parts of a template: texts, and names of captures.
+
+    Parameters
+    ----------
+    template : str
+        The template.
+
+    Yields
+    ------
+    tuple
+        The text or the name, and whether it is a name.
+
+    Raises
+    ------
+    UsageError
+        A name that is none, or a brace that is not closed.
+    """
+    at = 0
+    while at < len(template):
+        dollar = template.find("$", at)
+        if dollar < 0:
+            yield template[at:], False
+            return
+        yield template[at:dollar], False
+        at = dollar + 1
+        if template.startswith("$", at):
+            yield "$", False
+            at += 1
+            continue
+        is_braced = template.startswith("{", at)
+        start = stop = at + is_braced
+        while stop < len(template) and template[stop] in _NAME_LETTERS:
+            stop += 1
+        if start == stop or (is_braced and not template.startswith("}", stop)):
+            raise _bad(template, "a $ that no name of a capture follows")
+        yield template[start:stop], True
+        at = stop + is_braced
+
+
+def in_listing_order(paths: Iterable[str], seek: str = "") -> list[str]:
+    """Sort paths as a table takes them: folder by folder, the names in a folder in ascending order.
+
+    Parameters
+    ----------
+    paths : iterable of str
+        Paths, relative to the same place.
+    seek : str
+        The path that was seen last; those up to it are left out. It need not exist.
+
+    Returns
+    -------
+    list of str
+        The paths. ``a/x`` comes before ``a-b/c``, because ``a`` is less than ``a-b``.
+    """
+    after = seek.split("/")
+    return sorted(
+        (path for path in paths if not seek or path.split("/") > after),
+        key=lambda path: path.split("/"),
+    )
+
+
+def is_capture_name(name: str) -> bool:
+    """Tell whether a text can be the name of a capture."""
+    return bool(name) and _NAME_LETTERS.issuperset(name)
+
+
+def _bad(text: str, flaw: str) -> UsageError:
+    return UsageError(f"bad pattern {text!r}: {flaw}")
+
+
+def _read_wildcard(text: str, at: int) -> tuple[str, int]:
+    """Read the wildcard at a place, and give where it ends."""
+    if text[at] == _STAR:
+        return _STAR, at + 1
+    end = text.find("}", at)
+    if end < 0:
+        raise _bad(text, "a brace that is not closed")
+    if not is_capture_name(text[at + 1 : end]):
+        raise _bad(text, f"{text[at + 1 : end]!r} is no name of a capture")
+    return text[at : end + 1], end + 1
+
+
+def _class_end(text: str, at: int) -> int:
+    """Give the end of a class: nothing in it is a wildcard. One that has no end is skipped."""
+    try:
+        return _read_class(text, at + 1)[1]
+    except UsageError:
+        return at + 1
+
+
+def _read_class(text: str, at: int) -> tuple[CharacterClass, int]:
+    """Read the class behind a bracket, and give where it ends."""
+    is_negated = text.startswith("^", at)
+    at += is_negated
+    ranges: list[tuple[str, str]] = []
+    while not (ranges and text.startswith("]", at)):
+        lo, at = _class_char(text, at)
+        hi = lo
+        if text.startswith("-", at):
+            hi, at = _class_char(text, at + 1)
+        ranges.append((lo, hi))
+    return CharacterClass(tuple(ranges), is_negated), at + 1
+
+
+def _class_char(text: str, at: int) -> tuple[str, int]:
+    if at < len(text) and text[at] == "\\":
+        at += 1
+    elif at < len(text) and text[at] in "-]":
+        raise _bad(text, f"a {text[at]} in a class that stands for nothing")
+    if at >= len(text):
+        raise _bad(text, "a class that is not closed")
+    return text[at], at + 1
+
+
+def _leftmost(part: PatternPart, path: str, at: int, *, is_last: bool) -> tuple[int, int] | None:
+    """Find where a part matches first: start and stop of what follows the wildcard."""
+    elements = part.elements()
+    start = at
+    while start <= len(path):
+        stop = _follows(elements, path, start)
+        is_empty = part.capture and start == at
+        if stop is not None and not is_empty and (not is_last or stop == len(path)):
+            return start, stop
+        if not part.wildcard or start == len(path) or path[start] == "/":
+            return None
+        start += 1
+    return None
+
+
+def _follows(elements: list[str | CharacterClass | None], path: str, at: int) -> int | None:
+    """Match elements with the text at a place, and give where they end."""
+    if at + len(elements) > len(path):
+        return None
+    for char, element in zip(path[at : at + len(elements)], elements, strict=True):
+        if element is None:
+            fits = char != "/"
+        else:
+            fits = char == element if isinstance(element, str) else element.matches(char)
+        if not fits:
+            return None
+    return at + len(elements)

@@ -1,0 +1,255 @@
+"""Names and keys: databases, tables, and the objects of a table below its root.
+
+A key is relative to the root, separated by slashes. Names come from people and keys from objects
+that may be damaged: none may lead anywhere else.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sdb.errors import CorruptError, UsageError
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+UID_BYTES = 16
+UID_LETTERS = 26
+_MOST_NAME_BYTES = 255
+_MOST_KEY_BYTES = 1024
+_FIRST_PRINTABLE = 32
+_DELETE = 127
+_LAST_CONTROL = 159
+
+
+def flaw_of_name(name: str) -> str:
+    """Tell why a text cannot be the name of a database, table, branch or tag; empty: it can."""
+    if name in {"", ".", ".."}:
+        return f"{name!r} is no name"
+    if "/" in name:
+        return f"{name!r} has a slash"
+    if any(_is_control(char) for char in name):
+        return f"{name!r} has a control character"
+    if not _is_text(name):
+        return f"{name!r} is no valid text"
+    if len(name.encode()) > _MOST_NAME_BYTES:
+        return f"a name of {len(name.encode()):,} bytes, the limit is {_MOST_NAME_BYTES}"
+    return ""
+
+
+def flaw_of_key(key: str) -> str:
+    """Tell why a text cannot be the key of an object; empty: it can."""
+    for part in key.split("/"):
+        if flaw := flaw_of_name(part):
+            return flaw
+    if len(key.encode()) > _MOST_KEY_BYTES:
+        return f"a key of {len(key.encode()):,} bytes, the limit is {_MOST_KEY_BYTES:,}"
+    return ""
+
+
+def check_name(name: str, what: str) -> str:
+    """Insist on a name that can be part of a key.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    what : str
+        What it is the name of, for the message.
+
+    Returns
+    -------
+    str
+        The same name.
+
+    Raises
+    ------
+    UsageError
+        It is empty, ``.`` or ``..``, too long, or has a slash or a control character.
+    """
+    if flaw := flaw_of_name(name):
+        raise UsageError(f"the name of a {what}: {flaw}")
+    return name
+
+
+def check_key(key: object) -> str:
+    """Insist on the key of an object, as it was read from another object.
+
+    Raises
+    ------
+    CorruptError
+        It is none, or one that leads out of the root.
+    """
+    if type(key) is not str:
+        raise CorruptError("the key of an object is not a string")
+    if flaw := flaw_of_key(key):
+        raise CorruptError(f"the key of an object: {flaw}")
+    return key
+
+
+def _is_control(char: str) -> bool:
+    code = ord(char)
+    return code < _FIRST_PRINTABLE or _DELETE <= code <= _LAST_CONTROL
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def new_uid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:
+    """Make the part of a name that no other object ever has: 26 letters and digits.
+
+    Parameters
+    ----------
+    random_bytes : callable
+        Gives that many random bytes.
+
+    Returns
+    -------
+    str
+        16 bytes in base32 without padding.
+
+    Examples
+    --------
+    >>> new_uid(bytes)
+    'AAAAAAAAAAAAAAAAAAAAAAAAAA'
+    """
+    from base64 import b32encode
+
+    return b32encode(random_bytes(UID_BYTES)).decode().rstrip("=")
+
+
+def packfile_suffix(algorithm: str) -> str:
+    """Give the suffix of packfiles of a compression algorithm.
+
+    Raises
+    ------
+    UsageError
+        Tables have no packfiles of that algorithm.
+    """
+    if algorithm == "zstd":
+        return ".ion.zst"
+    if algorithm.startswith("zion"):
+        return ".zion"
+    raise UsageError(f"tables have no packfiles of the algorithm {algorithm!r}")
+
+
+@record
+class TableKeys:
+    """Keys of the objects of a table.
+
+    Attributes
+    ----------
+    database, table : str
+        Their names.
+    """
+
+    database: str
+    table: str
+
+    @property
+    def folder(self) -> str:
+        """Beginning of all keys of the table, without the slash at its end."""
+        database = check_name(self.database, "database")
+        return f"db/{database}/{check_name(self.table, 'table')}"
+
+    @property
+    def definition(self) -> str:
+        """Key of the definition."""
+        return f"{self.folder}/definition.json"
+
+    @property
+    def index(self) -> str:
+        """Key of the index: the head of the branch `main`."""
+        return f"{self.folder}/index"
+
+    def branch(self, name: str) -> str:
+        """Give the key of the index of a branch."""
+        return self.index if name == "main" else f"{self.folder}/branches/{_ref(name)}/index"
+
+    def version(self, number: int, commit: str) -> str:
+        """Give the key of the index of a version, which nobody overwrites.
+
+        Parameters
+        ----------
+        number : int
+            Number of the version, counted from 1.
+        commit : str
+            Id of its commit.
+
+        Returns
+        -------
+        str
+            Keys of later versions sort behind those of earlier ones.
+        """
+        return f"{self.folder}/versions/{number:020}-{check_name(commit, 'commit')}"
+
+    def version_of(self, key: str) -> tuple[int, str] | None:
+        """Give the number and the commit of a version by the key of its index; None: it is none."""
+        above = f"{self.folder}/versions/"
+        number, dash, commit = key.removeprefix(above).partition("-")
+        is_one = key.startswith(above) and dash and number.isascii() and number.isdigit()
+        if not is_one or len(number) != len(f"{0:020}") or flaw_of_name(commit):
+            return None
+        return int(number), commit
+
+    def packfile(self, directory: str, suffix: str, uid: str) -> str:
+        """Give the key of a packfile as the original names it.
+
+        Parameters
+        ----------
+        directory : str
+            Directory of the partition; empty for a table without partitions.
+        suffix : str
+            Suffix by algorithm, see :func:`packfile_suffix`.
+        uid : str
+            See :func:`new_uid`.
+
+        Returns
+        -------
+        str
+            The key.
+        """
+        return "/".join(filter(None, (self.folder, directory, f"packed-{uid}{suffix}")))
+
+    def content(self, directory: str, content_id: str) -> str:
+        """Give the key of a packfile of ours, which is named by its content."""
+        return "/".join(filter(None, (self.folder, "data", directory, f"{content_id}.zion")))
+
+    def indirect(self, uid: str) -> str:
+        """Give the key of a list of old descriptors."""
+        return f"{self.folder}/indirect-{uid}"
+
+    def inputs(self, uid: str) -> str:
+        """Give the key of a node of the inputs tree."""
+        return f"{self.folder}/inputs-{uid}"
+
+    def history(self, uid: str) -> str:
+        """Give the key of a list of old versions."""
+        return f"{self.folder}/history-{uid}"
+
+
+def _ref(name: str) -> str:
+    if flaw := flaw_of_ref(name):
+        raise UsageError(f"the name of a branch: {flaw}")
+    return name
+
+
+def flaw_of_ref(name: str) -> str:
+    """Tell why a text cannot name a branch or a tag; empty: it can.
+
+    Besides what no name may have, it must not look like a number or a time of a version.
+    """
+    if flaw := flaw_of_name(name):
+        return flaw
+    if name[0].isdigit() or name[0] in "-+@":
+        return f"{name!r} begins like a number or a time"
+    if "@" in name or name != name.strip():
+        return f"{name!r} has an @, or white space at its ends"
+    return ""

@@ -1,0 +1,217 @@
+"""Histories: where the versions of a table are, newest in the index, older in objects of their own.
+
+Versions and the objects that list them are known by the digest of their content, which is the same
+wherever a table is copied to.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sdb import ion
+from sdb.errors import CorruptError
+from sdb.records import record
+from sdb.table import etags, names, structs, zstdframes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+
+
+@record
+class PastVersion:
+    """A version before the one that tells of it.
+
+    Attributes
+    ----------
+    version : int
+        Its number.
+    at_us : int
+        When it was committed.
+    key, etag : str
+        Its index, by the digest of the content.
+    operation : str
+        What made it.
+    rows : int
+        Number of rows that it has.
+    """
+
+    version: int
+    at_us: int
+    key: str
+    etag: str
+    operation: str
+    rows: int
+
+    def struct(self) -> dict[str, object]:
+        """Give the struct that is stored."""
+        return {
+            "version": self.version,
+            "at": ion.instant_from_us(self.at_us),
+            "path": self.key,
+            "etag": self.etag,
+            "operation": self.operation,
+            "rows": self.rows,
+        }
+
+    @classmethod
+    def from_struct(cls, value: object) -> Self:
+        """Read the struct that is stored."""
+        found = any_struct(value, "a version")
+        return cls(
+            structs.count(found, "version"),
+            required_instant(found, "at"),
+            names.check_key(structs.text(found, "path")),
+            etags.check(structs.text(found, "etag")),
+            structs.text(found, "operation"),
+            structs.count(found, "rows"),
+        )
+
+
+@record
+class HistoryRef:
+    """A reference to an object that lists old versions.
+
+    Attributes
+    ----------
+    key, etag : str
+        The object.
+    first, last : int
+        Numbers of the first and the last version in it.
+    first_us, last_us : int
+        When these were committed.
+    versions : int
+        How many there are in it.
+    """
+
+    key: str
+    etag: str
+    first: int
+    last: int
+    first_us: int
+    last_us: int
+    versions: int
+
+    def struct(self) -> dict[str, object]:
+        """Give the struct that is stored."""
+        return {
+            "path": self.key,
+            "etag": self.etag,
+            "first": self.first,
+            "last": self.last,
+            "first-at": ion.instant_from_us(self.first_us),
+            "last-at": ion.instant_from_us(self.last_us),
+            "versions": self.versions,
+        }
+
+    @classmethod
+    def from_struct(cls, value: object) -> Self:
+        """Read the struct that is stored."""
+        found = any_struct(value, "a list of versions")
+        return cls(
+            names.check_key(structs.text(found, "path")),
+            etags.check(structs.text(found, "etag")),
+            structs.count(found, "first"),
+            structs.count(found, "last"),
+            required_instant(found, "first-at"),
+            required_instant(found, "last-at"),
+            structs.count(found, "versions"),
+        )
+
+
+@record
+class VersionPointer:
+    """Where a version is.
+
+    Attributes
+    ----------
+    version : int
+        Its number.
+    key, etag : str
+        Its index.
+    """
+
+    version: int
+    key: str
+    etag: str
+
+    def struct(self) -> dict[str, object]:
+        """Give the struct that is stored."""
+        return {"version": self.version, "path": self.key, "etag": self.etag}
+
+    @classmethod
+    def from_struct(cls, value: object) -> Self:
+        """Read the struct that is stored."""
+        found = any_struct(value, "a version that is pointed to")
+        return cls(
+            structs.count(found, "version"),
+            names.check_key(structs.text(found, "path")),
+            etags.check(structs.text(found, "etag")),
+        )
+
+
+def write_history(versions: tuple[PastVersion, ...]) -> bytes:
+    """Give the object that lists old versions."""
+    return zstdframes.dumps({"versions": [one.struct() for one in versions]}, ())
+
+
+def read_history(data: bytes, ref: HistoryRef) -> tuple[PastVersion, ...]:
+    """Read the object that lists old versions.
+
+    Parameters
+    ----------
+    data : bytes
+        The object.
+    ref : HistoryRef
+        The reference to it.
+
+    Returns
+    -------
+    tuple of PastVersion
+        The versions, the oldest first.
+
+    Raises
+    ------
+    CorruptError
+        It is damaged, or not the list that the reference tells of.
+    """
+    try:
+        if etags.of_content([data]) != ref.etag:
+            raise CorruptError("its content is not what was written")  # noqa: TRY301
+        found = any_struct(zstdframes.loads(data), "a list of versions")
+        versions = all_listed(found, "versions", PastVersion.from_struct)
+        check_ascending(versions)
+        if (versions[0].version, versions[-1].version) != (ref.first, ref.last):
+            raise CorruptError("it lists other versions")  # noqa: TRY301
+    except (CorruptError, IndexError) as error:
+        reason = error.message if isinstance(error, CorruptError) else "an empty list"
+        raise CorruptError(f"reading {ref.key}: {reason}", path=ref.key) from None
+    return versions
+
+
+def any_struct(value: object, what: str) -> dict[str, Any]:
+    """Insist on a struct; fields of later versions of `sdb` are skipped."""
+    if not isinstance(value, dict):
+        raise CorruptError(f"{what} is not a struct")
+    return value
+
+
+def required_instant(found: dict[str, Any], name: str) -> int:
+    """Give the microseconds of a member that is a timestamp, and that has to be there."""
+    us = structs.instant(found, name)
+    if us is None:
+        raise CorruptError(f"{name} is missing")
+    return us
+
+
+def all_listed(found: dict[str, Any], name: str, read: Callable[[object], Any]) -> tuple[Any, ...]:
+    """Read the elements of a member that is a list; none where it is missing."""
+    return tuple(map(read, structs.listed(found.get(name, []), name)))
+
+
+def check_ascending(versions: tuple[PastVersion, ...]) -> None:
+    """Insist on versions in ascending order, by number and by time."""
+    for before, after in pairwise(versions):
+        if before.version >= after.version or before.at_us >= after.at_us:
+            raise CorruptError("the versions of a history are not in ascending order")

@@ -1,0 +1,325 @@
+"""The state of a table that only `sdb` knows: the field `sdb` of an index's user data.
+
+Every index that `sdb` writes is a version with a number, and is kept under a name of its own before
+it becomes the newest. The state says which one it is, where those before it are, and what it did.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sdb import ion
+from sdb.errors import CorruptError, UnsupportedError
+from sdb.records import field, record, replace
+from sdb.table import etags, names, structs
+from sdb.table.versionhistory import (
+    HistoryRef,
+    PastVersion,
+    VersionPointer,
+    all_listed,
+    any_struct,
+    check_ascending,
+    read_history,
+    required_instant,
+    write_history,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+
+MEMBER = "sdb"
+FORMAT = 1
+TABLE_BYTES = 16
+MAX_LISTED = 4096
+"""So many versions are in one object at most."""
+
+MAX_INLINE = 128
+"""With so many versions in the index, the older half moves to an object of its own."""
+
+
+@record
+class VersionChanges:
+    """Differences of a version from the one before it.
+
+    Attributes
+    ----------
+    packfiles_added, packfiles_removed : int
+        Numbers of packfiles.
+    rows_added, rows_removed : int
+        Numbers of rows.
+    """
+
+    packfiles_added: int = 0
+    packfiles_removed: int = 0
+    rows_added: int = 0
+    rows_removed: int = 0
+
+    def struct(self) -> dict[str, object]:
+        """Give the struct that is stored."""
+        return {
+            "packfiles-added": self.packfiles_added,
+            "packfiles-removed": self.packfiles_removed,
+            "rows-added": self.rows_added,
+            "rows-removed": self.rows_removed,
+        }
+
+    @classmethod
+    def from_struct(cls, value: object) -> Self:
+        """Read the struct that is stored."""
+        found = any_struct(value, "the changes of a version")
+        fields = ("packfiles-added", "packfiles-removed", "rows-added", "rows-removed")
+        return cls(*(structs.count(found, name, 0) for name in fields))
+
+
+@record
+class VersionState:
+    """The state of a table at a version.
+
+    Attributes
+    ----------
+    table : bytes
+        What tells the table from all others: an index that is moved over another's is refused.
+    version : int
+        Number of the version, from 1 on.
+    commit : str
+        Id of the commit, or the client's own: the same id twice is one version.
+    at_us : int
+        When it was committed: later than the version before it.
+    created_us : int
+        The same as in the index; another value there tells that someone else has written it.
+    operation : str
+        What made the version.
+    rows, size_bytes : int
+        Rows and bytes of all packfiles.
+    author, message : str
+        Who made it, and why; may be empty.
+    parent : VersionPointer or None
+        The version before it; None: it is the first, or the table was another's before.
+    changes : VersionChanges
+        What is different from the parent.
+    history : tuple of PastVersion
+        The newest versions before it, the oldest first.
+    older : tuple of HistoryRef
+        Where the versions before those are listed, the oldest first.
+    tags : dict
+        Versions that have names.
+    branches : tuple of str
+        Names of the branches besides main.
+    boundary_us : int
+        What is older than this may be collected when nothing leads to it.
+    unknown : dict
+        Members of later versions of `sdb`, which are kept.
+    """
+
+    table: bytes
+    version: int
+    commit: str
+    at_us: int
+    created_us: int
+    operation: str
+    rows: int = 0
+    size_bytes: int = 0
+    author: str = ""
+    message: str = ""
+    parent: VersionPointer | None = None
+    changes: VersionChanges = field(default_factory=VersionChanges)
+    history: tuple[PastVersion, ...] = ()
+    older: tuple[HistoryRef, ...] = ()
+    tags: dict[str, VersionPointer] = field(default_factory=dict)
+    branches: tuple[str, ...] = ()
+    boundary_us: int = 0
+    unknown: dict[str, Any] = field(default_factory=dict)
+
+    def struct(self) -> dict[str, object]:
+        """Give the struct that is stored."""
+        value: dict[str, object] = {
+            "format": FORMAT,
+            "table": self.table,
+            "version": self.version,
+            "id": self.commit,
+            "at": ion.instant_from_us(self.at_us),
+            "created": ion.instant_from_us(self.created_us),
+            "operation": self.operation,
+            "rows": self.rows,
+            "bytes": self.size_bytes,
+            "author": self.author,
+            "message": self.message,
+            "changes": self.changes.struct(),
+            "history": [one.struct() for one in self.history],
+            "older": [one.struct() for one in self.older],
+            "tags": {name: tag.struct() for name, tag in self.tags.items()},
+            "branches": list(self.branches),
+            "boundary": ion.instant_from_us(self.boundary_us),
+        }
+        if self.parent is not None:
+            value["parent"] = self.parent.struct()
+        return value | self.unknown
+
+    @classmethod
+    def from_struct(cls, value: object) -> Self:
+        """Read the struct that is stored.
+
+        Parameters
+        ----------
+        value : object
+            What was read.
+
+        Returns
+        -------
+        VersionState
+            The state.
+
+        Raises
+        ------
+        CorruptError
+            It is malformed.
+        UnsupportedError
+            It is of a later format.
+        """
+        found = any_struct(value, "the state of the table")
+        if (number := structs.count(found, "format")) != FORMAT:
+            raise UnsupportedError(f"a table of format {number}, this build knows {FORMAT}")
+        state = cls(
+            structs.blob(found, "table", TABLE_BYTES),
+            structs.count(found, "version"),
+            _name(structs.text(found, "id"), "commit"),
+            required_instant(found, "at"),
+            required_instant(found, "created"),
+            structs.text(found, "operation"),
+            structs.count(found, "rows"),
+            structs.count(found, "bytes"),
+            structs.text(found, "author", ""),
+            structs.text(found, "message", ""),
+            VersionPointer.from_struct(found["parent"]) if "parent" in found else None,
+            VersionChanges.from_struct(found.get("changes", {})),
+            all_listed(found, "history", PastVersion.from_struct),
+            all_listed(found, "older", HistoryRef.from_struct),
+            _tags(found.get("tags", {})),
+            all_listed(found, "branches", _branch),
+            required_instant(found, "boundary"),
+            {name: member for name, member in found.items() if name not in _MEMBERS},
+        )
+        _check_order(state)
+        return state
+
+    def past(self, key: str, etag: str) -> PastVersion:
+        """Give what the next version will say of this one.
+
+        Parameters
+        ----------
+        key, etag : str
+            The index of this version, as it is kept.
+
+        Returns
+        -------
+        PastVersion
+            The entry of its history.
+        """
+        return PastVersion(self.version, self.at_us, key, etag, self.operation, self.rows)
+
+    def spilled(self, put: Callable[[bytes], str], fetch: Callable[[HistoryRef], bytes]) -> Self:
+        """Move the older half of a long history to an object of its own.
+
+        Parameters
+        ----------
+        put : callable
+            Writes an object under a name of its own, and gives its key.
+        fetch : callable
+            Gives the content of an object that lists versions.
+
+        Returns
+        -------
+        VersionState
+            The same state when the history is short.
+        """
+        if len(self.history) < MAX_INLINE:
+            return self
+        moved, kept = self.history[: MAX_INLINE // 2], self.history[MAX_INLINE // 2 :]
+        older = self.older
+        if older and older[-1].versions + len(moved) <= MAX_LISTED:
+            moved = (*read_history(fetch(older[-1]), older[-1]), *moved)
+            older = older[:-1]
+        data = write_history(moved)
+        first, last = moved[0], moved[-1]
+        ref = HistoryRef(
+            put(data),
+            etags.of_content([data]),
+            first.version,
+            last.version,
+            first.at_us,
+            last.at_us,
+            len(moved),
+        )
+        return replace(self, history=kept, older=(*older, ref))
+
+    def place_of(self, version: int) -> PastVersion | HistoryRef | None:
+        """Find a version before this one: itself, or the list that it is in; None: it expired."""
+        for one in self.history:
+            if one.version == version:
+                return one
+        fitting = (ref for ref in self.older if ref.first <= version <= ref.last)
+        return next(fitting, None)
+
+
+_MEMBERS = frozenset(
+    {
+        *("format", "table", "version", "id", "at", "created", "operation", "rows", "bytes"),
+        *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
+        "boundary",
+    }
+)
+
+
+def state_of(user_data: dict[str, Any]) -> VersionState | None:
+    """Give the state that the user data of an index has.
+
+    Parameters
+    ----------
+    user_data : dict
+        The user data.
+
+    Returns
+    -------
+    VersionState or None
+        None: no `sdb` has written to the table.
+    """
+    return VersionState.from_struct(user_data[MEMBER]) if MEMBER in user_data else None
+
+
+def with_state(user_data: dict[str, Any], state: VersionState) -> dict[str, Any]:
+    """Give user data with another state; what else is in it is kept."""
+    return user_data | {MEMBER: state.struct()}
+
+
+def _name(text: str, what: str) -> str:
+    if flaw := names.flaw_of_name(text):
+        raise CorruptError(f"the name of a {what}: {flaw}")
+    return text
+
+
+def _branch(value: object) -> str:
+    if type(value) is not str or (flaw := names.flaw_of_ref(value)):
+        raise CorruptError("the name of a branch is none" if type(value) is not str else flaw)
+    return value
+
+
+def _tags(value: object) -> dict[str, VersionPointer]:
+    found = any_struct(value, "the tags")
+    return {_branch(name): VersionPointer.from_struct(tag) for name, tag in found.items()}
+
+
+def _check_order(state: VersionState) -> None:
+    """Insist on a history that leads up to the version."""
+    if state.version < 1:
+        raise CorruptError("a version below 1")
+    check_ascending(state.history)
+    numbers = [bound for ref in state.older for bound in (ref.first, ref.last)]
+    numbers += [one.version for one in state.history[:1]]
+    if any(a > b for a, b in pairwise(numbers)):
+        raise CorruptError("the lists of old versions are out of order")
+    if state.history and state.history[-1].version >= state.version:
+        raise CorruptError("the history has a version that is not over")
+    if state.parent is not None and state.parent.version >= state.version:
+        raise CorruptError("the parent of a version is not before it")

@@ -1,0 +1,36 @@
+"""The recorded roots: what the original left behind, step by step."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from functools import cache
+from typing import Any
+
+from sdb.table.signature import Keyring
+from tests.conftest import VECTORS
+
+FOLDER = VECTORS / "table"
+LOCAL = Keyring.of_root(is_remote=False)
+
+
+def vectors(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((FOLDER / name).read_text()) if FOLDER.exists() else {}
+    return found
+
+
+@cache
+def objects(root: str) -> dict[str, bytes]:
+    """Give the objects of a root by key."""
+    with tarfile.open(FOLDER / "roots" / f"{root}.tar.gz") as archive:
+        return {
+            member.name.removeprefix("root/"): file.read()
+            for member in archive
+            if (file := archive.extractfile(member))
+        }
+
+
+def recorded() -> list[tuple[str, str]]:
+    """Give all roots with their indexes, by name of the root and of the index."""
+    names = sorted(path.name for path in (FOLDER / "roots").glob("*.index.json"))
+    return [(name.split(".")[0], name) for name in names]

@@ -1,0 +1,288 @@
+"""Definitions as the original has them (T 8), and as `sdb` checks them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sdb import instants, ion
+from sdb.errors import InputError, SdbError, UsageError
+from sdb.table import jsonraw
+from sdb.table.calendarspan import CalendarSpan
+from sdb.table.definition import Definition, VersionPolicy
+from sdb.table.definitioncheck import FORMATS, check, format_of, problems
+from sdb.table.inputpattern import InputPattern
+from sdb.table.partition import PartitionField, flaw_of_segment, partition_of, typed
+from tests.table.roots import objects, recorded, vectors
+
+TOLD = vectors("definitions.json")
+
+
+@pytest.mark.parametrize("vector", TOLD.get("definitions", []), ids=lambda one: one["source"])
+def test_definitions(vector: dict[str, Any]) -> None:
+    if vector.get("error"):
+        with pytest.raises(InputError):
+            Definition.parse(vector["source"])
+        return
+    found = Definition.parse(vector["source"])
+    assert found.canonical() == vector["hashed_text"]
+    assert found.digest().hex() == vector["hash_hex"]
+    assert found.stored() == vector["stored_text"]
+    assert found.shown() == vector["def_output"]
+    again = Definition.parse(found.stored(), is_stored=True)
+    assert again.canonical() == found.canonical()
+
+
+@pytest.mark.parametrize("root", sorted({root for root, _ in recorded()}))
+def test_recorded_definitions_are_stored_with_the_same_bytes(root: str) -> None:
+    found = {key: data for key, data in objects(root).items() if key.endswith("definition.json")}
+    assert found
+    for data in found.values():
+        assert Definition.parse(data.decode(), is_stored=True).stored().encode() == data
+
+
+@pytest.mark.parametrize("vector", TOLD.get("durations", []), ids=lambda one: one["text"])
+def test_durations(vector: dict[str, Any]) -> None:
+    if not vector["ok"]:
+        with pytest.raises(InputError, match="failed to parse duration"):
+            CalendarSpan.parse(vector["text"])
+        return
+    span = CalendarSpan.parse(vector["text"])
+    assert str(span) == vector["printed"]
+    now_us = instants.parse(vector["now"])
+    assert instants.text(span.before(now_us)) == vector["now_minus"]
+    assert span.before(now_us + 5) == span.before(now_us) + 5
+
+
+@pytest.mark.parametrize("vector", TOLD.get("partition_types", []), ids=str)
+def test_partition_types(vector: dict[str, Any]) -> None:
+    if vector["error"]:
+        with pytest.raises((InputError, UsageError)):
+            typed(vector["type"], vector["value"])
+        return
+    ((kind, told),) = vector["const"].items()
+    found = typed(vector["type"], vector["value"])
+    if kind == "timestamp":
+        us = ion.instant_to_us(found)
+        assert us is not None
+        assert instants.text(us) == told
+    else:
+        assert found == told
+        assert type(found) is type(told)
+
+
+@pytest.mark.parametrize("vector", TOLD.get("partition_segments", []), ids=str)
+def test_partition_segments(vector: dict[str, Any]) -> None:
+    assert (not flaw_of_segment(vector["segment"])) == vector["ok"]
+
+
+def test_partitions_of_inputs() -> None:
+    fields = (
+        PartitionField("region"),
+        PartitionField("day", "date", "$y-$m-01"),
+        PartitionField("shard", "int", "${n}"),
+    )
+    pattern = InputPattern.parse("file://in/{region}/{y}-{m}/{n}.json")
+    captured = pattern.match("file://in/eu/2024-02/07.json")
+    assert captured is not None
+    found = partition_of(fields, captured)
+    assert found.directory == "eu/2024-02-01/07"
+    assert list(found.constants) == ["day", "region", "shard"]
+    assert found.constants["shard"] == 7
+    assert partition_of((), captured).directory == ""
+    dots = pattern.match("file://in/../2024-02/07.json")
+    assert dots is not None
+    with pytest.raises(InputError, match="bad path segment"):
+        partition_of(fields, dots)
+    with pytest.raises(UsageError, match="cannot use field name 'a-b'"):
+        partition_of((PartitionField("a-b"),), {})
+
+
+@pytest.mark.parametrize("text", ["2024-13-01", "2024-00-01", "2024-01-32", "2024-01-00"])
+def test_impossible_dates_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="invalid date"):
+        typed("date", text)
+    with pytest.raises(InputError):
+        typed("timestamp", f"{text}T00:00:00Z")
+
+
+GOOD = {
+    "input": [{"pattern": "file://in/{region}/*.json"}],
+    "partitions": [{"field": "region"}],
+    "retention_policy": {"field": "ts", "valid_for": "30d"},
+    "versions": {"keep_last": 3, "keep_for": "7d"},
+}
+
+
+def told(is_remote: bool = False, **changes: object) -> list[str]:
+    return problems(Definition.parse(json.dumps(GOOD | changes)), is_remote=is_remote)
+
+
+def test_a_good_definition_is_taken_and_keeps_what_is_ours() -> None:
+    definition = Definition.parse(json.dumps(GOOD))
+    assert check(definition, is_remote=False) is definition
+    assert definition.versions == VersionPolicy(3, CalendarSpan(days=7))
+    assert Definition.parse(definition.stored(), is_stored=True) == definition
+    # The original does not know the member, and goes on with the same digest.
+    assert "versions" not in definition.canonical()
+
+
+BAD: list[tuple[dict[str, object], list[str]]] = [
+    ({"inputs": []}, ["unknown member 'inputs', did you mean input?"]),
+    ({"input": []}, ["it has no input"]),
+    (
+        {"input": [{"patern": "x"}], "partitions": []},
+        ["'input.patern', did you mean pattern?", "without a pattern"],
+    ),
+    (
+        {"input": [{"pattern": "in/*.json"}], "partitions": []},
+        ["does not begin with file://"],
+    ),
+    (
+        {"input": [{"pattern": "file:///in/*.json"}], "partitions": []},
+        ["names no path"],
+    ),
+    (
+        {"input": [{"pattern": "file://in/*{x}.json"}], "partitions": []},
+        ["bad pattern"],
+    ),
+    (
+        {"input": [{"pattern": "file://in/[.json"}], "partitions": []},
+        ["a class that is not closed"],
+    ),
+    (
+        {"input": [{"pattern": "file://in/*", "format": "jsn"}], "partitions": []},
+        ["unknown format 'jsn', did you mean json?"],
+    ),
+    ({"input": [{"pattern": "file://in/a"}], "partitions": []}, ["tells no format"]),
+    (
+        {"input": [{"pattern": "file://in/*.log"}], "partitions": []},
+        ["no format has names that end in '.log'"],
+    ),
+    ({"input": [{"pattern": "file://in/*.csv"}], "partitions": []}, ["needs hints"]),
+    (
+        {"input": [{"pattern": "file://in/*.json", "hints": [1]}], "partitions": []},
+        ["not an object"],
+    ),
+    (
+        {"partitions": [{"field": "regoin"}]},
+        ["no capture 'regoin' in the pattern, did you mean region?"],
+    ),
+    (
+        {"partitions": [{"field": ""}, {"field": "region"}, {"field": "region", "type": "in"}]},
+        ["empty partition name", "duplicate partition name 'region'", "did you mean int?"],
+    ),
+    ({"partitions": [{"field": "a-b"}]}, ["cannot use field name 'a-b'"]),
+    ({"partitions": [{"field": "a", "value": "${"}]}, ["bad pattern"]),
+    ({"retention_policy": {"field": "ts"}}, ["valid_for is missing"]),
+    ({"retention_policy": {"valid_for": "1d"}}, ["retention_policy.field is missing"]),
+    ({"beta_features": ["iguana-v1"]}, ["did you mean iguana-v0?"]),
+    ({"versions": {"keep": 1}}, ["'versions.keep'"]),
+]
+
+
+@pytest.mark.parametrize(("changes", "lines"), BAD, ids=str)
+def test_all_problems_are_told(changes: dict[str, object], lines: list[str]) -> None:
+    found = told(**changes)
+    assert len(found) == len(lines), found
+    for line, expected in zip(found, lines, strict=True):
+        assert expected in line
+    with pytest.raises(UsageError) as caught:
+        check(Definition.parse(json.dumps(GOOD | changes)), is_remote=False)
+    assert caught.value.exit_code == 2
+
+
+def test_everything_is_told_at_once() -> None:
+    found = told(
+        input=[{"pattern": "file://a/*.csv"}, {"pattern": "s3://b/*.json", "format": "yaml"}],
+        retention_policy={},
+        skip_backfil=True,
+    )
+    assert len(found) == 7, found
+
+
+def test_roots_on_s3_take_inputs_of_buckets() -> None:
+    assert not told(True, input=[{"pattern": "s3://b/{region}.json"}])
+    assert told(True, input=[{"pattern": "s3://{region}/a.json"}])
+    assert told(True, input=[{"pattern": "file://a/{region}.json"}])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", '{"input":[}', "[1", '{"a":NaN}', '{"input":' + "[" * 100_000, "\ud800", "1" * 5000],
+    ids=str,
+)
+def test_malformed_json_is_told(text: str) -> None:
+    with pytest.raises(InputError):
+        Definition.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"partitions":{}}',
+        '{"input":[1]}',
+        '{"skip_backfill":1}',
+        '{"retention_policy":[]}',
+        '{"versions":{"keep_last":0}}',
+        '{"versions":{"keep_last":true}}',
+        '{"beta_features":[1]}',
+    ],
+)
+def test_members_of_another_type_are_told(text: str) -> None:
+    with pytest.raises(InputError):
+        Definition.parse(text)
+
+
+def test_what_the_original_stored_without_a_time_can_be_read() -> None:
+    """Defect of the original: it stores a policy that it cannot read again (T 8.1)."""
+    text = '{"input":[{"pattern":"p"}],"retention_policy":{"field":"ts","valid_for":"0d"}}'
+    found = Definition.parse(text, is_stored=True)
+    assert found.retention is not None
+    assert found.canonical() == text + "\n"
+
+
+def test_text_after_a_definition_is_told() -> None:
+    found = Definition.parse(json.dumps(GOOD) + " x")
+    assert problems(found, is_remote=False) == ["unknown member 'text after the definition'"]
+
+
+def test_formats_by_the_longest_suffix() -> None:
+    """Defect of the original: it takes any suffix that fits, at random (T 8.4)."""
+    assert format_of("x.cloudtrail.json.gz") == "cloudtrail.json.gz"
+    assert [format_of(f"a.{one}") for one in FORMATS] == list(FORMATS)
+
+
+JSON: Any = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(value=JSON, indent=st.none() | st.integers(0, 3))
+def test_compact_and_indented_texts_mean_the_same(value: Any, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent)
+    short = jsonraw.compact(text)
+    assert json.loads(short) == value
+    assert json.loads(jsonraw.indented(short, "\t")) == value
+    assert jsonraw.compact(jsonraw.indented(short, " ")) == short
+    assert not set(short) & {"<", ">", "&", "\u2028"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.text('{}[]",:abinputtern \\1', max_size=40))
+def test_any_text_is_a_definition_or_an_error_of_ours(text: str) -> None:
+    try:
+        problems(Definition.parse(text), is_remote=False)
+    except SdbError as error:
+        assert error.exit_code == 6  # noqa: PT017
