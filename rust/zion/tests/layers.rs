@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 /// A module, and those above it, which it does not know.
 const ABOVE: &[(&str, &[&str])] = &[
-    ("scan", &["aggregate", "pack", "unpack"]),
-    ("aggregate", &["pack", "unpack"]),
-    ("block", &["pack", "unpack", "scan", "aggregate", "runs"]),
+    ("scan", &["aggregate", "pack", "unpack", "profile"]),
+    ("aggregate", &["pack", "unpack", "profile"]),
+    ("profile", &["pack", "unpack", "aggregate"]),
+    ("block", &["pack", "unpack", "scan", "aggregate", "profile", "runs"]),
     ("codec", &["block", "bucket", "pack", "scan"]),
     ("json", &["ingest", "pack", "chunker"]),
     ("ion", &["pack", "chunker"]),
-    ("key", &["scan", "aggregate", "natives", "pack"]),
+    ("key", &["scan", "aggregate", "natives", "pack", "profile"]),
+    ("natives", &["scan", "aggregate", "profile"]),
 ];
 
 fn sources(place: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use common::{Result, bytes, hex, items, load, number, text};
 use serde_json::Value;
 use zion::bucket::{Decoder, Encoder, choose_selector, hash};
-use zion::codec::{Algorithm, zstd};
+use zion::codec::{Algorithm, effort::Effort, zstd};
 use zion::ion::SymbolTable;
 
 const LIMIT: usize = 1 << 26;
@@ -59,6 +59,7 @@ fn shapes() -> Result {
         let selector = number(&entry["seed"]) as u8;
         Encoder::new(Algorithm::ZionZstd, 3)?.encode_with(
             selector,
+            &mut Effort::begin(3, true),
             &bytes(&folder, entry, &entry["input"])?,
             &mut zion,
         )?;

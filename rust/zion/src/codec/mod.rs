@@ -1,5 +1,6 @@
 //! Compressors of chunks and of the segments inside them.
 
+pub mod effort;
 pub mod iguana;
 pub mod special;
 pub mod zstd;

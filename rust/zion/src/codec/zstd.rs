@@ -13,7 +13,8 @@ fn failure(code: usize) -> Error {
     Error::corrupt(LAYER, 0, zstd_safe::get_error_name(code))
 }
 
-/// The level that most packfiles are written with; its settings go by the size of the content.
+/// The level that most packfiles are written with; its settings go by the size of the content, and by how much
+/// work it is worth.
 pub const DEFAULT_LEVEL: i32 = 3;
 
 /// What the library is told to do.
@@ -27,17 +28,20 @@ struct Settings {
 }
 
 impl Settings {
-    /// The settings for content of `length` bytes. At the default level they are those that came out best on
-    /// the buckets of logs: in short content the second table finds next to nothing, and in content of medium
-    /// size short matches cost more than they save. To look for places to cut at takes time in all of them, and
-    /// saves nothing.
-    fn new(level: i32, length: usize) -> Self {
+    /// The settings for content of `length` bytes. Those of the default level came out best on the buckets of
+    /// logs. Quickly: in short content the second table finds next to nothing, and in content of medium size
+    /// short matches cost more than they save. Thoroughly: what is above saves little for its time, and what is
+    /// below saves less for little less. At higher levels short matches are what pays or does not. To look for
+    /// places to cut at takes time in all of them, and saves nothing.
+    fn new(level: i32, length: usize, thorough: bool) -> Self {
         const SHORT: usize = 16 << 10;
         const LONG: usize = 256 << 10;
         const PIECE: u32 = 127 << 10;
         let plain = Self { level, min_match: 0, piece_bytes: PIECE };
         if level != DEFAULT_LEVEL {
-            Self { piece_bytes: 0, ..plain }
+            Self { min_match: if thorough { 5 } else { 0 }, piece_bytes: 0, ..plain }
+        } else if thorough {
+            Self { level: 6, min_match: 5, ..plain }
         } else if length <= SHORT {
             Self { level: 1, min_match: 6, ..plain }
         } else if length <= LONG {
@@ -46,6 +50,12 @@ impl Settings {
             plain
         }
     }
+}
+
+/// Whether the level has two kinds of settings, of which one or the other may be better. Above, short matches
+/// always pay.
+pub(super) fn has_choice(level: i32) -> bool {
+    (DEFAULT_LEVEL..=15).contains(&level)
 }
 
 /// Writes frames with a content size and a checksum.
@@ -61,7 +71,7 @@ impl Compressor {
     pub fn new(level: i32) -> Result<Self> {
         let mut context = CCtx::try_create().ok_or_else(no_memory)?;
         context.set_parameter(CParameter::ChecksumFlag(true)).map_err(failure)?;
-        let settings = Settings::new(level, 0);
+        let settings = Settings::new(level, 0, false);
         let mut compressor = Self { context, level, settings, frame: Vec::new() };
         compressor.apply(settings)?;
         Ok(compressor)
@@ -82,15 +92,25 @@ impl Compressor {
 
     /// Appends one frame that holds `data` to `out`.
     pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        let settings = Settings::new(self.level, data.len());
+        self.make(data, false)?;
+        out.extend_from_slice(&self.frame);
+        Ok(())
+    }
+
+    /// Makes one frame that holds `data`, with the one settings of the level or the other, and gives its size.
+    pub(super) fn make(&mut self, data: &[u8], thorough: bool) -> Result<usize> {
+        let settings = Settings::new(self.level, data.len(), thorough);
         if settings != self.settings {
             self.apply(settings)?;
         }
         self.frame.clear();
         self.frame.reserve(zstd_safe::compress_bound(data.len()));
-        self.context.compress2(&mut self.frame, data).map_err(failure)?;
-        out.extend_from_slice(&self.frame);
-        Ok(())
+        self.context.compress2(&mut self.frame, data).map_err(failure)
+    }
+
+    /// The frame that was made last.
+    pub(super) fn made(&self) -> &[u8] {
+        &self.frame
     }
 }
 

@@ -1,11 +1,12 @@
-//! The side of a packer that takes input and gives frames.
+//! The side of a packer that takes input.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::format::{Format, Input};
 use super::handout::Stored;
+use super::output::{Run, Taken};
 use super::pool::{Fed, Part, PartJob, Pool, Text};
 use super::resume::{Resumed, Seed};
 use super::{Constants, InputError, Options, PartContext, Rejects, Splitter, worker};
@@ -15,7 +16,7 @@ use crate::content;
 use crate::error::{Error, Result};
 use crate::fields::Joiner;
 use crate::inflate::{Compression, Inflater};
-use crate::paths::{Path, Range};
+use crate::paths::Path;
 use crate::runs::Form;
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
@@ -25,36 +26,6 @@ const MAX_PART: usize = 64 << 20;
 /// there may be twice as much of it.
 const MAX_PART_BYTES: usize = 1 << 30;
 
-/// Chunks that follow each other in the output, the first one with a full symbol table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// Place of the first frame in the output.
-    pub offset: u64,
-    /// Number of chunks.
-    pub chunks: u64,
-    /// Number of rows.
-    pub rows: u64,
-    /// Times per path.
-    pub ranges: Vec<(Path, Range)>,
-    /// Whether `ranges` tells of every path with times.
-    pub complete: bool,
-    /// The hashes of its frames, see [`crate::digest`].
-    pub hashes: Vec<u8>,
-}
-
-/// What became of an input.
-#[derive(Debug, Default)]
-pub struct Taken {
-    /// Rows in the frames that were taken.
-    pub rows: u64,
-    /// Its size as it was given, in bytes.
-    pub bytes: u64,
-    /// Size of its text in bytes, decompressed.
-    pub text_bytes: u64,
-    /// The digest of these bytes.
-    pub digest: content::Digester,
-}
-
 /// Packs inputs one after the other.
 pub struct Packer {
     pub(super) pool: Arc<Pool>,
@@ -62,9 +33,9 @@ pub struct Packer {
     constants: Arc<Constants>,
     pub(super) current: Option<Current>,
     /// The block that the first part goes on with.
-    seed: Option<Arc<Seed>>,
+    pub(super) seed: Option<Arc<Seed>>,
     pub(super) next_part: u64,
-    position: u64,
+    pub(super) position: u64,
     /// What the output consists of.
     pub runs: Vec<Run>,
     /// The fields of the rows that are packed; those that stay of a block are not counted.
@@ -346,110 +317,15 @@ impl Packer {
         wrapper.map_err(|error| in_input(&current, error))
     }
 
-    /// The frames that are ready, in order.
-    pub fn take(&mut self) -> Result<VecDeque<Vec<u8>>, Stop> {
-        let pool = Arc::clone(&self.pool);
-        let mut state = pool.lock();
-        if let Some((number, error)) = state.settled_failure() {
-            let error = error.clone();
-            // Where the end of a part was guessed wrong, `advance` sees to it.
-            if !state.part(number).is_some_and(|part| part.is_doubtful()) {
-                return Err(Stop::Failed(error));
-            }
-        }
-        let failed = state.failed.as_ref().map(|(number, _)| *number);
-        let mut ready = VecDeque::new();
-        while failed.is_none_or(|number| state.first_part < number)
-            && let Some(part) = state.parts.front_mut()
-        {
-            while !part.is_held()
-                && let Some(Some(_)) = part.frames.front()
-            {
-                let Some(Some((frame, hash))) = part.frames.pop_front() else { break };
-                part.taken += 1;
-                part.places.push((self.position, hash));
-                self.position += frame.len() as u64;
-                ready.push_back(frame);
-            }
-            if !part.frames.is_empty() || part.summary.is_none() {
-                break;
-            }
-            if let Some(part) = state.parts.pop_front() {
-                state.first_part += 1;
-                self.account(part);
-            }
-        }
-        Ok(ready)
-    }
-
-    /// Gives the memory of frames back.
-    pub fn recycle(&self, frames: impl IntoIterator<Item = Vec<u8>>) {
-        self.pool.lock().frames.extend(frames);
-    }
-
-    fn account(&mut self, part: super::pool::Part) {
-        let Some(summary) = part.summary else { return };
-        let before = self.rows;
-        let mut at = 0;
-        for block in summary.blocks {
-            let places = part.places.get(at..).unwrap_or_default();
-            let places = &places[..places.len().min(block.chunks as usize)];
-            let offset = places.first().map_or(self.position, |(offset, _)| *offset);
-            let hashes = places.iter().flat_map(|(_, hash)| hash).copied().collect();
-            at += block.chunks as usize;
-            self.rows += block.rows;
-            self.runs.push(Run {
-                offset,
-                chunks: block.chunks,
-                rows: block.rows,
-                ranges: block.ranges,
-                complete: summary.fields.complete,
-                hashes,
-            });
-        }
-        self.hidden.extend(summary.hidden);
-        self.fields.add(summary.fields);
-        if let Some(input) = self.inputs.get_mut(part.input) {
-            // The first part of all begins with rows that are none of the input's.
-            let again = if before == 0 { self.seed.as_ref().map_or(0, |seed| seed.resumed.rows) } else { 0 };
-            input.rows += (self.rows - before).saturating_sub(again);
-            input.text_bytes += part.input_bytes;
-            input.digest.add(part.pieces);
-        }
-        self.text_bytes += part.input_bytes;
-        let named = part.rejected.into_iter().map(|(input, records)| (input.name.clone(), records));
-        self.rejected.extend(named);
-    }
-
     /// Lets the threads end, once all is taken: nothing more is fed.
     pub fn finish(&self) {
         self.pool.lock().closed = true;
         self.pool.tell_workers();
     }
 
-    /// Whether all that was fed is taken.
-    pub fn is_drained(&self) -> bool {
-        self.pool.lock().parts.is_empty()
-    }
-
-    /// Waits until something may be ready.
-    pub fn wait(&self, interrupt: Interrupt) -> Result<(), Stop> {
-        let state = self.pool.lock();
-        if state.has_news() {
-            return Ok(());
-        }
-        drop(self.pool.wait_for_news(state));
-        if interrupt() { Err(Stop::Interrupted) } else { Ok(()) }
-    }
-
     /// How the chunks are compressed.
     pub fn algorithm(&self) -> Algorithm {
         self.pool.options.algorithm
-    }
-
-    /// Length of the frames that were taken, in bytes.
-    pub fn position(&self) -> u64 {
-        self.position
     }
 }
 

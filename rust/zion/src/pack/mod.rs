@@ -7,14 +7,16 @@
 mod feed;
 mod format;
 mod handout;
+mod output;
 mod pool;
 mod rejected;
 mod resume;
 mod stored;
 mod worker;
 
-pub use feed::{Packer, Run, Stop, Taken};
+pub use feed::{Packer, Stop};
 pub use format::Format;
+pub use output::{Run, Taken};
 pub use rejected::{Rejected, Rejects};
 pub use resume::Resumed;
 pub use stored::Whole;

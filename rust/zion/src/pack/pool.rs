@@ -9,6 +9,7 @@ use super::resume::Seed;
 use super::stored::Stretch;
 use super::{InputError, Options, PartContext, Rejects};
 use crate::chunker::{Chunk, Summary};
+use crate::codec::effort::Effort;
 use crate::digest::Hash;
 
 /// Text that waits to be parsed.
@@ -51,6 +52,7 @@ pub struct ChunkJob {
     pub index: usize,
     pub chunk: Chunk,
     pub selector: u8,
+    pub effort: Effort,
 }
 
 /// So many frames are taken at once, unless a part ends: to wake up for each of them takes longer than to take it.

@@ -55,13 +55,15 @@ impl Seed {
         let codecs = Codecs::new()?.verifying(verify)?;
         let mut reader = BlockReader::resume(block, algorithm, align, Position::default(), codecs);
         let kept = chunks.saturating_sub(1);
-        let mut selector = 0;
+        let (mut selector, mut hashes) = (0, Vec::new());
         for chunk in 0..kept {
-            let at = reader.position().offset + FRAME_HEADER + SELECTOR;
-            selector = block.get(at).map_or(0, |byte| byte & 15);
+            let at = reader.position().offset;
             if !reader.skip_chunk()? {
                 return Err(wrong(chunk));
             }
+            let frame = block.get(at..reader.position().offset).unwrap_or_default();
+            selector = frame.get(FRAME_HEADER + SELECTOR).map_or(0, |byte| byte & 15);
+            hashes.extend_from_slice(&digest::of_frame(frame));
         }
         let sent = reader.position().table.as_ref().map_or(0, |table| table.max_id());
         let Some(last) = reader.next_chunk()? else { return Err(wrong(kept)) };
@@ -71,7 +73,6 @@ impl Seed {
         if reader.position().offset != block.len() {
             return Err(wrong(chunks + 1));
         }
-        let hashes = digest::hashes(block.get(..bytes).unwrap_or_default())?;
         Ok(Self {
             resumed: Resumed { chunks: kept, bytes, rows, hashes },
             selector,

@@ -10,7 +10,7 @@ use super::{InputError, Options, PartParser, Rejects};
 use crate::block::{FRAME_HEADER, frame_header};
 use crate::bucket::{Encoder, choose_selector};
 use crate::chunker::{Chunk, Sink, Stream};
-use crate::codec::Algorithm;
+use crate::codec::{Algorithm, effort::Effort};
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::ion::pad;
@@ -53,7 +53,9 @@ impl<'a> Worker<'a> {
         match (&mut self.encoder, job) {
             (Err(error), Job::Part(job)) => fail(self.pool, &job.input, job.number, error.clone()),
             (Err(_), Job::Chunk(_)) => {}
-            (Ok(encoder), Job::Chunk(job)) => compress(self.pool, encoder, job),
+            (Ok(encoder), Job::Chunk(job)) => {
+                compress(self.pool, encoder, job);
+            }
             (Ok(_), Job::Part(job)) => self.part(job),
         }
     }
@@ -66,7 +68,8 @@ impl<'a> Worker<'a> {
         let Some((_, parser)) = parser else { return };
         let mut rejected = Rejects::default();
         let selector = job.seed.as_ref().map_or(0, |seed| seed.selector);
-        let mut sink = PartSink { pool, encoder, part: job.number, selector, chunks: 0 };
+        let effort = Effort::QUICK;
+        let mut sink = PartSink { pool, encoder, part: job.number, selector, effort, chunks: 0 };
         let options = &pool.options;
         let result = begun(options, job.seed.as_deref(), &mut sink).and_then(|mut stream| {
             let parsed = parse(&job.text, &mut **parser, buffer, &mut stream, &mut rejected)?;
@@ -168,7 +171,20 @@ struct PartSink<'a> {
     encoder: &'a mut Encoder,
     part: u64,
     selector: u8,
+    effort: Effort,
     chunks: usize,
+}
+
+impl PartSink<'_> {
+    /// Finds out once more what a chunk told that was taken already.
+    fn ask(&mut self, job: ChunkJob) -> Result<()> {
+        let mut effort = job.effort;
+        let (result, buffer) =
+            encode(self.pool, self.encoder, job.chunk, job.selector, &mut effort, &mut vec![]);
+        self.effort = effort.settled();
+        self.pool.lock().chunks.push(buffer);
+        result
+    }
 }
 
 impl Sink for PartSink<'_> {
@@ -176,7 +192,11 @@ impl Sink for PartSink<'_> {
         if chunk.resets && self.pool.options.algorithm != Algorithm::Zstd {
             self.selector = choose_selector(chunk.rows())?;
         }
-        let job = ChunkJob { part: self.part, index: self.chunks, chunk, selector: self.selector };
+        if chunk.resets || self.chunks == 0 {
+            self.effort = Effort::begin(self.pool.options.level, self.part == 0);
+        }
+        let (part, index, selector, effort) = (self.part, self.chunks, self.selector, self.effort);
+        let job = ChunkJob { part, index, chunk, selector, effort };
         self.chunks += 1;
         let mut state = self.pool.lock();
         if state.closed || state.failed.as_ref().is_some_and(|(number, _)| *number < self.part) {
@@ -184,18 +204,22 @@ impl Sink for PartSink<'_> {
         }
         if let Some(part) = state.part(self.part) {
             if job.index < part.known {
-                state.chunks.push(job.chunk.into_buffer());
-                return Ok(());
+                if !effort.asks() {
+                    state.chunks.push(job.chunk.into_buffer());
+                    return Ok(());
+                }
+                drop(state);
+                return self.ask(job);
             }
             part.frames.push_back(None);
         }
-        if state.idle > state.chunk_jobs.len() {
+        if state.idle > state.chunk_jobs.len() && !effort.asks() {
             state.chunk_jobs.push_back(job);
             drop(state);
             self.pool.tell_workers();
         } else {
             drop(state);
-            compress(self.pool, self.encoder, job);
+            self.effort = compress(self.pool, self.encoder, job);
         }
         Ok(())
     }
@@ -211,11 +235,11 @@ impl Sink for PartSink<'_> {
     }
 }
 
-/// Compresses a chunk and puts the frame to its place.
-fn compress(pool: &Pool, encoder: &mut Encoder, job: ChunkJob) {
+/// Compresses a chunk and puts the frame to its place; gives the effort that those after it are worth.
+fn compress(pool: &Pool, encoder: &mut Encoder, job: ChunkJob) -> Effort {
     let mut frame = pool.lock().frames.pop().unwrap_or_default();
-    let ChunkJob { part, index, chunk, selector } = job;
-    let (result, buffer) = match encode(pool, encoder, chunk, selector, &mut frame) {
+    let ChunkJob { part, index, chunk, selector, mut effort } = job;
+    let (result, buffer) = match encode(pool, encoder, chunk, selector, &mut effort, &mut frame) {
         (Ok(()), buffer) => {
             let hash = digest::of_frame(&frame);
             (Ok((frame, hash)), buffer)
@@ -240,6 +264,7 @@ fn compress(pool: &Pool, encoder: &mut Encoder, job: ChunkJob) {
     if has_news {
         pool.tell_feeder();
     }
+    effort.settled()
 }
 
 /// One frame: five bytes with the length of the payload, then the payload.
@@ -248,6 +273,7 @@ fn encode(
     encoder: &mut Encoder,
     chunk: Chunk,
     selector: u8,
+    effort: &mut Effort,
     frame: &mut Vec<u8>,
 ) -> (Result<()>, Vec<u8>) {
     frame.clear();
@@ -257,9 +283,9 @@ fn encode(
         let mut buffer = chunk.into_buffer();
         let missing = pool.options.align - (buffer.len() - start);
         pad::put(&mut buffer, missing);
-        (encoder.encode_with(selector, &buffer[start..], frame), buffer)
+        (encoder.encode_with(selector, effort, &buffer[start..], frame), buffer)
     } else {
-        (encoder.encode_with(selector, chunk.data(), frame), chunk.into_buffer())
+        (encoder.encode_with(selector, effort, chunk.data(), frame), chunk.into_buffer())
     };
     let result = result.and_then(|()| frame_header(frame.len() - FRAME_HEADER));
     (result.map(|header| frame[..FRAME_HEADER].copy_from_slice(&header)), buffer)
