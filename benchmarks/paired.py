@@ -1,6 +1,7 @@
 """Compares two checkouts, in turn: short commands, and work on several kinds of data.
 
     python benchmarks/paired.py BEFORE AFTER [--rounds 20] [--only short|work] [--size 50MB]
+                                              [--match pack]
 
 BEFORE and AFTER are folders with a built package `sdb`. Each round runs each command once in each
 of them, in an order that changes. What is printed are medians of processor time in milliseconds
@@ -125,7 +126,7 @@ def short(checkouts: tuple[Path, Path], folder: Path, rounds: int) -> None:
         compare(name, words, checkouts, folder, rounds)
 
 
-def work(checkouts: tuple[Path, Path], folder: Path, rounds: int, size: str) -> None:
+def work(checkouts: tuple[Path, Path], folder: Path, rounds: int, size: str, match: str) -> None:
     """Compare packing, unpacking and queries."""
     for name, text in texts(folder, size).items():
         packed = f"{name}.zion"
@@ -148,7 +149,8 @@ def work(checkouts: tuple[Path, Path], folder: Path, rounds: int, size: str) -> 
             asked = query.format(f"'{packed}'")
             commands[f"query {label}"] = ["query", "--fmt", "json", asked]
         for label, words in commands.items():
-            compare(f"{name} {label}", words, checkouts, folder, rounds)
+            if match in label:
+                compare(f"{name} {label}", words, checkouts, folder, rounds)
 
 
 def main() -> None:
@@ -159,6 +161,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--only", choices=["short", "work"])
     parser.add_argument("--size", default="50MB", help="of each generated input")
+    parser.add_argument("--match", default="", help="only work with this in its name")
     asked = parser.parse_args()
     checkouts = (asked.before.resolve(), asked.after.resolve())
     head = f"{'before':>9} {'after':>9} {'change':>8} {'ratio':>7} {'':7} {'MiB':>6} {'MiB':>6}"
@@ -167,7 +170,7 @@ def main() -> None:
         if asked.only != "work":
             short(checkouts, Path(name), asked.rounds)
         if asked.only != "short":
-            work(checkouts, Path(name), asked.rounds, asked.size)
+            work(checkouts, Path(name), asked.rounds, asked.size, asked.match)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.packfile.describe import Description, FileDescription
+    from sdb.packfile.descriptions import Description, FileDescription
+    from sdb.packfile.largestfields import LargestFields
 
 _GAP = "  "
+_MARGIN = " " * 12
+_KIB = 1024
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int) -> str:
@@ -95,7 +98,7 @@ def block_cells(file: FileDescription) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def overview(description: Description, *, columns: int) -> str:
+def overview(description: Description, *, columns: int, can_draw: bool = True) -> str:
     """Say what packfiles hold, for people.
 
     Parameters
@@ -103,14 +106,17 @@ def overview(description: Description, *, columns: int) -> str:
     description : Description
         The facts.
     columns : int
-        Width to stay within, in characters, as far as names of files and fields let it.
+        Width to stay within, in characters, as far as names of files and indexes let it.
+    can_draw : bool
+        Whether the output shows more than ASCII.
 
     Returns
     -------
     str
         Lines, each with its end.
     """
-    parts = [_overview_of(file, columns) for file in description.files]
+    ellipsis = "…" if can_draw else "~"
+    parts = [_overview_of(file, columns, ellipsis) for file in description.files]
     if len(description.files) != 1:
         rows = "unknown" if description.rows is None else f"{description.rows:,}"
         size = sizes.human(description.size_bytes)
@@ -118,7 +124,7 @@ def overview(description: Description, *, columns: int) -> str:
     return "\n".join(parts)
 
 
-def _overview_of(file: FileDescription, columns: int) -> str:
+def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
     from sdb.packfile.describe import plain
     from sdb.packfile.inventory import inventory
 
@@ -141,9 +147,50 @@ def _overview_of(file: FileDescription, columns: int) -> str:
     constants = [f"{name}={plain(value)}" for name, value in trailer.sparse.constants.items()]
     if constants:
         lines.append(("constants", constants))
-    lines.append(("packed as", [trailer.algorithm]))
+    lines.append(("packed as", [trailer.packed_as]))
     text = "".join(_wrapped(label, words, columns) for label, words in lines)
+    if file.largest:
+        text += _largest(file, file.largest, columns, ellipsis)
     return f"{file.path}\n{text}"
+
+
+def largest_cells(largest: LargestFields) -> list[list[str]]:
+    """Give the name, share and size of each of the largest fields."""
+    from sdb.view.fieldlist import percent
+
+    whole = largest.compressed_bytes
+    return [
+        [name, percent(size, whole), sizes.human(size) + (" bytes" if size < _KIB else "")]
+        for name, size in largest.fields
+    ]
+
+
+def largest_told(file: FileDescription, largest: LargestFields) -> str:
+    """Say how well the sizes of the largest fields are known."""
+    if largest.is_exact:
+        return "exact"
+    blocks = _counted(len(file.trailer.blocks), "block")
+    return f"estimated from the start of {largest.blocks_read:,} of {blocks}"
+
+
+def _largest(file: FileDescription, largest: LargestFields, columns: int, ellipsis: str) -> str:
+    from sdb.view.fieldlist import cut
+
+    cells = [[_escaped(name), *rest] for name, *rest in largest_cells(largest)]
+    shares, byte_sizes = (max(len(row[column]) for row in cells) for column in (1, 2))
+    names = min(max(len(row[0]) for row in cells), columns - len(_MARGIN) - len(_GAP) - shares)
+    room = columns - len(_MARGIN) - names - shares - byte_sizes - 2 * len(_GAP)
+    lines = []
+    for name, share, size in cells:
+        line = f"{_MARGIN}{cut(name, names, ellipsis):{names}}{_GAP}{share:>{shares}}"
+        lines.append(f"{line}{_GAP}{size:>{byte_sizes}}\n" if room >= 0 else f"{line}\n")
+    heading = ["fields,", *largest_told(file, largest).split()]
+    return _wrapped("largest", heading, columns) + "".join(lines)
+
+
+def _escaped(name: str) -> str:
+    """Write what a terminal might take for something else as escapes."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in name)
 
 
 def _size(file: FileDescription) -> list[str]:

@@ -51,8 +51,8 @@ def draw(
     width = min(room, max(map(len, names)))
     ellipsis = "…" if can_draw else "~"
     for name, *cells in zip(names, *rest, strict=True):
-        line = [_cut(name, width, ellipsis).ljust(width)]
-        line.append(_cut(cells[0], widths[0], ellipsis).ljust(widths[0]))
+        line = [cut(name, width, ellipsis).ljust(width)]
+        line.append(cut(cells[0], widths[0], ellipsis).ljust(widths[0]))
         line += [cell.rjust(size) for cell, size in zip(cells[1:], widths[1:], strict=True)]
         head.append(_GAP.join(line).rstrip())
     return "".join(f"{line}\n" for line in head)
@@ -76,7 +76,7 @@ def _lines(inventory: Inventory, *, is_nested: bool) -> list[tuple[str, str, str
             name, types = _nested(one, known)
         share = ""
         if one.rows is not None and inventory.rows:
-            share = _percent(one.rows, inventory.rows)
+            share = percent(one.rows, inventory.rows)
         lines.append((name, types, "" if one.rows is None else f"{one.rows:,}", share))
     return lines
 
@@ -103,7 +103,7 @@ def _nested(one: FieldDescription, known: dict[FieldPath, FieldDescription]) -> 
     return _INDENT * depth + name, ", ".join(told)
 
 
-def _percent(part: int, whole: int) -> str:
+def percent(part: int, whole: int) -> str:
     """Round to a tenth, but never to all or nothing."""
     tenths = min(max(round(1000 * part / whole), 1), 999)
     if part in {0, whole}:
@@ -111,5 +111,6 @@ def _percent(part: int, whole: int) -> str:
     return f"{tenths / 10:.1f} %"
 
 
-def _cut(text: str, width: int, ellipsis: str) -> str:
+def cut(text: str, width: int, ellipsis: str) -> str:
+    """Shorten a text to a width."""
     return text if len(text) <= width else text[: width - 1] + ellipsis

@@ -7,7 +7,7 @@ from html import escape
 from sdb import sizes
 from sdb.packfile.describe import plain
 from sdb.packfile.inventory import inventory
-from sdb.view.facts import block_cells
+from sdb.view.facts import block_cells, largest_cells, largest_told
 from sdb.view.style import CSS
 from sdb.view.svg import timeline
 
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sdb.packfile.describe import Description, FileDescription
+    from sdb.packfile.descriptions import Description, FileDescription
 
 MOST_ROWS = 500
 """So many rows of a table are shown; of a longer one the first and the last half of them."""
@@ -83,6 +83,9 @@ def _section(file: FileDescription) -> str:
     if constants:
         cells = [[name, str(plain(value))] for name, value in constants]
         parts.append(_table("Constants", ["field", "value"], cells))
+    if file.largest:
+        caption = f"Largest fields, {largest_told(file, file.largest)}"
+        parts.append(_table(caption, ["field", "share", "size"], largest_cells(file.largest)))
     found = inventory([(file.path, file.trailer)])
     if found.fields:
         cells = [
@@ -104,7 +107,7 @@ def _file_facts(file: FileDescription) -> list[tuple[str, str]]:
         ("rows", "not counted" if file.rows is None else f"{file.rows:,}"),
         ("blocks", f"{len(trailer.blocks):,}"),
         ("chunks", f"{trailer.chunks:,} of {sizes.human(trailer.align_bytes)}"),
-        ("algorithm", trailer.algorithm),
+        ("algorithm", trailer.packed_as),
     ]
     if file.etag:
         facts.append(("etag", file.etag))

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.packfile.describe import BlockDescription, FileDescription
+    from sdb.packfile.descriptions import BlockDescription, FileDescription
     from sdb.packfile.sparseindex import Path
 
 Span = tuple[int, int]

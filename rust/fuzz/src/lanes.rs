@@ -12,7 +12,7 @@ use zion::number::Number;
 use zion::runs::{Block, Form, Next, Runs};
 use zion::scan::{
     Constant, First, Inside, Lane, Letter, Op, Path, Pattern, Picks, Plan, Predicate, Ranking, Request, Sort,
-    Step, Unnest, arranged,
+    Step, Unnest, Watch, arranged,
 };
 
 use super::block;
@@ -124,7 +124,7 @@ fn ranked(block: &Block, form: Form, lanes: &[Lane], predicate: Option<&Predicat
 
 fn request(plan: Plan) -> Request {
     let (plan, looked) = (Arc::new(plan), Arc::default());
-    Request { plan, picks: None, limit: None, threads: 1, batch_rows: 7, looked }
+    Request { plan, picks: None, limit: None, threads: 1, batch_rows: 7, looked, watch: Watch::default() }
 }
 
 /// The number of rows that come out, if the block is good.

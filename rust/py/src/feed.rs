@@ -27,7 +27,8 @@ pub struct Source {
 }
 
 impl Source {
-    fn exception(&self, py: Python<'_>, (number, error): Failure) -> PyErr {
+    /// What Python is told of a failure in one of its blocks.
+    pub fn exception(&self, py: Python<'_>, (number, error): Failure) -> PyErr {
         let exception = to_py(error);
         let Some(blame) = &self.blame else { return exception };
         match blame.call1(py, (exception, number)) {

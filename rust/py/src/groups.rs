@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use zion::Result;
 use zion::aggregate::{Groups, Summary};
+use zion::profile::Shaped;
 use zion::scan::Letter;
 
 use crate::asked::{AnySort, sorts};
@@ -58,6 +59,30 @@ impl Ask {
         }
         py.detach(|| self.table(groups)).map(Some).map_err(to_py)
     }
+}
+
+/// What the rows of all runs have come to, as `SNELLER_DATASHAPE` tells it.
+pub fn shape(
+    py: Python<'_>,
+    mut feed: Feed<Option<Shaped>>,
+    letters: &[String],
+    stopped: &AtomicBool,
+) -> PyResult<Table> {
+    let mut shaped = Shaped::new();
+    while let Some(more) = feed.next(py)? {
+        if stopped.load(Ordering::Relaxed) {
+            return Err(PyKeyboardInterrupt::new_err("the scan was stopped"));
+        }
+        if let Some(more) = more {
+            py.detach(|| shaped.join(&more));
+        }
+    }
+    let table = || -> Result<Table> {
+        let letters = letters.iter().map(|letter| Letter::from_name(letter)).collect::<Result<Vec<_>>>()?;
+        let batch = shaped.table(&letters)?;
+        Ok(Table { schema: batch.schema(), batches: vec![batch] })
+    };
+    py.detach(table).map_err(to_py)
 }
 
 /// Rows that are all there.

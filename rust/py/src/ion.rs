@@ -1,4 +1,5 @@
-//! `ion_dumps` and `ion_loads`: Python values of metadata and their Ion form. `values`: those of a lane.
+//! `ion_dumps` and `ion_loads`: Python values of metadata and their Ion form; `ion_encode`, `ion_decode` and
+//! `ion_symbols` where values share a symbol table. `values`: those of a lane.
 
 use std::collections::HashMap;
 
@@ -7,6 +8,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use zion::Error;
+use zion::ion::SymbolTable;
+use zion::ion::symtab::FIRST_USER;
 use zion::ion::value::{self, MAX_DEPTH, Name, Value};
 use zion::key::{self, Key};
 
@@ -28,7 +31,61 @@ pub fn ion_dumps<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>
 #[pyo3(signature = (data, /))]
 pub fn ion_loads<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let tree = py.detach(|| value::loads(data)).map_err(to_py)?;
-    Builder { types: Types::import(py)?, names: HashMap::new(), symbols: HashMap::new() }.build(&tree)
+    Builder::new(py)?.build(&tree)
+}
+
+/// Encodes a value with the symbols of a table, and gives those that it adds to it.
+#[pyfunction]
+#[pyo3(signature = (value, symbols, /))]
+#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+pub fn ion_encode<'py>(
+    value: &Bound<'py, PyAny>,
+    symbols: Vec<String>,
+) -> PyResult<(Bound<'py, PyBytes>, Vec<String>)> {
+    let py = value.py();
+    let tree = Types::import(py)?.to_ion(value, 0)?;
+    let (data, table) = py.detach(|| value::encode(&tree, table_of(&symbols))).map_err(to_py)?;
+    Ok((PyBytes::new(py, &data), texts(&table, FIRST_USER + symbols.len() as u32)))
+}
+
+/// Decodes the first value of a stream, or one with the symbols of a table: the value, the symbols, and
+/// where the value ends.
+#[pyfunction]
+#[pyo3(signature = (data, symbols=None, /))]
+#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+pub fn ion_decode<'py>(
+    py: Python<'py>,
+    data: &[u8],
+    symbols: Option<Vec<String>>,
+) -> PyResult<(Bound<'py, PyAny>, Vec<String>, usize)> {
+    let shared = symbols.as_deref().map(table_of);
+    let (tree, table, end) = py.detach(|| value::decode(data, shared)).map_err(to_py)?;
+    Ok((Builder::new(py)?.build(&tree)?, texts(&table, FIRST_USER), end))
+}
+
+/// The start of a stream: the version marker and a symbol table.
+#[pyfunction]
+#[pyo3(signature = (symbols, /))]
+#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+pub fn ion_symbols(py: Python<'_>, symbols: Vec<String>) -> Bound<'_, PyBytes> {
+    let table = table_of(&symbols);
+    let mut out = vec![];
+    table.put_full(&mut out, table.max_id());
+    PyBytes::new(py, &out)
+}
+
+fn table_of(symbols: &[String]) -> SymbolTable {
+    let mut table = SymbolTable::new();
+    for name in symbols {
+        table.push(name.as_bytes());
+    }
+    table
+}
+
+/// The texts of a table from a symbol on; what was read is UTF-8.
+fn texts(table: &SymbolTable, from: u32) -> Vec<String> {
+    let text = |id| table.name(id).map(|name| String::from_utf8_lossy(name).into_owned());
+    (from..table.max_id()).filter_map(text).collect()
 }
 
 /// The values of a lane of typed texts: `missing` where there is none, `None` for NULL.
@@ -144,6 +201,10 @@ struct Builder<'py> {
 }
 
 impl<'py> Builder<'py> {
+    fn new(py: Python<'py>) -> PyResult<Self> {
+        Ok(Self { types: Types::import(py)?, names: HashMap::new(), symbols: HashMap::new() })
+    }
+
     fn name(&mut self, name: &Name) -> Bound<'py, PyString> {
         let py = self.types.py;
         self.names.entry(name.as_ptr()).or_insert_with(|| PyString::new(py, name)).clone()

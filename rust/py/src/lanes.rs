@@ -9,21 +9,22 @@ use pyo3::types::PyCapsule;
 use zion::Result;
 use zion::aggregate::{Groups, Summary};
 use zion::codec::Algorithm;
+use zion::profile::Shaped;
 use zion::runs::Form;
-use zion::scan::{First, Plan, Ranking, Request};
+use zion::scan::{First, Plan, Ranking, Request, Watch};
 
 use crate::asked::{self, AnyCall, AnyKey, AnyPath, AnySort, lane, predicate, sorts, unnest};
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Source};
-use crate::groups::{Ask, Table};
+use crate::groups::{Ask, Table, shape};
 use crate::late::{Bounds, Found, Scene};
 use crate::place::Meter;
 
 /// Reader, chunks of each block, algorithm, size of chunks, blame.
-type AnySource = (Py<PyAny>, Vec<usize>, String, usize, Option<Py<PyAny>>);
+pub type AnySource = (Py<PyAny>, Vec<usize>, String, usize, Option<Py<PyAny>>);
 
-fn source((read, chunks, algorithm, align, blame): AnySource) -> Result<Source> {
+pub fn source((read, chunks, algorithm, align, blame): AnySource) -> Result<Source> {
     let form = Form::new(Algorithm::from_name(&algorithm)?, align)?;
     Ok(Source { read, blame, chunks, form })
 }
@@ -48,7 +49,8 @@ impl LaneScan {
 impl LaneScan {
     #[new]
     #[allow(clippy::too_many_arguments)] // They are keywords in Python.
-    #[pyo3(signature = (sources, lanes, *, explode=Vec::new(), predicate=None, threads=0, limit=None, batch_rows=16384))]
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+    #[pyo3(signature = (sources, lanes, *, explode=Vec::new(), predicate=None, threads=0, limit=None, batch_rows=16384, watched=Vec::new()))]
     fn new(
         sources: Vec<AnySource>,
         lanes: Vec<(usize, AnyPath, String)>,
@@ -57,16 +59,18 @@ impl LaneScan {
         threads: usize,
         limit: Option<u64>,
         batch_rows: usize,
+        watched: Vec<usize>,
     ) -> PyResult<Self> {
         let sources = sources.into_iter().map(source).collect::<Result<Vec<_>>>().map_err(to_py)?;
         let lanes = lanes.into_iter().map(lane).collect::<Result<Vec<_>>>().map_err(to_py)?;
         let unnests = explode.into_iter().map(unnest).collect::<Result<Vec<_>>>().map_err(to_py)?;
         let predicate = predicate.map(|tree| self::predicate(tree, 0)).transpose()?;
         let plan = Arc::new(Plan::new(&unnests, &lanes, predicate.as_ref()).map_err(to_py)?);
+        let watch = Watch::new(&plan, &watched).map_err(to_py)?;
         let looked = Arc::default();
         Ok(Self {
             sources: Arc::new(sources),
-            request: Request { plan, picks: None, limit, threads, batch_rows, looked },
+            request: Request { plan, picks: None, limit, threads, batch_rows, looked, watch },
             meter: Arc::default(),
             failure: Arc::default(),
             stopped: Arc::default(),
@@ -146,6 +150,14 @@ impl LaneScan {
         ask.collect(py, start, feed, &self.stopped)
     }
 
+    /// The answer of `SNELLER_DATASHAPE` as a table of one row, with a column for each letter.
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+    fn shape(&self, py: Python<'_>, letters: Vec<String>) -> PyResult<Table> {
+        let runs = py.detach(|| self.request.gather(Shaped::new())).map_err(to_py)?;
+        let feed = Feed::new(Arc::clone(&self.sources), Arc::clone(&self.meter), runs);
+        shape(py, feed, &letters, &self.stopped)
+    }
+
     /// The numbers of the first `most` rows in an order of lanes, in that order, and the blocks that were read
     /// for it. See `Scene::first` for what `bounds` are. None when what tells their order takes too much memory.
     #[pyo3(signature = (sort, most, bounds, *, most_bytes=usize::MAX))]
@@ -180,6 +192,12 @@ impl LaneScan {
     fn failure(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.as_ref().map(|failure| failure.clone_ref(py))
+    }
+
+    /// Rows that came out, and for each watched lane those of them without a value; over all streams.
+    #[getter]
+    fn watched(&self) -> (u64, Vec<u64>) {
+        self.request.watch.counts()
     }
 
     /// Blocks read, bytes read, rows looked at; over all streams and counts.

@@ -21,6 +21,7 @@ mod late;
 mod natives;
 mod pack;
 mod place;
+mod profile;
 mod rejected;
 mod render;
 mod rows;
@@ -44,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<render::RenderedRows>()?;
     module.add_class::<search::Matcher>()?;
     module.add_class::<pack::Packer>()?;
+    module.add_class::<profile::FieldProfile>()?;
     module.add_class::<rejected::RejectedBatch>()?;
     module.add_class::<rows::RowIterator>()?;
     module.add_class::<unpack::Unpacker>()?;
@@ -53,8 +55,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(digest::join_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_compress, module)?)?;
     module.add_function(wrap_pyfunction!(iguana::iguana_decompress, module)?)?;
+    module.add_function(wrap_pyfunction!(ion::ion_decode, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_dumps, module)?)?;
+    module.add_function(wrap_pyfunction!(ion::ion_encode, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
+    module.add_function(wrap_pyfunction!(ion::ion_symbols, module)?)?;
     module.add_function(wrap_pyfunction!(ion::values, module)?)?;
     module.add_function(wrap_pyfunction!(natives::native_call, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;

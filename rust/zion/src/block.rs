@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::bucket::hash::BUCKETS;
 use crate::bucket::shape::most_rows;
 use crate::bucket::{Decoder, Opened, Payload, Visit};
 use crate::codec::{Algorithm, zstd};
@@ -102,6 +103,16 @@ impl OpenChunk {
     /// Whether the symbol table replaced the one before.
     pub(crate) fn resets(&self) -> bool {
         self.opened.resets
+    }
+
+    /// Bytes of its frame.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        FRAME_HEADER + self.length
+    }
+
+    /// What the bucket of a symbol depends on.
+    pub(crate) fn selector(&self) -> u8 {
+        self.opened.selector
     }
 
     fn payload<'a>(&self, input: Input<'a>) -> Payload<'a> {
@@ -254,12 +265,18 @@ impl<'a> BlockReader<'a> {
     pub(crate) fn visit(
         &mut self,
         chunk: &OpenChunk,
-        fields: &[Box<[u8]>],
+        fields: Option<&[Box<[u8]>]>,
         visitor: &mut impl Visit,
     ) -> Result<()> {
         let (payload, zion) = (chunk.payload(self.input), &mut self.codecs.zion);
         let visited = zion.visit(payload, &chunk.opened, &chunk.table, fields, self.align, visitor);
         visited.map_err(|error| chunk.error(error))
+    }
+
+    /// The compressed bytes of each bucket of an open chunk.
+    pub(crate) fn bucket_bytes(&mut self, chunk: &OpenChunk) -> Result<[usize; BUCKETS]> {
+        let bytes = self.codecs.zion.bucket_bytes(chunk.payload(self.input), &chunk.opened);
+        bytes.map_err(|error| chunk.error(error))
     }
 
     /// Takes the buffers of a chunk back.

@@ -28,7 +28,7 @@ pub fn of_hashes(hashes: &[u8]) -> Digest {
 }
 
 /// The hashes of the frames of a block, one after the other.
-pub fn hashes(block: &[u8]) -> Result<Vec<u8>> {
+fn hashes(block: &[u8]) -> Result<Vec<u8>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = block.get(at..).filter(|rest| !rest.is_empty()) {

@@ -28,6 +28,7 @@ pub mod number;
 pub mod pack;
 pub mod paths;
 pub mod pipeline;
+pub mod profile;
 pub mod rows;
 pub mod runs;
 pub mod scan;

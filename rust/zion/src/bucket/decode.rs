@@ -34,7 +34,8 @@ pub struct Decoder {
 /// A chunk of which nothing but the shape is decompressed.
 pub(crate) struct Opened {
     serial: u64,
-    selector: u8,
+    /// Which bucket a symbol falls into depends on it.
+    pub(crate) selector: u8,
     /// Those of the buckets.
     segments: Segments,
     shape: Vec<u8>,
@@ -59,6 +60,11 @@ pub trait Visit {
 
     /// The row has no more fields. False: no further row is wanted.
     fn row(&mut self, data: &[u8]) -> Result<bool>;
+
+    /// All rows that are wanted were shown.
+    fn end(&mut self, _data: &[u8]) -> Result<()> {
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -127,17 +133,20 @@ impl Decoder {
     }
 
     /// Shows the rows of an opened chunk to a visitor, their fields where they lie: those of the buckets
-    /// that may hold `fields`, others among them. Values of one row share one `data`.
+    /// that may hold `fields`, others among them, or of all buckets. Values of one row share one `data`.
     pub(crate) fn visit(
         &mut self,
         payload: Payload<'_>,
         opened: &Opened,
         table: &SymbolTable,
-        fields: &[Box<[u8]>],
+        fields: Option<&[Box<[u8]>]>,
         limit: usize,
         visitor: &mut impl Visit,
     ) -> Result<()> {
-        let wanted = self.select(opened.selector, table, fields);
+        let wanted = match fields {
+            Some(fields) => self.select(opened.selector, table, fields),
+            None => u16::MAX,
+        };
         self.fill(payload, opened, wanted, limit)?;
         let shape = &opened.shape[..];
         let (data, mut cursors) = join(&self.buckets, wanted, &mut self.joined);
@@ -163,7 +172,17 @@ impl Decoder {
                 break;
             }
         }
-        Ok(())
+        visitor.end(data).map_err(|error| inside(&error))
+    }
+
+    /// The compressed bytes of each bucket of an opened chunk.
+    pub(crate) fn bucket_bytes(&mut self, payload: Payload<'_>, opened: &Opened) -> Result<[usize; BUCKETS]> {
+        let mut segments = opened.segments;
+        let mut bytes = [0; BUCKETS];
+        for bytes in &mut bytes {
+            *bytes = segments.skip(payload, &mut self.window)?.len();
+        }
+        Ok(bytes)
     }
 
     /// Decompresses only the shape: replaces `shape` by it, applies the symbol table at its front to

@@ -3,7 +3,7 @@
 use super::hash::{BUCKETS, BucketMap};
 use super::shape::RecordShape;
 use super::{LAYER, MAGIC, MAX_BODY, STRIDE, choose_selector, copy, extent, field};
-use crate::codec::{Algorithm, iguana, special, zstd};
+use crate::codec::{Algorithm, effort::Effort, iguana, special, zstd};
 use crate::error::{Error, Result};
 use crate::ion::{self, kind, symtab::FIRST_USER, varuint};
 
@@ -11,6 +11,8 @@ use crate::ion::{self, kind, symtab::FIRST_USER, varuint};
 const MAX_SEGMENT: usize = 1 << 21;
 /// Ids of labels are below this: they take at most three bytes.
 const MAX_ID: u32 = 1 << 21;
+/// The number of the shape among the segments, behind the buckets.
+const SHAPE: usize = BUCKETS;
 /// What a bucket that is not empty gets at first.
 const SMALL_BUCKET: usize = 16 << 10;
 
@@ -37,8 +39,9 @@ impl Encoder {
     /// Appends the compressed form of the next chunk of the stream (an optional symbol table, rows,
     /// padding) to `out`. After an error the stream must start again with a full symbol table.
     pub fn encode(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let mut effort = Effort::QUICK;
         if self.algorithm == Algorithm::Zstd {
-            return self.compressor.plain(chunk, out);
+            return self.compressor.plain(&mut effort, chunk, out);
         }
         let table = Table::read(chunk)?;
         if table.resets {
@@ -49,23 +52,31 @@ impl Encoder {
             Some(selector) => selector,
             None => *self.selector.insert(choose_selector(&chunk[table.end..])?),
         };
-        self.write(selector, self.max_id, table.end, chunk, out)
+        self.write(selector, &mut effort, self.max_id, table.end, chunk, out)
     }
 
     /// As [`Encoder::encode`], with a given selector and without the state of the stream: for callers
-    /// that spread its chunks over threads and vouch for the labels of chunks that have no full table.
-    pub fn encode_with(&mut self, selector: u8, chunk: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// that spread its chunks over threads and vouch for the labels of chunks that have no full table. If it is
+    /// asked what effort the segments are worth, `effort` tells afterwards.
+    pub fn encode_with(
+        &mut self,
+        selector: u8,
+        effort: &mut Effort,
+        chunk: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         if self.algorithm == Algorithm::Zstd {
-            return self.compressor.plain(chunk, out);
+            return self.compressor.plain(effort, chunk, out);
         }
         let table = Table::read(chunk)?;
         let max_id = if table.resets { FIRST_USER.saturating_add(table.symbols) } else { MAX_ID };
-        self.write(selector, max_id, table.end, chunk, out)
+        self.write(selector, effort, max_id, table.end, chunk, out)
     }
 
     fn write(
         &mut self,
         selector: u8,
+        effort: &mut Effort,
         max_id: u32,
         body: usize,
         chunk: &[u8],
@@ -82,9 +93,9 @@ impl Encoder {
         };
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&[number << 4 | selector & 15, 0, 0, 0]);
-        self.compressor.segment(&self.splitter.shape, true, out)?;
-        for bucket in &self.splitter.buckets {
-            self.compressor.segment(&bucket.data[..bucket.length], false, out)?;
+        self.compressor.segment(SHAPE, effort, &self.splitter.shape, out)?;
+        for (number, bucket) in self.splitter.buckets.iter().enumerate() {
+            self.compressor.segment(number, effort, &bucket.data[..bucket.length], out)?;
         }
         Ok(())
     }
@@ -99,26 +110,32 @@ enum Segments {
 
 impl Segments {
     /// A whole chunk without buckets.
-    fn plain(&mut self, chunk: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn plain(&mut self, effort: &mut Effort, chunk: &[u8], out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Self::Zstd(compressor) => compressor.compress(chunk, out),
+            Self::Zstd(compressor) => effort.compress(compressor, 0, chunk, out),
             Self::Iguana(_) | Self::Special(_) => {
                 Err(Error::argument("plain chunks are compressed with zstd"))
             }
         }
     }
 
-    fn segment(&mut self, content: &[u8], is_shape: bool, out: &mut Vec<u8>) -> Result<()> {
+    fn segment(
+        &mut self,
+        number: usize,
+        effort: &mut Effort,
+        content: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let start = out.len();
         out.extend_from_slice(&[0; 3]);
         if content.is_empty() {
             return Ok(());
         }
         match self {
-            Self::Zstd(compressor) => compressor.compress(content, out)?,
+            Self::Zstd(compressor) => effort.compress(compressor, number, content, out)?,
             Self::Iguana(encoder) => encoder.compress(content, out),
             Self::Special(encoder) => {
-                if is_shape || !special::encode(content, out) {
+                if number == SHAPE || !special::encode(content, out) {
                     out.push(0);
                     encoder.compress(content, out);
                 }

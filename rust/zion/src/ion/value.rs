@@ -52,6 +52,15 @@ pub fn dumps(value: &Value) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// Encodes a value without a table, with the symbols of one that it shares with others; names that are new
+/// to the table are added to it.
+pub fn encode(value: &Value, table: SymbolTable) -> Result<(Vec<u8>, SymbolTable)> {
+    let mut writer = Writer { table };
+    let mut out = vec![];
+    writer.put(value, &mut out, 0)?;
+    Ok((out, writer.table))
+}
+
 struct Writer {
     table: SymbolTable,
 }
@@ -116,6 +125,31 @@ impl Writer {
 /// Decodes a stream of symbol tables (the first with a version marker, the others appending) and
 /// exactly one value after them.
 pub fn loads(data: &[u8]) -> Result<Value> {
+    let (table, at) = tables(data)?;
+    let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES, is_ordered: true };
+    let at = reader.skip_padding(at, data.len())?;
+    let (value, at) = reader.value(at, data.len(), 0)?;
+    match reader.skip_padding(at, data.len())? {
+        end if end == data.len() => Ok(value),
+        end => Err(Error::corrupt("ion", end, "bytes after the value")),
+    }
+}
+
+/// Decodes the first value of `data`: with the symbols of a table that it shares with others, or behind
+/// tables of its own. Fields may be in any order. Gives the table too, and where the value ends: what
+/// follows is not looked at.
+pub fn decode(data: &[u8], shared: Option<SymbolTable>) -> Result<(Value, SymbolTable, usize)> {
+    let (table, at) = match shared {
+        Some(table) => (table, 0),
+        None => tables(data)?,
+    };
+    let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES, is_ordered: false };
+    let (value, end) = reader.value(at, data.len(), 0)?;
+    Ok((value, reader.table, end))
+}
+
+/// The symbol tables at the start of `data`, and where they end.
+fn tables(data: &[u8]) -> Result<(SymbolTable, usize)> {
     if !is_bvm(data) {
         return Err(Error::corrupt("ion", 0, "a version marker was expected"));
     }
@@ -137,13 +171,7 @@ pub fn loads(data: &[u8]) -> Result<Value> {
         }
         at += table.apply(rest).map_err(|error| error.shifted(at as u64))?;
     }
-    let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES };
-    let at = reader.skip_padding(at, data.len())?;
-    let (value, at) = reader.value(at, data.len(), 0)?;
-    match reader.skip_padding(at, data.len())? {
-        end if end == data.len() => Ok(value),
-        end => Err(Error::corrupt("ion", end, "bytes after the value")),
-    }
+    Ok((table, at))
 }
 
 struct Reader<'a> {
@@ -151,6 +179,8 @@ struct Reader<'a> {
     table: SymbolTable,
     names: Vec<Option<Name>>,
     left: usize,
+    /// Whether fields have to be in the order of their symbols.
+    is_ordered: bool,
 }
 
 impl Reader<'_> {
@@ -251,7 +281,7 @@ impl Reader<'_> {
         let (mut at, mut last) = (content.body, None);
         while at < content.end {
             let (id, next) = varuint::read(&self.data[..content.end], at)?;
-            if last.is_some_and(|last| id <= last) {
+            if self.is_ordered && last.is_some_and(|last| id <= last) {
                 return Err(Error::corrupt("ion", at, "the fields of a struct are not in ascending order"));
             }
             last = Some(id);
@@ -301,6 +331,40 @@ mod tests {
         let data = dumps(&tree())?;
         fields.swap(0, 1);
         assert_eq!(loads(&data)?, Value::Struct(fields));
+        Ok(())
+    }
+
+    #[test]
+    fn values_share_a_table() -> Result<()> {
+        let mut table = SymbolTable::new();
+        table.push(b"long");
+        let (data, table) = encode(&tree(), table)?;
+        assert_eq!(table.name(11), Some(&b"zeta"[..]));
+        let (value, table, end) = decode(&data, Some(table))?;
+        assert_eq!(end, data.len());
+        let (again, _) = encode(&value, table.clone())?;
+        assert_eq!(again, data);
+        let mut stream = vec![];
+        table.put_full(&mut stream, table.max_id());
+        stream.extend_from_slice(&data);
+        stream.push(0x0E);
+        let (same, found, end) = decode(&stream, None)?;
+        assert_eq!((same, found.max_id(), end + 1), (value, table.max_id(), stream.len()));
+        assert!(loads(&stream).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn fields_may_be_in_any_order_where_that_is_allowed() -> Result<()> {
+        let data = [0xD4, 0x85, 0x20, 0x84, 0x21, 1];
+        assert!(decode(&data[..], Some(SymbolTable::new())).is_err(), "cut off");
+        let data = [0xD5, 0x85, 0x20, 0x84, 0x21, 1];
+        let (value, ..) = decode(&data, Some(SymbolTable::new()))?;
+        assert_eq!(
+            value,
+            Value::Struct(vec![("version".into(), Value::Int(0)), ("name".into(), Value::Int(1))])
+        );
+        assert!(decode(&[0xD4, 0x84, 0x20, 0x84, 0x20], Some(SymbolTable::new())).is_err(), "twice");
         Ok(())
     }
 

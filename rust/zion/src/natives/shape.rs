@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::key::{self, Key};
 
 /// At most so many fields are told of.
-const MAX_FIELDS: usize = 10_000;
+pub(crate) const MAX_FIELDS: usize = 10_000;
 
 /// Counts the types of the values at each path.
 #[derive(Default)]
@@ -19,22 +19,22 @@ pub struct Shape {
 
 /// The values at a path.
 #[derive(Default)]
-struct Counts {
-    nulls: u64,
-    bools: u64,
-    times: u64,
-    lists: u64,
-    structs: u64,
-    ints: Range<i128>,
-    floats: Range<f64>,
-    strings: Range<usize>,
+pub(crate) struct Counts {
+    pub(crate) nulls: u64,
+    pub(crate) bools: u64,
+    pub(crate) times: u64,
+    pub(crate) lists: u64,
+    pub(crate) structs: u64,
+    pub(crate) ints: Range<i128>,
+    pub(crate) floats: Range<f64>,
+    pub(crate) strings: Range<usize>,
 }
 
 /// How many values there were, and the least and the greatest.
 #[derive(Default)]
-struct Range<T> {
-    count: u64,
-    bounds: Option<(T, T)>,
+pub(crate) struct Range<T> {
+    pub(crate) count: u64,
+    pub(crate) bounds: Option<(T, T)>,
 }
 
 impl<T: PartialOrd + Copy> Range<T> {
@@ -42,6 +42,15 @@ impl<T: PartialOrd + Copy> Range<T> {
         self.count += 1;
         let (low, high) = self.bounds.unwrap_or((value, value));
         self.bounds = Some((if value < low { value } else { low }, if value > high { value } else { high }));
+    }
+
+    fn join(&mut self, other: &Self) {
+        if let Some((low, high)) = other.bounds {
+            self.add(low);
+            self.add(high);
+            self.count -= 2;
+        }
+        self.count += other.count;
     }
 }
 
@@ -68,12 +77,32 @@ impl Shape {
         }
     }
 
-    fn count(&mut self, path: String, value: &str) {
+    /// Takes in what is known of a number of rows: the values at each path, and whether there are more.
+    pub(crate) fn join(
+        &mut self,
+        rows: u64,
+        fields: impl IntoIterator<Item = (String, Counts)>,
+        has_more: bool,
+    ) {
+        self.rows += rows;
+        self.has_more |= has_more;
+        for (path, counts) in fields {
+            if let Some(own) = self.place(path) {
+                own.join(&counts);
+            }
+        }
+    }
+
+    fn place(&mut self, path: String) -> Option<&mut Counts> {
         if self.fields.len() >= MAX_FIELDS && !self.fields.contains_key(&path) {
             self.has_more = true;
-            return;
+            return None;
         }
-        let counts = self.fields.entry(path).or_default();
+        Some(self.fields.entry(path).or_default())
+    }
+
+    fn count(&mut self, path: String, value: &str) {
+        let Some(counts) = self.place(path) else { return };
         match key::parse(value) {
             None => {}
             Some(Key::Null) => counts.nulls += 1,
@@ -128,6 +157,17 @@ fn put(value: &Value, out: &mut Vec<u8>) {
 }
 
 impl Counts {
+    fn join(&mut self, other: &Self) {
+        self.nulls += other.nulls;
+        self.bools += other.bools;
+        self.times += other.times;
+        self.lists += other.lists;
+        self.structs += other.structs;
+        self.ints.join(&other.ints);
+        self.floats.join(&other.floats);
+        self.strings.join(&other.strings);
+    }
+
     fn json(&self) -> Value {
         let mut members = Map::new();
         let counts = [

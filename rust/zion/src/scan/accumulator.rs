@@ -6,6 +6,9 @@ use crate::value::Value;
 
 /// Takes rows one by one. Each run of chunks has one of its own, which is taken when the run is done.
 pub trait Accumulator: Clone + Send + Sync + 'static {
+    /// Symbols come from another table, a new one or the one before with symbols added.
+    fn sync(&mut self, _is_new: bool) {}
+
     /// Adds a row: the values of the nodes of its plan, and its number.
     fn add(&mut self, data: &[u8], table: &SymbolTable, slots: &[Option<Value>], number: i64) -> Result<()>;
 

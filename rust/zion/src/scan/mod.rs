@@ -18,6 +18,7 @@ mod render;
 mod tally;
 pub mod typed;
 mod walk;
+mod watch;
 mod worker;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
 pub use render::{Member, Page, Renderer};
 use walk::Walker;
+pub use watch::Watch;
 use worker::Worker;
 
 use crate::error::Result;
@@ -59,6 +61,8 @@ pub struct Request {
     pub batch_rows: usize,
     /// Counts the rows that were looked at.
     pub looked: Arc<AtomicU64>,
+    /// Counts those that came out without some of their values.
+    pub watch: Watch,
 }
 
 impl Request {

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::ArrowError;
 
+use super::Request;
 use super::accumulator::Accumulator;
 use super::column::{Column, Scene, Tools};
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
 use super::tally::{self, Tally};
+use super::watch::Share;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
 use crate::value::{Fields, Items, Value, bits};
@@ -38,6 +40,7 @@ pub(super) struct Walker<A> {
     labels: Vec<u64>,
     columns: Vec<Column>,
     accumulator: Option<A>,
+    pub(super) watch: Share,
     /// Whether [`Walker::tally`] does it all.
     is_tally: bool,
     tools: Tools,
@@ -47,11 +50,13 @@ pub(super) struct Walker<A> {
 }
 
 impl<A: Accumulator> Walker<A> {
-    pub(super) fn new(plan: Arc<Plan>, batch_rows: usize, accumulator: Option<A>) -> Self {
+    pub(super) fn new(request: &Request, accumulator: Option<A>) -> Self {
+        let plan = Arc::clone(&request.plan);
         let is_tally = accumulator.as_ref().is_some_and(|accumulator| tally::is_enough(&plan, accumulator));
         Self {
             is_tally,
-            batch_rows: batch_rows.max(1),
+            batch_rows: request.batch_rows.max(1),
+            watch: request.watch.share(),
             targets: plan.nodes.iter().map(|_| Vec::new()).collect(),
             tops: Vec::new(),
             slots: vec![None; plan.nodes.len()],
@@ -69,6 +74,9 @@ impl<A: Accumulator> Walker<A> {
     pub(super) fn sync(&mut self, table: &SymbolTable, is_new: bool) {
         if self.plan.columns.iter().any(|column| column.letter == Letter::Json) {
             self.tools.printer.sync(table, is_new);
+        }
+        if let Some(accumulator) = &mut self.accumulator {
+            accumulator.sync(is_new);
         }
         for (node, targets) in self.plan.nodes.iter().zip(&mut self.targets) {
             targets.clear();
@@ -134,6 +142,7 @@ impl<A: Accumulator> Walker<A> {
         number: i64,
         limit: u64,
     ) -> Result<u64> {
+        self.watch.add(&self.slots);
         let mut emit = Emit { walker: self, plan, data, table, number, left: limit };
         emit.level(1)?;
         Ok(limit - emit.left)

@@ -48,7 +48,7 @@ struct Seen {
 
 impl<A: Accumulator> Worker<A> {
     pub(super) fn new(request: Request, accumulator: Option<A>) -> Self {
-        let walker = Walker::new(Arc::clone(&request.plan), request.batch_rows, accumulator);
+        let walker = Walker::new(&request, accumulator);
         Self { request, codecs: None, walker, passes: Vec::new(), synced: None }
     }
 
@@ -82,6 +82,7 @@ impl<A: Accumulator> Worker<A> {
         }
         self.codecs = Some(reader.into_codecs());
         self.request.looked.fetch_add(all.rows, Ordering::Relaxed);
+        self.walker.watch.tell();
         Ok(all.out)
     }
 
@@ -147,7 +148,7 @@ impl<A: Accumulator> Worker<A> {
             let Self { walker, passes, .. } = &mut *self;
             walker.begin(plan);
             let mut probe = Probe { walker, plan, table: &chunk.table, passes };
-            reader.visit(&chunk, tested, &mut probe)?;
+            reader.visit(&chunk, Some(tested), &mut probe)?;
             if !self.passes.contains(&true) {
                 reader.close(chunk);
                 return Ok(Some(Seen { rows: self.passes.len() as u64, out: 0 }));
@@ -198,13 +199,13 @@ impl<A: Accumulator> Worker<A> {
     ) -> Result<Seen> {
         let table = &*chunk.table;
         if let Some(mut tally) = self.walker.tally(table, ask.limit) {
-            reader.visit(chunk, fields, &mut tally)?;
+            reader.visit(chunk, Some(fields), &mut tally)?;
             return Ok(Seen { rows: tally.rows, out: tally.rows });
         }
         self.walker.begin(plan);
         let passes = is_tested.then_some(&self.passes[..]);
         let mut direct = Direct { walker: &mut self.walker, plan, table, passes, ask, seen: Seen::default() };
-        reader.visit(chunk, fields, &mut direct)?;
+        reader.visit(chunk, Some(fields), &mut direct)?;
         Ok(direct.seen)
     }
 }

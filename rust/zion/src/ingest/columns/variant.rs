@@ -179,6 +179,7 @@ impl Writer {
             let name = container.names.get(at).and_then(|id| scene.name(id)).ok_or_else(malformed)?;
             let value = container.value(at)?;
             if !self.keep_nulls && value.first() == Some(&0) {
+                scene.left = scene.left.checked_sub(1).ok_or_else(malformed)?;
                 continue;
             }
             let name = simdutf8::basic::from_utf8(name).map_err(|_| malformed())?;
@@ -251,5 +252,39 @@ impl Writer {
             _ => i128::from_le_bytes(scene.array(rest)?),
         };
         self.put_decimal(value, scale, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{BinaryArray, StructArray};
+    use arrow_schema::Field;
+
+    use super::*;
+    use crate::ingest::columns::dumps;
+
+    /// Packs a variant: an array of `items` that are all the same object of `nulls` nulls.
+    fn nulls_of_objects(items: u8, nulls: u8) -> Result<Vec<u8>> {
+        let zeros = |count: u8| vec![0; usize::from(count)];
+        let object = [&[0b10, nulls][..], &zeros(nulls), &zeros(nulls + 1), &[0]].concat();
+        let value = [&[0b11, items][..], &zeros(items + 1), &object].concat();
+        let metadata = Field::new("metadata", DataType::Binary, false)
+            .with_metadata([("variant".to_owned(), "true".to_owned())]);
+        let parts = [Field::new("value", DataType::Binary, false), metadata];
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(BinaryArray::from_vec(vec![&value])),
+            Arc::new(BinaryArray::from_vec(vec![b"\x01\x01\x00\x01a"])),
+        ];
+        let variant: ArrayRef = Arc::new(StructArray::new(parts.into_iter().collect(), columns, None));
+        let field = Field::new("v", variant.data_type().clone(), false);
+        dumps(&StructArray::new([field].into_iter().collect(), vec![variant], None), false)
+    }
+
+    #[test]
+    fn values_that_share_bytes_are_not_gone_over_again_and_again() {
+        assert!(nulls_of_objects(1, 100).is_ok());
+        assert_eq!(nulls_of_objects(100, 100), Err(malformed().within("v")));
     }
 }

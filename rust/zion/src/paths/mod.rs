@@ -5,9 +5,13 @@
 //! the same order, so every node remembers which field came next the last time. A name that is the expected
 //! one costs a comparison; only others are looked up by hash.
 
+mod node;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use self::node::AHEAD;
+use self::node::{Node, count};
 use crate::fields::{Fields, Seen};
 use crate::ion::symtab::NameHash;
 use crate::ion::{SymbolTable, kind};
@@ -29,8 +33,6 @@ impl NodeId {
 
 /// How many nodes a tree holds; fields that come later are stored like all others, but not followed.
 pub const MAX_NODES: usize = 16_384;
-/// Names that are compared in one step are shorter than this by two bytes.
-pub const AHEAD: usize = 32;
 /// How deep fields are followed.
 const MAX_DEPTH: u8 = 32;
 
@@ -44,114 +46,6 @@ pub struct Range {
     pub min: i64,
     pub max: i64,
     pub count: u64,
-}
-
-/// A name with the quote and the colon that follow it in JSON text.
-#[derive(Debug, Clone, Copy)]
-struct Key {
-    text: [u128; 2],
-    /// 0 for a name that is too long, or does not stand for itself in JSON text.
-    length: u8,
-}
-
-impl Key {
-    fn new(name: &[u8]) -> Self {
-        let mut text = [0; AHEAD];
-        let length = name.len() + 2;
-        let plain = name.iter().all(|byte| !matches!(byte, b'"' | b'\\' | 0..0x20));
-        if !plain || length > AHEAD {
-            return Self { text: [0; 2], length: 0 };
-        }
-        text[..name.len()].copy_from_slice(name);
-        text[name.len()..length].copy_from_slice(b"\":");
-        Self { text: halves(&text), length: length as u8 }
-    }
-
-    /// Whether the text goes on with the key, whose length the caller found to be `length`.
-    #[inline]
-    fn is_next(&self, text: &[u8; AHEAD], length: usize) -> bool {
-        if usize::from(self.length) != length {
-            return false;
-        }
-        let [low, high] = halves(text);
-        if length <= 16 {
-            (low ^ self.text[0]) << (8 * (16 - length)) == 0
-        } else {
-            (low ^ self.text[0]) | (high ^ self.text[1]) << (8 * (32 - length)) == 0
-        }
-    }
-}
-
-fn halves(text: &[u8; AHEAD]) -> [u128; 2] {
-    let mut halves = [0; 2];
-    for (half, bytes) in halves.iter_mut().zip(text.as_chunks::<16>().0) {
-        *half = u128::from_le_bytes(*bytes);
-    }
-    halves
-}
-
-#[derive(Debug, Clone)]
-struct Node {
-    name: Box<[u8]>,
-    key: Key,
-    parent: NodeId,
-    depth: u8,
-    in_list: bool,
-    /// Bit `k` is set when a value of Ion type `k` was seen; nulls are type 0.
-    types: u16,
-    symbol: u32,
-    /// Which symbol table `symbol` belongs to.
-    epoch: u32,
-    /// The struct in which the field occurred last, to notice that it occurs twice.
-    seen: u64,
-    /// The field that came after this one the last time.
-    next: NodeId,
-    /// The first field of the struct at this place the last time.
-    first: NodeId,
-    /// The elements of the list at this place.
-    element: NodeId,
-    /// The symbol that was the value here the last time; 0 before there was one.
-    value: u32,
-    range: Option<Range>,
-    /// Whether timestamps count here however deep it is.
-    wanted: bool,
-    /// Whether a timestamp was stored here that does not count.
-    hidden: bool,
-    /// Number of rows with a value here.
-    rows: u64,
-    /// The last row with one.
-    row: u64,
-    /// The place where the same row had its value before this one.
-    touched: NodeId,
-    /// Bytes that the length of the struct at this place took the last time.
-    pub length_bytes: u8,
-}
-
-impl Node {
-    fn new(name: &[u8], parent: NodeId, depth: u8, in_list: bool) -> Self {
-        Self {
-            name: name.into(),
-            key: Key::new(name),
-            parent,
-            depth,
-            in_list,
-            types: 0,
-            symbol: 0,
-            epoch: 0,
-            seen: 0,
-            next: NodeId::NONE,
-            first: NodeId::NONE,
-            element: NodeId::NONE,
-            value: 0,
-            range: None,
-            wanted: false,
-            hidden: false,
-            rows: 0,
-            row: 0,
-            touched: NodeId::NONE,
-            length_bytes: 0,
-        }
-    }
 }
 
 /// The paths of one part of an input.
@@ -492,15 +386,5 @@ impl Paths {
             list.push(Seen { parent: above, name, types: node.types, rows: node.rows });
         }
         Fields { list, complete, lists_complete }
-    }
-}
-
-/// Counts the row for a place that it has a value at, once.
-#[inline]
-fn count(node: &mut Node, id: NodeId, row: u64, touched: &mut NodeId) {
-    if node.row != row {
-        node.row = row;
-        node.rows += 1;
-        node.touched = std::mem::replace(touched, id);
     }
 }
