@@ -5,17 +5,21 @@ from __future__ import annotations
 import time
 
 from sdb import bounds
+from sdb.errors import UsageError
 from sdb.progress import silent
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.exec.catalog import Catalog
 from sdb.query.plan.leftout import remarks
+from sdb.query.plan.period import period
+from sdb.query.plan.stars import expanded, has_excluded
 from sdb.query.result.result import Result
 from sdb.query.syntax.parser import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from sdb.progress import Progress
 
@@ -30,6 +34,9 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     prune: bool = True,
     typed: bool = True,
     strict: bool = False,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    time_field: str | Sequence[str] | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Run a query on packfiles.
@@ -57,6 +64,11 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         forms are refused then, for JSON does not tell times from strings.
     strict : bool
         Whether a field that no row has is an error, as far as packfiles prove it; else a warning.
+    since, until : str or datetime, optional
+        Of all tables only rows with a time from `since` on and before `until`, as if they had no
+        others; blocks that the time index rules out are not read.
+    time_field : str or sequence of str, optional
+        Path of that time; without it the obvious one of each table.
 
     Returns
     -------
@@ -67,6 +79,8 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     ------
     QueryError
         The query is not in the language, or makes no sense.
+    UsageError
+        A time that is none, or no obvious path of it.
     NotFoundError, AccessError, CorruptError
         A packfile cannot be opened.
     InputError
@@ -82,9 +96,30 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
     now_us = time.time_ns() // 1000
-    statement = check(bind(parse(text), params or {}), now_us)
-    catalog = Catalog(root, prune=prune, now_us=now_us, threads=threads, progress=progress)
+    statement = bind(parse(text), params or {})
+    if statement.described is not None and (since, until, time_field) != (None, None, None):
+        raise UsageError("DESCRIBE and SUMMARIZE take all rows: leave out since and until")
+    # Tables are opened after a look at the query, but for those whose fields it needs.
+    needs_fields = statement.described is not None or has_excluded(statement)
+    statement = statement if needs_fields else check(statement, now_us)
+    catalog = Catalog(
+        root,
+        prune=prune,
+        now_us=now_us,
+        threads=threads,
+        progress=progress,
+        period=period(since, until, time_field),
+    )
     try:
+        if statement.described is not None:
+            from sdb.query.exec.described import described, summarized
+
+            answer = summarized if statement.is_summary else described
+            result = answer(statement.described, catalog)
+            result.on_close(catalog.close)
+            return Result(text, result, catalog.tables)
+        if needs_fields:
+            statement = check(expanded(statement, catalog.top_fields), now_us)
         result = engine.run(
             statement,
             datasets=catalog,
@@ -97,6 +132,6 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         catalog.close()
         raise
     result.on_close(catalog.close)
-    result.notes = catalog.notes_on(statement)
+    result.notes = lambda: catalog.notes_on(statement, result.seen)
     result.remarks = remarks(statement)
     return Result(text, result, catalog.tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.packfile.absent import tell_of
 from sdb.packfile.arrow import Scan
 from sdb.query.exec.catalog import Catalog
 from sdb.query.plan.dataset import TableName
@@ -23,6 +24,8 @@ class Registered:
         self._catalog = Catalog()
         try:
             table = self._catalog((TableName("file", (path,), (0, 0)),), None)
+            opened = [(part.pack.path, part.pack.trailer) for part in table.parts]
+            tell_of(opened, fields, None)
             jobs = [(part.pack, part.pack.select(since=since, until=until)) for part in table.parts]
             self._scan = Scan(jobs, fields=fields)
             self._schema: pa.Schema = self._scan.schema

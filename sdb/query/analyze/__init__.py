@@ -7,10 +7,11 @@ module          holds
 `params`        values in the place of parameters
 `types`         types of values as bits of a mask, for all rooms
 `signatures`    types that functions take and give
+`calltypes`     types of calls of functions
 `static_types`  types of expressions; refuses what could never give a value
 `regexes`       faults of regular expressions
-`namescope`     names that the sources of a select bring
-`binder`        what names stand for, in their place; names of columns
+`namescope`     names that the sources of a select bring, and where they lead
+`binder`        what names stand for, in their place; names of columns; fields that are read
 `timetexts`     texts that are compared with times
 `calendar`      time functions of constants
 `folding`       constants in the place of what they decide

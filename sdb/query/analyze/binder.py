@@ -129,21 +129,28 @@ def resolve(statement: ast.Statement) -> ast.Statement:
     ('(a + 1) * 2', 'a + 1', ('b', '_2'))
     """
     withs: frozenset[str] = frozenset()
+    reads: list[tuple[ast.Name, ast.FieldRead]] = []
     entries = []
     for name, select in statement.with_:
-        entries.append((name, _Binder(select, None, withs).select()))
+        entries.append((name, _Binder(select, None, withs, reads).select()))
         withs |= {name}
-    first = _Binder(statement.select, None, withs).select()
+    first = _Binder(statement.select, None, withs, reads).select()
     unions = []
     for all_, select in statement.unions:
         # Behind the last one stand keys of all rows, which have the names of the columns.
         rows = ast.Source(ast.PathTable(ast.Name(UNION)), None)
         keys = tuple(_named_sort(sort, first) for sort in select.order_by)
         order = replace(_NOTHING, sources=(rows,), order_by=keys)
-        bound = _Binder(replace(select, order_by=()), None, withs).select()
-        order = _Binder(order, None, withs).select()
+        bound = _Binder(replace(select, order_by=()), None, withs, reads).select()
+        order = _Binder(order, None, withs, []).select()
         unions.append((all_, replace(bound, order_by=order.order_by)))
-    return replace(statement, with_=tuple(entries), select=first, unions=tuple(unions))
+    whole = replace(statement, with_=tuple(entries), select=first, unions=tuple(unions))
+    # What is an alias anywhere may stand for a value.
+    selects = (node for node in visitor.nodes(whole) if isinstance(node, ast.Select))
+    aliases = {item.alias for select in selects for item in select.items if item.alias}
+    certain = [one for one in reads if one[0].name not in aliases]
+    in_order = sorted(certain, key=lambda one: one[0].span)
+    return replace(whole, reads=tuple([read for _, read in in_order]))
 
 
 def _written(expr: ast.Expr, select: ast.Select) -> ast.Expr:
@@ -163,10 +170,17 @@ def _named_sort(sort: ast.Sort, first: ast.Select) -> ast.Sort:
 class _Binder:
     """Binds one select."""
 
-    def __init__(self, node: ast.Select, outer: NameScope | None, withs: frozenset[str]) -> None:
+    def __init__(
+        self,
+        node: ast.Select,
+        outer: NameScope | None,
+        withs: frozenset[str],
+        reads: list[tuple[ast.Name, ast.FieldRead]],
+    ) -> None:
         self.node = node
         self.outer = outer
         self.withs = withs
+        self.reads = reads
         self.sources = scope_of(node, outer, withs)
         self.scope = self.sources
         self.aliases: dict[str, ast.Expr] = {}
@@ -229,7 +243,8 @@ class _Binder:
         """Bind a sub-query that makes a table."""
         if not isinstance(node, ast.QueryTable):
             return None
-        return replace(node, select=_Binder(node.select, self.outer, self.withs).select())
+        inner = _Binder(node.select, self.outer, self.withs, self.reads)
+        return replace(node, select=inner.select())
 
     def _item(self, item: ast.Item) -> ast.Item:
         expr = self._expr(item.expr)
@@ -241,7 +256,7 @@ class _Binder:
         """Let an alias stand for an expression from here on."""
         if alias is None:
             return
-        names, raw = self.scope.names | {alias}, self.scope.raw - {alias}
+        names, raw = {**self.scope.names, alias: None}, self.scope.raw - {alias}
         self.scope = replace(self.scope, names=names, raw=raw)
         self.aliases.pop(alias, None)
         if expr != ast.Name(alias):
@@ -267,7 +282,7 @@ class _Binder:
                 return meaning
         match part:
             case ast.Select():
-                return _Binder(part, self.scope, self.withs).select()
+                return _Binder(part, self.scope, self.withs, self.reads).select()
             case ast.Aggregate(over=None):
                 return self._aggregate(part)
             case ast.Dot() | ast.Index():
@@ -285,14 +300,33 @@ class _Binder:
             return None
         if root.name not in own.raw | own.queries:
             if root.name in self.aliases:
-                return None
+                full = visitor.rewrite(part, stop=self._aliased)
+                self._note(full)
+                return full
             self.scope.check(part, root.name)
+        self._note(part)
         return part
+
+    def _aliased(self, part: ast.Node) -> ast.Expr | None:
+        return self._alias(part) if isinstance(part, ast.Name) else None
+
+    def _note(self, path: ast.Expr) -> None:
+        """Note the field that a path in full reads, if that is certain."""
+        root, place = visitor.root_name(path), self.sources.place(path)
+        read = None if place is None else place.read()
+        if root is None or read is None or not read.steps:
+            return
+        lenders = () if root.name in self.sources.names else self.sources.lenders(root.name)
+        if lenders is not None:
+            self.reads.append(
+                (root, replace(read, tables=tuple(dict.fromkeys((*read.tables, *lenders)))))
+            )
 
     def _alias(self, name: ast.Name) -> ast.Expr:
         meaning = self.aliases.get(name.name)
         if meaning is None:
             self.scope.check(name, name.name)
+            self._note(name)
             return name
         self.size += self.sizes[name.name]
         if self.size > _MOST_ALIASES:

@@ -58,10 +58,10 @@ def check(statement: ast.Statement, now_us: int | None = None) -> ast.Statement:
         _statement(statement)
         for select in _selects(statement):
             _clauses(select)
-        statement = timed(statement)
-        _types(statement)
         now = time.time_ns() // 1000 if now_us is None else now_us
-        folded = timed(fold(statement, ast.Instant(now)))
+        statement = timed(statement, now)
+        _types(statement)
+        folded = timed(fold(statement, ast.Instant(now)), now)
         _types(folded)
         for select in _selects(folded):
             _aggregates(select)
@@ -99,6 +99,8 @@ def _statement(statement: ast.Statement) -> None:
         path = printer.text(statement.into)
         refuse(f'planning query: unsupported INTO: "{path}"', statement.into)
     for node in visitor.nodes(statement):
+        if isinstance(node, ast.Select) and node.excluded:
+            refuse("EXCLUDE takes the fields of tables, which are not known here", node)
         if isinstance(node, ast.Param):
             refuse(f"planning query: no value for the parameter ${node.name}", node)
 

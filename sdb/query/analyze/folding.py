@@ -9,8 +9,7 @@ import math
 import operator
 
 from sdb.query.analyze import calendar
-from sdb.query.analyze.refusals import refuse
-from sdb.query.analyze.static_types import ill_typed
+from sdb.query.analyze.refusals import ill_typed, refuse
 from sdb.query.syntax import ast, precedence, visitor
 from sdb.query.syntax.literals import INT64_MAX, INT64_MIN, UINT64_MAX
 

@@ -1,10 +1,50 @@
-"""Names that the sources of a select bring."""
+"""Names that the sources of a select bring, and the rows that they lead to."""
 
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, printer, visitor
 from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@record
+class SourceRows:
+    """The rows of a source.
+
+    Attributes
+    ----------
+    number : int
+        The number of the source in its select.
+    tables : tuple of Table
+        The tables that have the rows; none where they are made of others.
+    elements : SourcePath or None
+        The list that they are the elements of.
+    """
+
+    number: int
+    tables: tuple[ast.Table, ...] = ()
+    elements: SourcePath | None = None
+
+
+@record
+class SourcePath:
+    """The way from the rows of a source to a value: names of fields, and numbers of elements."""
+
+    rows: SourceRows
+    steps: tuple[str | int, ...] = ()
+
+    def read(self) -> ast.FieldRead | None:
+        """Give the field that this is of tables; None where it is none, as a value of UNPIVOT."""
+        if self.rows.tables:
+            return ast.FieldRead(self.rows.tables, self.steps)
+        outer = None if self.rows.elements is None else self.rows.elements.read()
+        if outer is None:
+            return None
+        return ast.FieldRead(outer.tables, (*outer.steps, None, *self.steps))
 
 
 @record
@@ -13,8 +53,9 @@ class NameScope:
 
     Attributes
     ----------
-    names : frozenset of str
-        Aliases of sources, labels of UNPIVOT, and what else stands for a value.
+    names : mapping of str to SourcePath
+        Aliases of sources, labels of UNPIVOT, and what else stands for a value; None where it is
+        not known which.
     raw : frozenset of str
         Those of `names` that stand for whole tables.
     queries : frozenset of str
@@ -25,14 +66,52 @@ class NameScope:
         Whether a bare name may be a field.
     outer : NameScope or None
         The names of the select around it.
+    rows : tuple of SourceRows
+        Those of each source; None where they are not known.
+    bare : SourceRows or None
+        Those whose fields bare names are.
+    unsure : bool
+        Whether it depends on the rows which ones these are.
     """
 
-    names: frozenset[str]
+    names: Mapping[str, SourcePath | None]
     raw: frozenset[str]
     queries: frozenset[str]
     needless: str | None
     fields: bool
     outer: NameScope | None
+    rows: tuple[SourceRows | None, ...] = ()
+    bare: SourceRows | None = None
+    unsure: bool = False
+
+    def place(self, path: ast.Expr) -> SourcePath | None:
+        """Give the place that a path leads to; None where that is not certain, or it is no path."""
+        if isinstance(path, ast.Dot | ast.Index):
+            base = self.place(path.base)
+            step = path.name if isinstance(path, ast.Dot) else path.index
+            return None if base is None else SourcePath(base.rows, (*base.steps, step))
+        if not isinstance(path, ast.Name):
+            return None
+        if path.name in self.names:
+            return self.names[path.name]
+        if self.bare is not None:
+            return SourcePath(self.bare, (path.name,))
+        return None if self.unsure or self.outer is None else self.outer.place(path)
+
+    def lenders(self, name: str) -> tuple[ast.Table, ...] | None:
+        """Give the tables further out whose field a bare name is where no row here has it.
+
+        ``None`` where it may be something else there.
+        """
+        tables: tuple[ast.Table, ...] = ()
+        scope = self.outer
+        while scope is not None:
+            is_known = scope.bare is not None and bool(scope.bare.tables)
+            if name in scope.names or scope.unsure or (scope.fields and not is_known):
+                return None
+            tables += () if scope.bare is None else scope.bare.tables
+            scope = scope.outer
+        return tables
 
     def knows(self, name: str) -> bool:
         """Tell whether a name may stand for something."""
@@ -78,29 +157,80 @@ def scope_of(select: ast.Select, outer: NameScope | None, withs: frozenset[str])
     withs : frozenset of str
         Names of WITH that it may use.
     """
-    names: set[str] = set()
+    names: dict[str, SourcePath | None] = {}
     raw: set[str] = set()
     queries: set[str] = set()
-    fields = False
-    for source in select.sources:
+    found: list[SourceRows | None] = []
+    fields = unsure = False
+    for number, source in enumerate(select.sources):
         table, alias = source.table, source.alias
+        rows = _rows(number, table, names, outer, withs)
+        found.append(rows)
+        unsure = unsure or alias is None or rows is None
         root = visitor.root_name(table.expr) if isinstance(table, ast.PathTable) else None
         head = None if root is None else root.name
         is_query = _is_query(table, withs)
         if isinstance(table, ast.UnpivotTable):
-            names |= {label for label in (table.value, table.key) if label is not None}
+            if table.value is not None:
+                names[table.value] = SourcePath(SourceRows(number))
+            if table.key is not None:
+                names[table.key] = None
         elif is_query:
             queries |= {alias or head or ""}
         elif alias is not None and not (
             head in names or (head is not None and (fields or _is_alias(head, outer)))
         ):
             raw.add(alias)
-        if alias is not None:
-            names.add(alias)
+        label = alias
+        if alias is None and rows is not None and rows.elements is not None:
+            steps = rows.elements.steps
+            label = str(steps[-1]) if steps else head
+        if label is not None:
+            place = None if rows is None else SourcePath(rows)
+            names[label] = None if label in names else place
         fields = fields or alias is None or is_query
     alone = len(select.sources) == 1 and queries
     needless = next(iter(queries)) if alone else None
-    return NameScope(frozenset(names), frozenset(raw), frozenset(queries), needless, fields, outer)
+    bare = found[0] if [source.alias for source in select.sources] == [None] else None
+    if bare is not None and bare.elements is not None:
+        bare = None
+    return NameScope(
+        names,
+        frozenset(raw),
+        frozenset(queries),
+        needless,
+        fields,
+        outer,
+        tuple(found),
+        bare,
+        unsure and bare is None,
+    )
+
+
+def _rows(
+    number: int,
+    table: ast.Table,
+    names: Mapping[str, SourcePath | None],
+    outer: NameScope | None,
+    withs: frozenset[str],
+) -> SourceRows | None:
+    """Give the rows of a source; None where they are those of a query, or not known."""
+    if isinstance(table, ast.ConcatTable):
+        parts = [_rows(number, part, names, outer, withs) for part in table.tables]
+        if any(part is None or part.elements for part in parts):
+            return None
+        return SourceRows(number, tuple([one for part in parts if part for one in part.tables]))
+    if isinstance(table, ast.PathTable):
+        root = visitor.root_name(table.expr)
+        if root is None:
+            return None
+        if root.name in names or _is_alias(root.name, outer):
+            nothing: frozenset[str] = frozenset()
+            scope = NameScope(names, nothing, nothing, None, fields=False, outer=outer)
+            place = scope.place(table.expr)
+            return None if place is None else SourceRows(number, elements=place)
+        return SourceRows(number, (table,)) if root.name not in withs else None
+    return SourceRows(number, (table,)) if isinstance(table, ast.CallTable) else None
 
 
 def _is_query(table: ast.Table, withs: frozenset[str]) -> bool:

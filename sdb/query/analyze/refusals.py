@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import QueryError
+from sdb.query.syntax import printer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,3 +21,8 @@ def rejected(message: str, node: ast.Node | None = None, hint: str | None = None
 def refuse(message: str, node: ast.Node, hint: str | None = None) -> NoReturn:
     """Refuse a query because of a node."""
     raise rejected(message, node, hint)
+
+
+def ill_typed(node: ast.Expr, why: str) -> NoReturn:
+    """Refuse an expression that could never give a value."""
+    refuse(f"{printer.quoted(node)} is ill-typed: {why}", node)

@@ -6,15 +6,9 @@ An expression that could never give a value is refused; docs/sql.md has the rule
 from __future__ import annotations
 
 from sdb.query.analyze import regexes
-from sdb.query.analyze.refusals import refuse
-from sdb.query.analyze.signatures import (
-    AGGREGATES,
-    CASTS,
-    FUNCTIONS,
-    TITLES,
-    Signature,
-    written,
-)
+from sdb.query.analyze.calltypes import call_type, signature_of
+from sdb.query.analyze.refusals import ill_typed, refuse
+from sdb.query.analyze.signatures import AGGREGATES, CASTS, TITLES
 from sdb.query.analyze.types import (
     ANY,
     BOOL,
@@ -32,24 +26,15 @@ from sdb.query.analyze.types import (
     are_integers,
     loose,
 )
-from sdb.query.syntax import ast, hints, printer
-from sdb.query.syntax.lexer import AGGREGATES as AGGREGATE_NAMES
+from sdb.query.syntax import ast, printer
 from sdb.query.syntax.literals import INT64_MAX, INT64_MIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
 
-_COUNTS = ("no", "one", "two", "three", "four")
-_POSITIONS = ("first", "second", "third", "fourth")
 _BITS = frozenset({"|", "^", "&", "<<", ">>", ">>>"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
-
-
-def ill_typed(node: ast.Expr, why: str) -> NoReturn:
-    """Refuse an expression that could never give a value."""
-    refuse(f"{printer.quoted(node)} is ill-typed: {why}", node)
 
 
 def static_type(node: ast.Expr) -> int:
@@ -116,10 +101,10 @@ def _dot(node: ast.Dot) -> int:
             ill_typed(node.base, "cannot use '.' operator on non-struct type")
         return ANY
     kinds = [(key, static_type(value)) for key, value in node.base.members]
-    for key, kind in kinds:
-        if key == node.name:
-            return kind
-    ill_typed(node.base, f'struct does not have field "{node.name}"')
+    found = next((kind for key, kind in kinds if key == node.name), None)
+    if found is None:
+        ill_typed(node.base, f'struct does not have field "{node.name}"')
+    return found
 
 
 def _index(node: ast.Index) -> int:
@@ -255,91 +240,8 @@ def _check_escape(node: ast.Match, escape: str) -> None:
 
 
 def _call(node: ast.Call) -> int:
-    signature = FUNCTIONS.get(node.name)
-    if signature is None:
-        if node.name in {"TABLE_GLOB", "TABLE_PATTERN"}:
-            refuse(f'cannot use "{printer.text(node)}" in non-table position', node)
-        hint = hints.function(node.name, [*FUNCTIONS, *AGGREGATE_NAMES])
-        refuse(f'unrecognized builtin "{node.name}"', node, hint)
-    if not signature.least <= len(node.args) <= signature.most:
-        refuse(_miscounted(node, signature), node, f"it is written {written(node, signature)}")
-    kinds = [_operand(arg) for arg in node.args]
-    if node.name in {"COALESCE", "NULLIF"}:
-        return _choice(node, kinds)
-    wanted = [signature.args[min(i, len(signature.args) - 1)] for i in range(len(kinds))]
-    for position, (kind, want) in enumerate(zip(kinds, wanted, strict=True)):
-        if not kind & (want | NUMBER if want == INTEGER else want):
-            ill_typed(node, _mistyped(node, signature, position))
-    if node.name == "IS_SUBNET_OF":
-        _check_subnet(node)
-    if wrong := regexes.call_fault(node):
-        refuse(wrong, node)
-    gives = signature.gives
-    if signature.keeps_integers and all(are_integers(kind) for kind in kinds):
-        gives = INTEGER
-    sure = node.name in {"TYPE_BIT", "PI", "UTCNOW"}
-    return gives if sure else gives | MISSING
-
-
-def _choice(node: ast.Call, kinds: list[int]) -> int:
-    """Give the kinds of COALESCE and NULLIF."""
-    if node.name == "NULLIF":
-        return kinds[0] | NULL
-    out = 0
-    for kind in kinds:
-        out |= kind
-    last = kinds[-1] & (NULL | MISSING)
-    return (out & ~(NULL | MISSING)) | (NULL if last else 0)
-
-
-def _miscounted(node: ast.Call, signature: Signature) -> str:
-    count, least, most = len(node.args), signature.least, signature.most
-    name = node.name
-    if name in {"LEAST", "GREATEST", "COALESCE"}:
-        return f"compiling {name}: expects at least one argument"
-    if name == "LOG":
-        return "compiling LOG: expects either 1 or 2 arguments"
-    need = f"{least} or {most}" if least != most else str(least)
-    match signature.style:
-        case "counted":
-            noun = "argument" if least == 1 else "arguments"
-            tail = f"{name} expects {_COUNTS[least]} {noun}, but found {count}"
-        case "named":
-            tail = f"{name} expects {need} arguments, but found {count}"
-        case _:
-            tail = f"got {count} args; need {need}"
-    return f"{printer.quoted(node)} {tail}"
-
-
-def _mistyped(node: ast.Call, signature: Signature, position: int) -> str:
-    wanted = signature.args[min(position, len(signature.args) - 1)]
-    if node.name == "SIZE":
-        return "SIZE expects a structure or list argument"
-    match signature.style:
-        case "counted":
-            return f"{_POSITIONS[position]} argument to {node.name} must be a list"
-        case "named":
-            return "not a string" if wanted == STRING else "not a number"
-    if node.name == "DATE_ADD" and position == 0:
-        wanted = INTEGER
-    return TITLES[wanted]
-
-
-def _check_subnet(node: ast.Call) -> None:
-    """Look at the constant bounds of a range of addresses."""
-    for bound in node.args[:-1]:
-        if not isinstance(bound, ast.Literal) or not isinstance(bound.value, str):
-            continue
-        import ipaddress
-
-        try:
-            if len(node.args) == 2 and "/" in bound.value:  # noqa: PLR2004 - a network
-                ipaddress.IPv4Network(bound.value, strict=False)
-            else:
-                ipaddress.IPv4Address(bound.value)
-        except ValueError:
-            fault = f"invalid CIDR address: {bound.value}" if len(node.args) == 2 else ""  # noqa: PLR2004
-            ill_typed(node, fault or "not an IP address")
+    signature = signature_of(node)
+    return call_type(node, signature, [_operand(arg) for arg in node.args])
 
 
 def _cast(node: ast.Cast) -> int:

@@ -6,6 +6,7 @@ with the rows that have a timestamp there, and as the text that it is with those
 
 from __future__ import annotations
 
+from sdb import instants
 from sdb.query.syntax import ast, literals, visitor
 from sdb.records import replace
 
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
-def timed(node: T) -> T:
+def timed(node: T, now_us: int | None = None) -> T:
     """Let texts in comparisons be times as well, where they have the form of one.
 
     Parameters
     ----------
     node : ast.Node
         An expression, or any other tree, up to a whole statement.
+    now_us : int, optional
+        The present that ``CAST('30m' AS TIMESTAMP)`` counts from; that of the system if not given.
 
     Returns
     -------
@@ -38,10 +41,10 @@ def timed(node: T) -> T:
     >>> timed(parse("SELECT t > '1970-01-02'")).select.items[0].expr.right.value.us
     86400000000
     """
-    return visitor.rewrite(node, _changed)
+    return visitor.rewrite(node, lambda part: _changed(part, now_us))
 
 
-def _changed(node: ast.Node) -> ast.Node:  # noqa: PLR0911 - a table
+def _changed(node: ast.Node, now_us: int | None) -> ast.Node:  # noqa: PLR0911 - a table
     match node:
         case ast.Binary(op) if op in _COMPARISONS:
             return replace(node, left=_text(node.left), right=_text(node.right))
@@ -56,9 +59,14 @@ def _changed(node: ast.Node) -> ast.Node:  # noqa: PLR0911 - a table
         case ast.Call("NULLIF"):
             return replace(node, args=(node.args[0], *map(_text, node.args[1:])))
         case ast.Cast(ast.Literal(str() as text), "TIMESTAMP"):
-            moment = literals.moment(text)
+            moment = literals.moment(text) or _counted(text, now_us)
             return node if moment is None else ast.Literal(moment, span=node.span)
     return node
+
+
+def _counted(text: str, now_us: int | None) -> ast.Instant | None:
+    us = instants.relative(text, now_us)
+    return None if us is None else ast.Instant(us)
 
 
 def _text(expr: ast.Expr) -> ast.Expr:

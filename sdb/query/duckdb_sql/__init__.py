@@ -4,6 +4,7 @@
 module              holds
 ==================  =====================================================
 `lanes`             values of any type as SQL: typed lanes
+`composed`          values made of others: passed on, chosen
 `fields`            values at paths of rows
 `numeric`           numbers that are exact where they are whole
 `quoting`           constants as SQL text

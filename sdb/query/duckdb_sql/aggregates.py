@@ -5,8 +5,8 @@ from __future__ import annotations
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.duckdb_sql import collected, quoting
+from sdb.query.duckdb_sql.composed import Chosen
 from sdb.query.duckdb_sql.lanes import (
-    Chosen,
     Constant,
     Keyed,
     Nothing,
@@ -131,7 +131,8 @@ def _datashape(scope: Scope, call: AggregateCall, node: ast.Aggregate) -> Value:
     if len(scope.sources) != 1:
         raise rejected("SNELLER_DATASHAPE(*) takes the rows of one table", node)
     keys = whole_row(scope.sources[0].outputs()).lane("k")
-    return Keyed(f"sdb_datashape({call(f'list({keys})')})", STRUCT)
+    # Without rows there is no list.
+    return Keyed(f"sdb_datashape(coalesce({call(f'list({keys})')}, []))", STRUCT)
 
 
 def _count(call: AggregateCall, arg: Value) -> Value:
@@ -202,9 +203,11 @@ class _Total:
         """Give the sum: exact when all numbers are whole and 64 bits hold it, else a double."""
         if not self.exact:
             return Typed(NUMBER, self.double, absent=NULL)
+        # A lambda says once what all the aggregates are in: the engine takes each for one more.
+        of_double = f"list_transform([{self.double}], lambda sum: {whole_of('sum')})[1]"
         whole = (
             f"CASE WHEN {within(self.exact)} THEN ({self.exact})::{quoting.WIDE} "
-            f"ELSE {whole_of(self.double)} END"
+            f"ELSE {of_double} END"
         )
         return Numeric(self.double, whole, absent=NULL)
 

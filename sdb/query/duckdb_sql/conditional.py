@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sdb.query.analyze.types import BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.duckdb_sql import operators
-from sdb.query.duckdb_sql.lanes import Chosen, Constant, Nothing, Null, Typed, Value
+from sdb.query.duckdb_sql.composed import Chosen
+from sdb.query.duckdb_sql.lanes import Constant, Nothing, Null, Typed, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,11 +108,18 @@ def cast(value: Value, to: str) -> Value:
 
 
 def _cast_string(value: Value) -> Value:
+    """Give a text: of fields that of strings and numbers, of what is computed also of the rest."""
     if value.integer:
         return operators.string(f"({value.lane('x')})::VARCHAR", value, wants=NUMBER)
-    if isinstance(value, Constant) and value.kind in {NUMBER, BOOL}:
-        return Typed(STRING, value.lane("j"), absent=0)
-    return Typed(STRING, value.lane("s"))
+    if isinstance(value, Typed) and value.kind in {NUMBER, BOOL, TIME}:
+        text = f"trim({value.lane('j')}, '\"')" if value.kind == TIME else value.lane("j")
+        if value.absent == NULL:
+            text = f"CASE WHEN {value.sql} IS NOT NULL THEN {text} END"
+        return Typed(STRING, text, absent=MISSING if value.absent else 0)
+    if not value.mask & NUMBER:
+        return Typed(STRING, value.lane("s"))
+    number = f"CASE WHEN {value.lane('t')} = {NUMBER} THEN {value.lane('j')} END"
+    return Typed(STRING, f"coalesce({value.lane('s')}, {number})")
 
 
 def _cast_nested(value: Value, kind: int) -> Value:

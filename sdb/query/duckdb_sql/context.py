@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.duckdb_sql.lanes import passed
+from sdb.query.duckdb_sql.composed import passed
 from sdb.query.duckdb_sql.levels import Level, Reference
 from sdb.query.plan.scans import ScanNode
 from sdb.records import changing_record, field
@@ -11,9 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.query.duckdb_sql.lanes import Relation, Value
+    from sdb.query.duckdb_sql.composed import Relation
+    from sdb.query.duckdb_sql.lanes import Value
     from sdb.query.duckdb_sql.scope import Scope
-    from sdb.query.plan.dataset import Dataset, OpenDataset, Path, TableName
+    from sdb.query.plan.dataset import Dataset, OpenDataset, TableName, ValuePath
     from sdb.query.syntax import ast
 
 
@@ -67,7 +68,7 @@ class SqlContext:
     """
 
     datasets: OpenDataset
-    holds: Callable[[Dataset, Path], bool]
+    holds: Callable[[Dataset, ValuePath], bool]
     plan: Callable[[ast.Select, Scope | None], Query]
     scans: list[ScanNode] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)

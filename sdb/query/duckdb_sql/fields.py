@@ -7,14 +7,14 @@ from sdb.query.duckdb_sql.lanes import Typed, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.query.plan.dataset import Path
+    from sdb.query.plan.dataset import ValuePath
     from sdb.query.plan.scans import ScanNode
 
 
 class FieldValue(Value):
     """A value at a path of the rows of a scan."""
 
-    def __init__(self, scan: ScanNode, level: int, path: Path) -> None:
+    def __init__(self, scan: ScanNode, level: int, path: ValuePath) -> None:
         self.scan = scan
         self.level = level
         self.path = path

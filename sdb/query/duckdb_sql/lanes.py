@@ -18,7 +18,6 @@ from sdb.query.analyze.types import (
     ANY,
     BOOL,
     HOLDS,
-    LETTERS,
     LIST,
     MISSING,
     NULL,
@@ -29,12 +28,9 @@ from sdb.query.analyze.types import (
 )
 from sdb.query.duckdb_sql import quoting
 from sdb.query.plan.columns import Shape
-from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sdb.query.syntax.ast import Constant as ConstantValue
 
 SQL_TYPES = {
@@ -59,13 +55,6 @@ def bounded(sql: str) -> str:
     if len(sql) > _MOST_SQL:
         raise QueryError("the query is too complex", hint="compute parts of it in sub-queries")
     return sql
-
-
-class Relation(Protocol):
-    """Something in FROM that passes on expressions of its inside."""
-
-    def column(self, sql: str) -> str:
-        """Give SQL, valid outside, for an expression that is valid inside."""
 
 
 class Value:
@@ -319,91 +308,3 @@ class Keyed(Value):
     def missing(self) -> str:
         """Give SQL that is true when it is MISSING."""
         return f"({self.sql} IS NULL)" if self.mask & MISSING else "false"
-
-
-class PassedValue(Value):
-    """A value that a relation passes on.
-
-    Attributes
-    ----------
-    optional : bool
-        Whether there may be no row of the relation, which makes the value MISSING.
-    """
-
-    def __init__(self, relation: Relation, inner: Value, *, optional: bool) -> None:
-        self.relation = relation
-        self.inner = inner
-        self.optional = optional
-        self.mask = inner.mask | (MISSING if optional else 0)
-        self.integer = inner.integer
-        self.wide = inner.wide
-
-    @property
-    def shape(self) -> Shape:
-        """Types that it may have, and the lanes that tell them."""
-        return super().shape if self.optional else self.inner.shape
-
-    def _lane(self, letter: str) -> str:
-        sql = self.relation.column(self.inner.lane(letter))
-        return f"coalesce({sql}, 0)" if letter == "t" and self.optional else sql
-
-    def key(self) -> str:
-        """Give SQL that is equal for equal values and NULL for MISSING."""
-        return self.relation.column(self.inner.key())
-
-    def step(self, step: str | int) -> Value:
-        """Give value of a member or element, found inside the relation."""
-        return passed(self.relation, self.inner.step(step), optional=self.optional)
-
-
-def passed(relation: Relation, value: Value, *, optional: bool = False) -> Value:
-    """Pass a value through a relation."""
-    if not optional and isinstance(value, (Constant, Null)):
-        return value
-    if isinstance(value, Nothing):
-        return value
-    if isinstance(value, Typed) and not (optional and value.absent == NULL):
-        absent = value.absent or (MISSING if optional else 0)
-        sql = relation.column(value.sql)
-        return value.like(sql, absent)
-    return PassedValue(relation, value, optional=optional)
-
-
-class Chosen(Value):
-    """One of several values: that of the first condition that is true."""
-
-    def __init__(self, limbs: Sequence[tuple[str, Value]], otherwise: Value) -> None:
-        self.limbs = limbs
-        self.otherwise = otherwise
-        self.mask = otherwise.mask
-        for _, value in limbs:
-            self.mask |= value.mask
-
-    def _lane(self, letter: str) -> str:
-        return self._case(
-            [value.lane(letter) for _, value in self.limbs], self.otherwise.lane(letter)
-        )
-
-    def _case(self, values: list[str], otherwise: str) -> str:
-        limbs = "".join(
-            f" WHEN {condition} THEN {value}"
-            for (condition, _), value in zip(self.limbs, values, strict=True)
-        )
-        return bounded(f"CASE{limbs} ELSE {otherwise} END") if limbs else otherwise
-
-    def missing(self) -> str:
-        """Give SQL that is true when it is MISSING."""
-        if not self.mask & MISSING:
-            return "false"
-        return self._case([value.missing() for _, value in self.limbs], self.otherwise.missing())
-
-    def step(self, step: str | int) -> Value:
-        """Give value of the member or element of whichever is chosen."""
-        limbs = [(condition, value.step(step)) for condition, value in self.limbs]
-        return Chosen(limbs, self.otherwise.step(step))
-
-    def key(self) -> str:
-        """Give SQL that is equal for equal values and NULL for MISSING."""
-        if self.only in LETTERS and self.only != NUMBER:
-            return self.lane(LETTERS[self.only])
-        return self.lane("k")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sdb.query.analyze.types import LIST, MISSING, NUMBER, STRUCT
 from sdb.query.duckdb_sql import quoting
-from sdb.query.duckdb_sql.lanes import SQL_TYPES, Chosen, Keyed, Nothing, Value, bounded
+from sdb.query.duckdb_sql.composed import Chosen
+from sdb.query.duckdb_sql.lanes import SQL_TYPES, Keyed, Nothing, Value, bounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -205,6 +205,8 @@ class Scope:
 
     def lends(self, node: ast.Name | ast.Dot) -> bool:
         """Tell whether a name means something to queries inside: here or further out."""
+        if isinstance(node, ast.Name) and any(one.alias == node.name for one in self.sources):
+            return True
         if node in self.known or (isinstance(node, ast.Name) and node.name in self.aliases):
             return True
         return self._local(node) is not None or (

@@ -6,9 +6,10 @@ from sdb.query.analyze.binder import columns, has_windows, is_grouped
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import MISSING
 from sdb.query.duckdb_sql import aggregates
+from sdb.query.duckdb_sql.composed import passed
 from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.fields import FieldValue
-from sdb.query.duckdb_sql.lanes import Constant, Keyed, Nothing, Null, Typed, Value, passed
+from sdb.query.duckdb_sql.lanes import Constant, Keyed, Nothing, Null, Typed, Value
 from sdb.query.duckdb_sql.levels import Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.operators import sort_keys
@@ -69,6 +70,8 @@ class _Select:
         """Apply WHERE; whether the scans do all of it."""
         scans = [] if self.source.outer else self.source.scans
         rest = pushed(self.node.where, scans, self._place)
+        for scan in self.source.scans:
+            scan.is_decisive = not rest and scan in scans
         self.level.conditions += [condition(part, self.rows, self.context) for part in rest]
         return not rest
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import ANY, MISSING, STRING
 from sdb.query.duckdb_sql import quoting
+from sdb.query.duckdb_sql.composed import passed
 from sdb.query.duckdb_sql.fields import FieldValue
-from sdb.query.duckdb_sql.lanes import Keyed, Typed, Value, passed
+from sdb.query.duckdb_sql.lanes import Keyed, Typed, Value
 from sdb.query.duckdb_sql.levels import FromItem, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.made import whole_row

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sdb.query.duckdb_sql.scope import Scope
-    from sdb.query.plan.dataset import Dataset, OpenDataset, Path
+    from sdb.query.plan.dataset import Dataset, OpenDataset, ValuePath
     from sdb.query.plan.scans import ScanNode
 
 _NATIVE = re.compile(r"\bsdb_\w+")
@@ -52,7 +52,7 @@ def translate(
     statement: ast.Statement,
     *,
     datasets: OpenDataset,
-    holds: Callable[[Dataset, Path], bool],
+    holds: Callable[[Dataset, ValuePath], bool],
     typed: bool = True,
 ) -> Translation:
     """Translate a statement.

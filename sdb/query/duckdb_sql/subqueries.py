@@ -5,7 +5,8 @@ from __future__ import annotations
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import LETTERS, LIST, MISSING, NULL
 from sdb.query.duckdb_sql import operators
-from sdb.query.duckdb_sql.lanes import Chosen, Keyed, Nothing, Value
+from sdb.query.duckdb_sql.composed import Chosen
+from sdb.query.duckdb_sql.lanes import Keyed, Nothing, Value
 from sdb.query.duckdb_sql.levels import Level, Lookup
 from sdb.query.duckdb_sql.made import whole_row
 

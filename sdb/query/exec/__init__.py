@@ -1,12 +1,14 @@
 """Scans and DuckDB at work.
 
-===========  ===========================================
+===========  ================================================
 module       holds
-===========  ===========================================
+===========  ================================================
 `catalog`    opens the tables of a query
+`described`  answers DESCRIBE and SUMMARIZE
 `engine`     runs a statement
 `native`     runs what a scan answers alone
 `topk`       runs ORDER BY with LIMIT on a scan
 `udfs`       functions that DuckDB lacks
-===========  ===========================================
+`watching`   rows without a key, counted while they are read
+===========  ================================================
 """

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from itertools import chain
 
+from sdb.errors import UsageError
 from sdb.packfile.absent import tell
 from sdb.packfile.ondemand import open_table
-from sdb.packfile.predicate import Anywhere, Instant
+from sdb.packfile.predicate import Anywhere, Both, Instant
 from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
-from sdb.query.plan.absentees import fields_of
 from sdb.query.plan.leftout import left_out
 from sdb.query.plan.locations import candidates
+from sdb.query.plan.losses import losses
 from sdb.query.plan.mismatches import mismatches
 from sdb.query.plan.reduction import reduce
+from sdb.query.plan.tables import table_name
 from sdb.query.plan.tablescan import TableScan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.packfile.fieldstats import Statistics
+    from sdb.packfile.inventory import Inventory
     from sdb.packfile.predicate import Predicate
+    from sdb.packfile.presence import FieldPath
     from sdb.packfile.reader import Packfile
     from sdb.progress import Progress
     from sdb.query.plan.dataset import TableName
+    from sdb.query.plan.leftout import Seen
+    from sdb.query.plan.period import Period
     from sdb.query.syntax import ast
 
 _OPENERS = 16
@@ -44,6 +51,8 @@ class Catalog:
         Threads that pack tables which are no packfiles yet.
     progress : Progress, optional
         Told how far packing one is.
+    period : Period, optional
+        Times that the rows of all tables must have.
 
     Attributes
     ----------
@@ -61,12 +70,14 @@ class Catalog:
         now_us: int = 0,
         threads: int | None = None,
         progress: Progress = silent,
+        period: Period | None = None,
     ) -> None:
         self._root = root
         self._prune = prune
         self._now_us = now_us
         self._threads = threads
         self._progress = progress
+        self._period = period
         self._open: dict[str, Packfile] = {}
         self._found: dict[TableName, list[Packfile]] = {}
         self.tables: list[TableScan] = []
@@ -94,10 +105,14 @@ class Catalog:
         CorruptError
             A file is no packfile, or a damaged one.
         """
-        test = self._reduced(condition)
+        test, times = self._reduced(condition), None
         packs = list(chain.from_iterable(map(self._find, tables)))
+        path = None if self._period is None else self._period.path(packs)
+        if self._period is not None and path is not None:
+            times = self._period.predicate(path)
+            test = Both((self._period.test(path), test)) if self._prune else test
         name = " ++ ".join("/".join(name.parts) for name in tables)
-        table = TableScan(name, test, packs, prune=self._prune)
+        table = TableScan(name, test, packs, prune=self._prune, times=times)
         self.tables.append(table)
         self.notes += mismatches(test, table.parts)
         return table
@@ -130,9 +145,35 @@ class Catalog:
         self._found[name] = [self._open[path] for path in paths]
         return self._found[name]
 
-    def notes_on(self, statement: ast.Statement) -> list[str]:
-        """Give what users should know of the answer to a statement."""
-        return self.notes + left_out(statement, lambda name: self._found.get(name, []))
+    def fields(self, tables: tuple[TableName, ...]) -> Inventory:
+        """Give the fields of tables, whose rows follow each other, from their trailers."""
+        from sdb.packfile.inventory import inventory
+
+        packs = chain.from_iterable(map(self._find, tables))
+        return inventory([(pack.path, pack.trailer) for pack in packs])
+
+    def statistics(self, tables: tuple[TableName, ...]) -> Statistics:
+        """Find out what is in the fields of tables, from all of their rows."""
+        from sdb.packfile.fieldstats import scan
+
+        packs = list(chain.from_iterable(map(self._find, tables)))
+        return scan(packs, threads=self._threads)
+
+    def top_fields(self, tables: tuple[TableName, ...]) -> list[str] | None:
+        """Give the names of these fields at the top; None when they are not all known."""
+        found = self.fields(tables)
+        names = [str(one.path[0]) for one in found.fields if len(one.path) == 1]
+        return names if found.complete else None
+
+    def notes_on(self, statement: ast.Statement, seen: Seen) -> list[str]:
+        """Give what users should know of the answer to a statement, as scans have seen its rows."""
+
+        def packs(name: TableName) -> list[Packfile]:
+            return self._found.get(name, [])
+
+        is_cut = self._period is not None
+        told = left_out(statement, packs, seen, is_cut=is_cut)
+        return [*self.notes, *losses(statement, packs), *told]
 
     def tell_absent(self, statement: ast.Statement, *, strict: bool = False) -> None:
         """Warn of fields that a statement reads and no row of its tables has.
@@ -142,10 +183,27 @@ class Catalog:
         UsageError
             There are some, and `strict` is set.
         """
-        for tables, fields in fields_of(statement).items():
-            if all(name in self._found for name in tables):
-                packs = chain.from_iterable(self._found[name] for name in tables)
-                tell(fields, [(pack.path, pack.trailer) for pack in packs], strict=strict)
+        fields: dict[tuple[TableName | None, ...], list[FieldPath]] = {}
+        for read in statement.reads:
+            path = tuple([step if isinstance(step, str) else None for step in read.steps])
+            fields.setdefault(tuple(map(table_name, read.tables)), []).append(path)
+        for tables, paths in fields.items():
+            found = [self._found[name] for name in tables if name in self._found]
+            if len(found) == len(tables):
+                packs = [(pack.path, pack.trailer) for pack in chain.from_iterable(found)]
+                tell(paths, packs, strict=strict)
+        if self._period is not None:
+            self._tell_absent_time(self._period, strict=strict)
+
+    def _tell_absent_time(self, period: Period, *, strict: bool) -> None:
+        if not self.tables:
+            raise UsageError("the query reads no table of which since and until choose rows")
+        if period.field is None:
+            return
+        for table in self.tables:
+            packs = [part.pack for part in table.parts]
+            if (path := period.path(packs)) is not None:
+                tell([path], [(pack.path, pack.trailer) for pack in packs], strict=strict)
 
     def close(self) -> None:
         """Close all packfiles."""

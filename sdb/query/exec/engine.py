@@ -9,19 +9,22 @@ from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
 from sdb.query.exec import udfs
 from sdb.query.exec.native import run as answered
+from sdb.query.exec.watching import Watching, places
 from sdb.query.plan.choice import choose
 from sdb.query.plan.columns import Column, Execution
 from sdb.query.plan.explain import steps
+from sdb.query.plan.leftout import watched
 from sdb.query.plan.operations import Count
 from sdb.query.result.exhausted import exhausted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from sdb.query.duckdb_sql.statement import Translation
-    from sdb.query.plan.dataset import Dataset, OpenDataset, Path
+    from sdb.query.plan.dataset import Dataset, OpenDataset, ValuePath
+    from sdb.query.plan.leftout import Fields
     from sdb.query.plan.operations import Operation
     from sdb.query.plan.scans import ScanNode
     from sdb.query.syntax import ast
@@ -76,15 +79,16 @@ def run(
         chosen = choose(statement, datasets, typed=typed) if native else None
     if statement.explain is not None:
         return _explained(statement, translated(), chosen)
-    if chosen is None:
-        return _executed(translated(), threads, memory_bytes)
     if isinstance(chosen, Count):
         return _counted(chosen)
+    keys = watched(statement)
+    if chosen is None:
+        return _executed(translated(), threads, memory_bytes, keys=keys)
 
     def engine() -> Execution:
-        return _executed(translated(), threads, memory_bytes, chosen.columns)
+        return _executed(translated(), threads, memory_bytes, chosen.columns, keys=keys)
 
-    return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes)
+    return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes, watched=keys)
 
 
 @contextmanager
@@ -98,7 +102,7 @@ def _inside(statement: ast.Statement) -> Iterator[None]:
         raise error.inside(statement.text) from None
 
 
-def _holds(dataset: Dataset, path: Path) -> bool:
+def _holds(dataset: Dataset, path: ValuePath) -> bool:
     types = dataset.types(path)
     if types is not None:
         return bool(types & 0x7F)
@@ -108,7 +112,7 @@ def _holds(dataset: Dataset, path: Path) -> bool:
     return _core.LaneScan(list(dataset.sources), [], predicate=present, limit=1).count() > 0
 
 
-def _lane_scan(scan: ScanNode, threads: int) -> _core.LaneScan:
+def _lane_scan(scan: ScanNode, threads: int, watched: Sequence[int] = ()) -> _core.LaneScan:
     # DuckDB wants a column even where only the number of rows counts.
     wanted = list(scan.lanes) or [(len(scan.explode), (), "t")]
     return _core.LaneScan(
@@ -118,6 +122,7 @@ def _lane_scan(scan: ScanNode, threads: int) -> _core.LaneScan:
         predicate=scan.predicate,
         threads=threads,
         limit=scan.limit,
+        watched=watched,
     )
 
 
@@ -143,6 +148,8 @@ def _executed(
     threads: int,
     memory_bytes: int | None,
     columns: tuple[Column, ...] | None = None,
+    *,
+    keys: Sequence[Fields] = (),
 ) -> Execution:
     """Run SQL; the lanes of the result stand where `columns` have them."""
     import duckdb
@@ -169,8 +176,10 @@ def _executed(
         # It would be written among the rows.
         connection.execute("SET enable_progress_bar = false")
         scans = []
+        is_watched = len(plan.scans) == 1 and plan.scans[0].is_decisive
+        at = places(plan.scans[0].lanes, keys) if is_watched else {}
         for scan in plan.scans:
-            lanes = _lane_scan(scan, threads)
+            lanes = _lane_scan(scan, threads, list(at.values()))
             scans.append(lanes)
             connection.register(scan.name, lanes)
         udfs.register(connection, plan.natives)
@@ -182,6 +191,8 @@ def _executed(
         spill.close()
         raise failure(error) from error
     result = Execution(columns or plan.columns, relation, None, tuple(scans), connection.interrupt)
+    if at:
+        result.seen = Watching(scans[0], list(at), plan.scans[0])
     result.on_close(spill.close)
     result.on_close(connection.close)
     return result

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from sdb import _core
 from sdb.query.exec.topk import Ordered, bounds, is_worth_it, note
+from sdb.query.exec.watching import Watching, places
 from sdb.query.plan.columns import Execution
-from sdb.query.plan.operations import Take, TopK
+from sdb.query.plan.operations import DataShape, HashAggregate, Take, TopK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
-    from sdb.query.plan.operations import HashAggregate
+    from sdb.query.plan.leftout import Fields
 
 _MOST_BYTES = 256 << 20
 """Groups and rows that take more memory are left to the engine, if no other bound is given."""
@@ -61,18 +62,31 @@ class Grouped:
         return stream.__arrow_c_stream__(requested_schema)
 
 
+class Shaped:
+    """The shape of all rows, found out when it is asked for."""
+
+    def __init__(self, scan: _core.LaneScan, letters: tuple[str, ...]) -> None:
+        self._scan = scan
+        self._letters = letters
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand out a stream of one row."""
+        return self._scan.shape(self._letters).__arrow_c_stream__(requested_schema)
+
+
 def run(
-    operation: Take | HashAggregate | TopK,
+    operation: DataShape | Take | HashAggregate | TopK,
     engine: Callable[[], Execution],
     *,
     threads: int = 0,
     memory_bytes: int | None = None,
+    watched: Sequence[Fields] = (),
 ) -> Execution:
     """Run a statement on its scan.
 
     Parameters
     ----------
-    operation : Take, HashAggregate or TopK
+    operation : DataShape, Take, HashAggregate or TopK
         What to ask of the scan.
     engine : callable
         Runs the statement with memory that can be on disk, when that of groups is not enough.
@@ -80,21 +94,29 @@ def run(
         Number of threads; 0 for as many as there are cores.
     memory_bytes : int, optional
         Bound for the memory that groups, or the first rows, take.
+    watched : sequence of tuple of str
+        Paths, of which rows without them are counted.
     """
     most_bytes = _MOST_BYTES if memory_bytes is None else min(memory_bytes, _MOST_BYTES)
     if isinstance(operation, TopK):
-        return _ordered(operation, engine, threads, most_bytes)
+        return _ordered(operation, engine, threads, most_bytes, watched)
+    # A shape is about whole rows.
+    lanes = ((0, (), "v"),) if isinstance(operation, DataShape) else operation.lanes
+    at = places(lanes, watched)
     scan = _core.LaneScan(
         list(operation.scan.dataset.sources),
-        [(level, list(path), letter) for level, path, letter in operation.lanes],
+        [(level, list(path), letter) for level, path, letter in lanes],
         explode=[(level, list(path), kind) for level, path, kind in operation.scan.explode],
         predicate=operation.scan.predicate,
         threads=threads,
         limit=operation.limit if isinstance(operation, Take) else None,
+        watched=list(at.values()),
     )
     result = Execution(operation.columns, scan, None, (scan,), scan.interrupt)
-
-    if not isinstance(operation, Take):
+    result.seen = Watching(scan, list(at), operation.scan)
+    if isinstance(operation, DataShape):
+        result.reader = Shaped(scan, operation.letters)
+    elif isinstance(operation, HashAggregate):
         result.reader = Grouped(scan, operation, most_bytes, _instead(result, engine))
     return result
 
@@ -104,12 +126,16 @@ def _ordered(
     engine: Callable[[], Execution],
     threads: int,
     most_bytes: int,
+    watched: Sequence[Fields],
 ) -> Execution:
     known = bounds(first)
     if not is_worth_it(first, known):
         return engine()
     result = Execution(first.columns, None, note=note(first, known))
-    reader = Ordered(first, known, threads, most_bytes, _instead(result, engine))
+    at = places(first.keys, watched)
+    instead = _instead(result, engine)
+    reader = Ordered(first, known, threads, most_bytes, instead, list(at.values()))
+    result.seen = Watching(reader.scans[0], list(at), first.scan)
     result.reader, result.scans, result.interrupt = reader, reader.scans, reader.interrupt
     return result
 
@@ -121,7 +147,7 @@ def _instead(result: Execution, engine: Callable[[], Execution]) -> Callable[[],
         other = engine()
         result.on_close(other.close)
         result.scans += other.scans
-        result.interrupt = other.interrupt
+        result.interrupt, result.seen = other.interrupt, other.seen
         return other.reader
 
     return run

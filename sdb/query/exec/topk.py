@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeAlias
 
-    from sdb.query.plan.dataset import Path
+    from sdb.query.plan.dataset import ValuePath
     from sdb.query.plan.operations import TopK
     from sdb.query.plan.scans import Predicate
 
@@ -58,6 +58,8 @@ class Ordered:
         Bound for the memory that rows take.
     instead : callable
         Has an engine do it all, when they take more memory.
+    watched : list of int
+        Places of the keys of which rows without them are counted.
 
     Attributes
     ----------
@@ -72,6 +74,7 @@ class Ordered:
         threads: int,
         most_bytes: int,
         instead: Callable[[], Any],
+        watched: list[int],
     ) -> None:
         self._first = first
         self._bounds = bounds
@@ -83,7 +86,9 @@ class Ordered:
             for lanes in (first.keys, first.lanes)
         )
         self.scans = (
-            _core.LaneScan(sources, keys, predicate=first.scan.predicate, threads=threads),
+            _core.LaneScan(
+                sources, keys, predicate=first.scan.predicate, threads=threads, watched=watched
+            ),
             _core.LaneScan(sources, rows, threads=threads),
         )
 
@@ -144,7 +149,7 @@ def bounds(first: TopK) -> Bounds:
     return first.scan.dataset.bounds(path, latest=descending, beside=beside)
 
 
-def only_times(predicate: Predicate | None, path: Path) -> bool:
+def only_times(predicate: Predicate | None, path: ValuePath) -> bool:
     """Tell whether only rows with a timestamp at a path satisfy a predicate."""
     match predicate:
         case ("and", parts):

@@ -10,14 +10,16 @@ module         holds
 `locations`    names of tables to paths and URLs
 `reduction`    conditions as far as metadata can answer them
 `tablescan`    packfiles and blocks that a table comes to
+`period`       times that the rows of all tables must have
 `rewrite`      conditions in a tree: split, joined
 `inward`       conditions on a sub-query, moved into it
 `pushdown`     conditions that a scan decides
+`stars`        `* EXCLUDE`, written out
 `leftout`      rows without a key, to tell users
 `mismatches`   comparisons that are never TRUE, to tell users
+`losses`       values that an expression makes MISSING, to tell users
 `operations`   what a scan does without an engine: count, take, aggregate, top-k
 `choice`       native or DuckDB, for a statement
-`absentees`    fields that a statement reads, to warn of those that no row has
 `explain`      the plan that EXPLAIN shows
 =============  =================================================================
 """

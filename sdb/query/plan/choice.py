@@ -8,24 +8,25 @@ says nothing about the others.
 from __future__ import annotations
 
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
-from sdb.query.analyze.types import INTEGER, LETTERS, MISSING, NULL, NUMBER, TIME
+from sdb.query.analyze.namescope import scope_of
+from sdb.query.analyze.types import INTEGER, LETTERS, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.plan.columns import Column, Shape
-from sdb.query.plan.operations import Count, HashAggregate, Take, TopK
+from sdb.query.plan.operations import Count, DataShape, HashAggregate, Take, TopK
 from sdb.query.plan.pushdown import Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import FieldRef, ScanNode
-from sdb.query.plan.tables import last_name, table_name
+from sdb.query.plan.tables import table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.calls import stride_us
 from sdb.query.syntax.intervals import MONTHS, UNITS_US
-from sdb.query.syntax.visitor import root_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
-    from sdb.query.plan.dataset import OpenDataset, Path
+    from sdb.query.analyze.namescope import SourcePath
+    from sdb.query.plan.dataset import OpenDataset, ValuePath
     from sdb.query.plan.operations import Accumulator, Grain, Operation
     from sdb.query.plan.scans import Lane, Predicate
 
@@ -91,10 +92,26 @@ def _chosen(statement: ast.Statement, datasets: OpenDataset, *, typed: bool) -> 
     rows.filter(node.where)
     if not is_group:
         return _of_rows(node, rows, typed=typed)
+    if _only_shape(node, rows):
+        (name,) = columns(node)
+        outputs, places = _columns([(name, Shape(STRUCT, row=not name), None)], typed=typed)
+        return DataShape(rows.scan, outputs, tuple(letter for _, letter in places))
     if node.group_by is None and not rows.scan.explode and _only_counts(node):
         counts = tuple(Column(name, {"x": at}, INTEGER) for at, name in enumerate(columns(node)))
         return Count(rows.scan, counts)
     return _Grouping(node, rows).operation(typed=typed)
+
+
+def _only_shape(node: ast.Select, rows: _Rows) -> bool:
+    """Tell whether the shape of whole rows is all that is wanted."""
+    shape = ast.Aggregate("SNELLER_DATASHAPE", (), star=True)
+    return (
+        [item.expr for item in node.items] == [shape]
+        and not rows.is_unpivot
+        and len(node.sources) == 1
+        and node.group_by is None
+        and not (node.order_by or node.limit is not None or node.offset)
+    )
 
 
 def _only_counts(node: ast.Select) -> bool:
@@ -105,46 +122,27 @@ def _only_counts(node: ast.Select) -> bool:
 
 
 class _Rows:
-    """Rows of one scan, unfolded or not, and the names of what is in them."""
+    """Rows of one scan, unfolded or not, and the places of what is in them."""
 
     def __init__(self, node: ast.Select, datasets: OpenDataset) -> None:
         first, *others = node.sources
-        is_unpivot = isinstance(first.table, ast.UnpivotTable)
-        self.alias = None if is_unpivot else first.alias
-        self.has_row = not is_unpivot
-        self.names: dict[str, FieldRef | None] = {}
+        self.is_unpivot = isinstance(first.table, ast.UnpivotTable)
         table = first.table.table if isinstance(first.table, ast.UnpivotTable) else first.table
         parts = table.tables if isinstance(table, ast.ConcatTable) else (table,)
         tables = [name for name in map(table_name, parts) if name is not None]
-        if len(tables) < len(parts) or (others and is_unpivot):
+        if len(tables) < len(parts) or (others and self.is_unpivot):
             raise Unsuited
-        where = about(node.where, self.alias, alone=not others and not is_unpivot)
+        alone = not others and not self.is_unpivot
+        where = about(node.where, None if self.is_unpivot else first.alias, alone=alone)
         self.scan = ScanNode("s1", tuple(tables), where, datasets)
-        if isinstance(first.table, ast.UnpivotTable):
-            self._unpivot(first.table)
-        for source in others:
-            self._unnest(source)
-
-    def _unpivot(self, table: ast.UnpivotTable) -> None:
-        level = self.scan.unfold(0, (), "struct")
-        if table.key is not None:
-            self.names[table.key] = None
-        if table.value is not None:
-            self.names[table.value] = FieldRef(self.scan, level, ())
-
-    def _unnest(self, source: ast.Source) -> None:
-        table = source.table
-        if not isinstance(table, ast.PathTable) or source.join != "CROSS":
-            raise Unsuited
-        root = root_name(table.expr)
-        known = root is not None and (
-            root.name in self.names or (root.name == self.alias and root != table.expr)
-        )
-        if not known:
-            raise Unsuited
-        found = self.field(table.expr)
-        level = self.scan.unfold(found.level, found.path, "list")
-        self.names[source.alias or last_name(table.expr)] = FieldRef(self.scan, level, ())
+        self.scope = scope_of(node, None, frozenset())
+        # To what depth the rows of each source are unfolded.
+        self.levels = [self.scan.unfold(0, (), "struct") if self.is_unpivot else 0]
+        for source, rows in zip(others, self.scope.rows[1:], strict=True):
+            place = None if rows is None or rows.elements is None else self._at(rows.elements)
+            if place is None or source.join != "CROSS":
+                raise Unsuited
+            self.levels.append(self.scan.unfold(place.level, place.path, "list"))
 
     def filter(self, where: ast.Expr | None) -> None:
         """Let the scan decide all of a condition."""
@@ -157,19 +155,14 @@ class _Rows:
 
     def resolve(self, expr: ast.Expr) -> FieldRef | None:
         """Give the place that a path leads to; ``None`` when it has none."""
-        if isinstance(expr, ast.Name):
-            if expr.name == self.alias:
-                return None
-            if self.alias is None and self.has_row:
-                return FieldRef(self.scan, 0, (expr.name,))
-            return self.names.get(expr.name)
-        if not isinstance(expr, (ast.Dot, ast.Index)):
+        place = self.scope.place(expr)
+        return None if place is None else self._at(place)
+
+    def _at(self, place: SourcePath) -> FieldRef | None:
+        level = self.levels[place.rows.number]
+        if not level and not (place.steps and isinstance(place.steps[0], str)):
             return None
-        if isinstance(expr, ast.Dot) and expr.base == ast.Name(self.alias or ""):
-            return FieldRef(self.scan, 0, (expr.name,)) if self.alias is not None else None
-        base = self.resolve(expr.base)
-        step = expr.name if isinstance(expr, ast.Dot) else expr.index
-        return None if base is None else base.step(step)
+        return FieldRef(self.scan, level, place.steps)
 
     def field(self, expr: ast.Expr) -> FieldRef:
         """Give the place that a path leads to."""
@@ -180,13 +173,12 @@ class _Rows:
 
     def outputs(self) -> list[tuple[str, FieldRef]]:
         """Give what ``*`` stands for: names and places, the empty name for a whole row."""
-        found: list[tuple[str, FieldRef]] = []
-        if self.has_row:
-            found.append(("", FieldRef(self.scan, 0, ())))
-        for name, place in self.names.items():
+        found = [] if self.is_unpivot else [("", FieldRef(self.scan, 0, ()))]
+        for name, place in self.scope.names.items():
             if place is None:
                 raise Unsuited
-            found.append((name, place))
+            if level := self.levels[place.rows.number]:
+                found.append((name, FieldRef(self.scan, level, ())))
         return found
 
     @staticmethod
@@ -343,7 +335,7 @@ def _grain(expr: ast.Call) -> Grain:
     raise Unsuited
 
 
-def _paths(predicate: Predicate) -> Iterator[Path]:
+def _paths(predicate: Predicate) -> Iterator[ValuePath]:
     """Find the paths of a predicate."""
     op, first = predicate[:2]
     if op in {"and", "or"}:

@@ -125,8 +125,11 @@ class Execution:
         Whether the rows are the plan that EXPLAIN asks for, not an answer.
     note : str
         How it is that not all blocks that could matter will be read; empty when they will.
-    notes : list of str
-        What whoever reads the rows should know of them.
+    seen : callable
+        Tells how many rows without a path a scan has met, and of how many; None as long as it has
+        not read all that it has to.
+    notes : callable
+        Gives what whoever reads the rows should know of them, as far as it is known by then.
     remarks : list of str
         What whoever reads the plan should know besides.
     """
@@ -138,7 +141,8 @@ class Execution:
     interrupt: Callable[[], None] = lambda: None
     is_plan: bool = False
     note: str = ""
-    notes: list[str] = field(default_factory=list)
+    seen: Callable[[tuple[str, ...]], tuple[int, int] | None] = lambda _: None
+    notes: Callable[[], list[str]] = list
     remarks: list[str] = field(default_factory=list)
     _close: list[Callable[[], None]] = field(default_factory=list)
 

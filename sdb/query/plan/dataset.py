@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from sdb.query.syntax import ast
 
-Path: TypeAlias = tuple[str | int, ...]
+ValuePath: TypeAlias = tuple[str | int, ...]
 """Path from a row to a value: field names and 0-based list indexes; empty for the row itself."""
 
 
@@ -47,13 +47,17 @@ class Dataset(Protocol):
     def is_remote(self) -> bool:
         """Tell that blocks come whole, over a network, however little of them is needed."""
 
-    def types(self, path: Path) -> int | None:
+    @property
+    def times(self) -> tuple[Any, ...] | None:
+        """Tell what times rows must have, in the form of `_core.LaneScan`; ``None``: any."""
+
+    def types(self, path: ValuePath) -> int | None:
         """Mask of the types that occur under a path (with MISSING), ``None`` when not known."""
 
     def row_count(self) -> int | None:
         """Rows in all the blocks, from metadata; ``None`` when not known."""
 
-    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[list[int | None]]:
+    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[list[int | None]]:
         """For each source and each of its blocks a time that no other under a path is in front of.
 
         Times are in microseconds since 1970. `latest` asks for a time that none is after, and not

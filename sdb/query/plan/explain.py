@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sdb.query.analyze.types import NAMES
-from sdb.query.plan.operations import Count, TopK
+from sdb.query.plan.operations import Count, DataShape, TopK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sdb.query.plan.dataset import Path, TableName
+    from sdb.query.plan.dataset import TableName, ValuePath
     from sdb.query.plan.operations import Operation
     from sdb.query.plan.scans import Predicate, ScanNode
 
@@ -43,6 +43,8 @@ def steps(scans: Iterable[ScanNode], operation: Operation | None, sql: str) -> l
             lines.append(f"  LIMIT {scan.limit}")
     if isinstance(operation, TopK):
         lines += _first(operation)
+    if isinstance(operation, DataShape):
+        return [*lines, "DATASHAPE"]
     return [*lines, "COUNT" if isinstance(operation, Count) else sql]
 
 
@@ -66,7 +68,7 @@ def _table(name: TableName) -> str:
     return path if name.kind == "path" else f"TABLE_{name.kind.upper()}({path})"
 
 
-def _path(path: Path | list[str | int]) -> str:
+def _path(path: ValuePath | list[str | int]) -> str:
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step

@@ -1,8 +1,9 @@
-"""Rows that a query leaves out because a key is MISSING there, as far as trailers count them."""
+"""Rows that a query leaves out because a key is MISSING there, as trailers or scans count them."""
 
 from __future__ import annotations
 
 from sdb.errors import CorruptError
+from sdb.query.analyze.namescope import scope_of
 from sdb.query.plan.tables import table_name
 from sdb.query.syntax import ast, printer, visitor
 
@@ -14,13 +15,64 @@ if TYPE_CHECKING:
     from sdb.query.plan.dataset import TableName
 
     Packs = Callable[[TableName], Sequence[Packfile]]
+    Fields = tuple[str, ...]
+    Seen = Callable[[Fields], tuple[int, int] | None]
 
 _MOST_PACKFILES = 64
 """Of more than these, counts are not looked up."""
 
 
-def left_out(statement: ast.Statement, packs: Packs) -> list[str]:
+def left_out(
+    statement: ast.Statement, packs: Packs, seen: Seen = lambda _: None, *, is_cut: bool = False
+) -> list[str]:
     """Tell of rows without a key of GROUP BY, ORDER BY or DISTINCT.
+
+    Parameters
+    ----------
+    statement : Statement
+        The query, with its names bound.
+    packs : callable
+        Gives the packfiles of a table, which are open.
+    seen : callable
+        Tells how many rows without a path the query has left out, and of how many; None as long as
+        it has not read all that it has to.
+    is_cut : bool
+        Whether something else than the condition leaves out rows of the table.
+
+    Returns
+    -------
+    list of str
+        A line for each path that is a key and not in all rows of the only table; with their number,
+        where it is known.
+    """
+    select = statement.select
+    opened = only_table(statement, packs)
+    is_cut = is_cut or select.where is not None
+    lines = []
+    for expr, keeps in _keys(select) if opened else ():
+        path = path_of(expr, select)
+        if path is None:
+            continue
+        text = printer.text(expr)
+        found = seen(path)
+        if found is None and not is_cut:
+            found = counted(opened, path)
+        if found is not None:
+            who = f"{found[0]:,} of {found[1]:,} rows have"
+            is_told = 0 < found[0] < found[1] + is_cut
+        else:
+            # Of a condition that names the path nobody knows whether such rows satisfy it.
+            counts = None if _is_named(select.where, expr) else counted(opened, path)
+            who = "rows that have"
+            is_told = counts is not None and 0 < counts[0] < counts[1]
+        if is_told:
+            verb = "are" if found is None else "and are"
+            lines.append(f"note: {who} no {text} {verb} left out ({keeps.format(text)} keeps them)")
+    return lines
+
+
+def only_table(statement: ast.Statement, packs: Packs) -> list[Packfile]:
+    """Give the packfiles of the only table of a statement.
 
     Parameters
     ----------
@@ -31,31 +83,41 @@ def left_out(statement: ast.Statement, packs: Packs) -> list[str]:
 
     Returns
     -------
-    list of str
-        A line for each path that is a key and not in all rows of the only table; with their number
-        where no condition leaves out others.
+    list of Packfile
+        None where there are other sources, or too many packfiles to look into.
     """
-    select = statement.select
-    if len(select.sources) != 1 or statement.unions or statement.with_:
+    source = _only_source(statement)
+    if source is None:
         return []
-    (source,) = select.sources
     parts = source.table.tables if isinstance(source.table, ast.ConcatTable) else (source.table,)
     names = [None if isinstance(p, ast.UnpivotTable) else table_name(p) for p in parts]
     opened = [pack for name in names if name is not None for pack in packs(name)]
-    if None in names or not 0 < len(opened) <= _MOST_PACKFILES:
+    return [] if None in names or len(opened) > _MOST_PACKFILES else opened
+
+
+def _only_source(statement: ast.Statement) -> ast.Source | None:
+    sources = statement.select.sources
+    return sources[0] if len(sources) == 1 and not (statement.unions or statement.with_) else None
+
+
+def watched(statement: ast.Statement) -> list[Fields]:
+    """Give the paths of which rows without them are left out, to be counted while rows are read.
+
+    Parameters
+    ----------
+    statement : Statement
+        The query, with its names bound.
+
+    Returns
+    -------
+    list of tuple of str
+        The names of each, from the row on.
+    """
+    if _only_source(statement) is None:
         return []
-    lines = []
-    for expr, keeps in _keys(select):
-        path = _path(expr, source.alias)
-        text = printer.text(expr)
-        rows = None if path is None or _is_named(select.where, expr) else _counts(opened, path)
-        if rows is None or not 0 < rows[0] < rows[1]:
-            continue
-        count = f"{rows[1] - rows[0]:,} of {rows[1]:,} rows have"
-        who = count if select.where is None else "rows that have"
-        verb = "and are" if select.where is None else "are"
-        lines.append(f"note: {who} no {text} {verb} left out ({keeps.format(text)} keeps them)")
-    return lines
+    select = statement.select
+    paths = [path_of(expr, select) for expr, _ in _keys(select)]
+    return list(dict.fromkeys(path for path in paths if path is not None))
 
 
 def remarks(statement: ast.Statement) -> list[str]:
@@ -92,20 +154,29 @@ def _keys(select: ast.Select) -> Iterator[tuple[ast.Expr, str]]:
             yield expr, given
     if select.group_by is None:
         for sort in select.order_by:
-            last = " NULLS LAST" if sort.nulls_last else ""
-            yield sort.expr, f"ORDER BY COALESCE({{}}, NULL){last}"
+            order = f"{' DESC' * sort.descending}{' NULLS LAST' * sort.nulls_last}"
+            yield sort.expr, f"ORDER BY COALESCE({{}}, NULL){order}"
 
 
-def _path(expr: ast.Expr, alias: str | None) -> tuple[str, ...] | None:
-    """Give the names of a path from the row on."""
-    names: list[str] = []
-    while isinstance(expr, ast.Dot):
-        names.append(expr.name)
-        expr = expr.base
-    if not isinstance(expr, ast.Name):
-        return None
-    names += [expr.name] if alias is None else []
-    return tuple(reversed(names)) if alias is None or expr.name == alias else None
+def path_of(expr: ast.Expr, select: ast.Select) -> Fields | None:
+    """Give the names of a path from the row on; None for what is no such path.
+
+    Parameters
+    ----------
+    expr : Expr
+        The expression.
+    select : Select
+        The select that it stands in, which has one source.
+
+    Returns
+    -------
+    tuple of str or None
+        The names.
+    """
+    place = scope_of(select, None, frozenset()).place(expr)
+    steps = () if place is None else place.steps
+    names = tuple([step for step in steps if isinstance(step, str)])
+    return names if names and names == steps else None
 
 
 def _is_named(where: ast.Expr | None, expr: ast.Expr) -> bool:
@@ -113,8 +184,21 @@ def _is_named(where: ast.Expr | None, expr: ast.Expr) -> bool:
     return where is not None and any(node == expr for node in visitor.nodes(where))
 
 
-def _counts(packs: Sequence[Packfile], path: tuple[str, ...]) -> tuple[int, int] | None:
-    """Count the rows that have a path, and all; None where a packfile does not tell."""
+def counted(packs: Sequence[Packfile], path: Fields) -> tuple[int, int] | None:
+    """Count the rows that lack a path.
+
+    Parameters
+    ----------
+    packs : sequence of Packfile
+        The packfiles.
+    path : tuple of str
+        The names from the row on.
+
+    Returns
+    -------
+    (int, int) or None
+        The number of these rows, and of all; None where a packfile does not tell.
+    """
     having = rows = 0
     for pack in packs:
         sparse = pack.trailer.sparse
@@ -127,4 +211,4 @@ def _counts(packs: Sequence[Packfile], path: tuple[str, ...]) -> tuple[int, int]
         found = presence.fields.get(path)
         having += 0 if found is None else found.rows
         rows += sum(sparse.summary.rows)
-    return having, rows
+    return rows - having, rows

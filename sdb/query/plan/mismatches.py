@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from sdb.packfile.predicate import Both, Compare, Either
-from sdb.query.analyze.types import MISSING, NULL, TIME
+from sdb import instants
+from sdb.packfile.predicate import Both, Compare, Either, Instant
+from sdb.packfile.presence import field_name
+from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+from sdb.query.syntax import literals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sdb.packfile.predicate import Predicate
+    from sdb.query.plan.dataset import ValuePath
     from sdb.query.plan.tablescan import PackfileScan
+
+_PLURALS = {
+    BOOL: "booleans",
+    NUMBER: "numbers",
+    TIME: "timestamps",
+    STRING: "strings",
+    LIST: "lists",
+    STRUCT: "structures",
+}
+_WORDS = {BOOL: "boolean", NUMBER: "number", TIME: "timestamp", STRING: "text"}
+_MOST = 8
+"""So many lines are enough."""
 
 
 def mismatches(test: Predicate, parts: Sequence[PackfileScan]) -> list[str]:
-    """Tell of numbers that are compared with paths that hold nothing but timestamps.
+    """Tell of constants that are compared with paths that hold no value of their type.
 
     Parameters
     ----------
@@ -26,14 +42,103 @@ def mismatches(test: Predicate, parts: Sequence[PackfileScan]) -> list[str]:
     Returns
     -------
     list of str
-        A line for each such comparison.
+        A line for each path and type of constant.
     """
-    return [
-        f"warning: {'.'.join(one.path)} has timestamps and no number in any row: compare"
-        f" TO_UNIX_EPOCH({'.'.join(one.path)}) {one.op} {one.value}"
-        for one in _comparisons(test)
-        if type(one.value) in {int, float} and _are_times(one, parts)
-    ]
+    known: dict[ValuePath, int] = {}
+    lines: dict[tuple[ValuePath, int], str] = {}
+    for one in _comparisons(test):
+        if one.path not in known:
+            known[one.path] = _held(one.path, parts)
+        held, kind = known[one.path], _kind(one.value)
+        # A text that has the form of a time is here as both.
+        wanted = kind | STRING | TIME if _is_moment(one.value) else kind
+        is_sure = held and kind and not held & wanted
+        if not is_sure or (one.op == "<>" and not (held == TIME and kind == NUMBER)):
+            continue
+        kind = STRING if kind == TIME else kind
+        instead = _instead(one, field_name(one.path), held)
+        hint = f": compare {instead}" if instead else ""
+        lines.setdefault(
+            (one.path, kind), f"warning: {told(field_name(one.path), held, kind)} in any row{hint}"
+        )
+    return list(lines.values())[:_MOST]
+
+
+def kinds(types: int) -> int:
+    """Leave NULL and MISSING out of types.
+
+    Parameters
+    ----------
+    types : int
+        A mask of types.
+
+    Returns
+    -------
+    int
+        The mask of the others.
+    """
+    return types & ANY & ~(NULL | MISSING)
+
+
+def told(text: str, held: int, wanted: int) -> str:
+    """Say which types an expression has, and which not.
+
+    Parameters
+    ----------
+    text : str
+        The expression.
+    held, wanted : int
+        Masks of the types that it has, and of those that something asks for.
+
+    Returns
+    -------
+    str
+        A clause, as in ``created_at has timestamps and no number``.
+    """
+    have = " and ".join(name for kind, name in _PLURALS.items() if held & kind)
+    names = {**_WORDS, LIST: "list", STRUCT: "structure"}
+    want = " or ".join(name for kind, name in names.items() if wanted & kind)
+    return f"{text} has {have} and no {want}"
+
+
+def _is_moment(value: object) -> bool:
+    """Tell whether a constant is a time, or a text that has the form of one."""
+    if isinstance(value, str):
+        return literals.moment(value) is not None
+    return isinstance(value, Instant)
+
+
+def _kind(value: object) -> int:
+    """Give the type of a constant."""
+    kinds_of = {bool: BOOL, int: NUMBER, float: NUMBER, Instant: TIME}
+    return STRING if isinstance(value, str) else kinds_of.get(type(value), 0)
+
+
+def _instead(test: Compare, path: str, held: int) -> str:  # noqa: PLR0911 - a table
+    """Give a comparison that may be TRUE, if one is likely to be meant."""
+    op, value = test.op, test.value
+    match held, value:
+        case (4, bool()):
+            return f"{path} {op} {int(value)}"
+        case (16, bool()):
+            return f"{path} {op} '{str(value).lower()}'"
+        case (8, int() | float()):
+            return f"TO_UNIX_EPOCH({path}) {op} {value}"
+        case (16, int() | float()):
+            return f"{path} {op} '{value}'"
+        case (2, 0 | 1):
+            return f"{path} {op} {'TRUE' if value else 'FALSE'}"
+        case (8, str()):
+            counts = instants.relative(value) is not None
+            return f"{path} {op} TIMESTAMP '{value if counts else '2021-01-02'}'"
+        case (4, str() | Instant()) if _is_moment(value):
+            time = value if isinstance(value, str) else instants.text(value.us)
+            return f"{path} {op} TO_UNIX_EPOCH(TIMESTAMP '{time}')"
+        case (4, str()) if value.isdecimal() and value.isascii():
+            return f"{path} {op} {value}"
+        case (2, "true" | "false"):
+            return f"{path} {op} {value.upper()}"
+    return ""
 
 
 def _comparisons(test: Predicate) -> Iterator[Compare]:
@@ -44,11 +149,12 @@ def _comparisons(test: Predicate) -> Iterator[Compare]:
             yield from _comparisons(part)
 
 
-def _are_times(test: Compare, parts: Sequence[PackfileScan]) -> bool:
+def _held(path: ValuePath, parts: Sequence[PackfileScan]) -> int:
+    """Give the types that rows have at a path; none where a packfile does not tell."""
     types = 0
     for part in parts:
-        more = part.types(test.path)
+        more = part.types(path)
         if more is None:
-            return False
+            return 0
         types |= more
-    return types & ~(NULL | MISSING) == TIME
+    return kinds(types)

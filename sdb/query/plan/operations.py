@@ -34,6 +34,25 @@ class Count:
 
 
 @record
+class DataShape:
+    """The types of the values at each path of the rows of a scan.
+
+    Attributes
+    ----------
+    scan : ScanNode
+        What is read.
+    columns : tuple of Column
+        What the columns of the result mean.
+    letters : tuple of str
+        The columns of the result.
+    """
+
+    scan: ScanNode
+    columns: tuple[Column, ...]
+    letters: tuple[str, ...]
+
+
+@record
 class Take:
     """Rows of a scan as they are.
 
@@ -124,4 +143,4 @@ class TopK:
     offset: int
 
 
-Operation: TypeAlias = Count | Take | HashAggregate | TopK
+Operation: TypeAlias = Count | DataShape | Take | HashAggregate | TopK

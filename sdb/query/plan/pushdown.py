@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, ClassVar, TypeAlias
 
-    from sdb.query.plan.dataset import Path
+    from sdb.query.plan.dataset import ValuePath
     from sdb.query.plan.scans import Predicate, ScanNode
 
 
@@ -29,7 +29,7 @@ class RowPlace(Protocol):
         """Depth to which its rows are unfolded; 0 for the rows themselves."""
 
     @property
-    def path(self) -> Path:
+    def path(self) -> ValuePath:
         """The way from there."""
 
 

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeAlias
 
-    from sdb.query.plan.dataset import Dataset, OpenDataset, Path, TableName
+    from sdb.query.plan.dataset import Dataset, OpenDataset, TableName, ValuePath
     from sdb.query.syntax import ast
 
 Predicate: TypeAlias = "tuple[Any, ...]"
 """A condition that the scan decides row by row, in the form of `_core.LaneScan`."""
-Lane: TypeAlias = "tuple[int, Path, str]"
+Lane: TypeAlias = "tuple[int, ValuePath, str]"
 """Level, path and letter."""
 
 
@@ -32,8 +32,8 @@ class ScanNode:
         Lists and structures to unfold into rows.
     lanes : dict
         Number of the column for each (level, path, letter).
-    predicate : tuple or None
-        What rows must satisfy.
+    is_decisive : bool
+        Whether all rows that satisfy the predicate satisfy the condition of the query.
     limit : int or None
         Number of rows that are enough.
     """
@@ -44,7 +44,7 @@ class ScanNode:
         tables: tuple[TableName, ...],
         where: ast.Expr | None,
         datasets: OpenDataset,
-        holds: Callable[[Dataset, Path], bool] = lambda *_: True,
+        holds: Callable[[Dataset, ValuePath], bool] = lambda *_: True,
     ) -> None:
         self.name = name
         self.tables = tables
@@ -52,10 +52,11 @@ class ScanNode:
         self._datasets = datasets
         self._dataset: Dataset | None = None
         self._holds = holds
-        self._held: dict[Path, bool] = {}
+        self._held: dict[ValuePath, bool] = {}
         self.explode: list[Lane] = []
         self.lanes: dict[Lane, int] = {}
-        self.predicate: Predicate | None = None
+        self._predicate: Predicate | None = None
+        self.is_decisive = True
         self.limit: int | None = None
 
     @property
@@ -68,23 +69,33 @@ class ScanNode:
         self._dataset = self._datasets(self.tables, self._where)
         return self._dataset
 
-    def lane(self, level: int, path: Path, letter: str) -> str:
+    @property
+    def predicate(self) -> Predicate | None:
+        """The condition that rows must satisfy: times of the tables, and what the scan decides."""
+        parts = [part for part in (self.dataset.times, self._predicate) if part is not None]
+        return ("and", parts) if len(parts) > 1 else parts[0] if parts else None
+
+    @predicate.setter
+    def predicate(self, decided: Predicate) -> None:
+        self._predicate = decided
+
+    def lane(self, level: int, path: ValuePath, letter: str) -> str:
         """Give SQL of a lane, which is read from now on."""
         number = self.lanes.setdefault((level, path, letter), len(self.lanes))
         return f"{self.name}.c{number}"
 
-    def unfold(self, level: int, path: Path, kind: str) -> int:
+    def unfold(self, level: int, path: ValuePath, kind: str) -> int:
         """Make a row of each element of a list or structure; the number of the new level."""
         self.explode.append((level, path, kind))
         return len(self.explode)
 
-    def holds(self, path: Path) -> bool:
+    def holds(self, path: ValuePath) -> bool:
         """Tell whether any row has a value at a path; rows are looked at once at most."""
         if path not in self._held:
             self._held[path] = self._holds(self.dataset, path)
         return self._held[path]
 
-    def types(self, level: int, path: Path) -> int:
+    def types(self, level: int, path: ValuePath) -> int:
         """Give the mask of the types that a path may have."""
         if level:
             return ANY & ~MISSING if not path else ANY
@@ -100,7 +111,7 @@ class FieldRef:
 
     scan: ScanNode
     level: int
-    path: Path
+    path: ValuePath
 
     @property
     def types(self) -> int:

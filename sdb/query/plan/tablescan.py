@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.prune import Reason
     from sdb.packfile.reader import Packfile
-    from sdb.query.plan.dataset import Path
+    from sdb.query.plan.dataset import ValuePath
 
 _OPENERS = 16
 # TYPE_BIT by Ion type; bytes read as text.
@@ -94,7 +94,7 @@ class PackfileScan:
             blame,
         )
 
-    def types(self, path: Path) -> int | None:
+    def types(self, path: ValuePath) -> int | None:
         """Give the types that occur at a path, ``None`` when they are not known."""
         summary = self.pack.trailer.sparse.summary
         if not path:
@@ -110,7 +110,7 @@ class PackfileScan:
                 types |= _BITS.get(kind, ANY)
         return types
 
-    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[int | None]:
+    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[int | None]:
         """Give for each block a time that no other at a path is in front of.
 
         See :meth:`sdb.query.plan.dataset.Dataset.bounds`.
@@ -137,17 +137,26 @@ class TableScan:
         The packfiles, in the order of their names, those without a block to read too.
     done : tuple of PackfileScan
         The same with the blocks that turned out to be enough.
+    times : tuple or None
+        What times rows must have, in the form of `_core.LaneScan`; None: any.
     """
 
-    __slots__ = ("_prune", "done", "name", "parts", "test")
+    __slots__ = ("_prune", "done", "name", "parts", "test", "times")
 
     def __init__(
-        self, name: str, test: Predicate, packs: Iterable[Packfile], *, prune: bool = True
+        self,
+        name: str,
+        test: Predicate,
+        packs: Iterable[Packfile],
+        *,
+        prune: bool = True,
+        times: tuple[Any, ...] | None = None,
     ) -> None:
         self.name = name
         self.test = test
         self.parts = tuple(PackfileScan(pack, blocks(test, pack.trailer.sparse)) for pack in packs)
         self.done = self.parts
+        self.times = times
         self._prune = prune
 
     @property
@@ -165,7 +174,7 @@ class TableScan:
         """Tell whether blocks come whole, over a network, however little of them is needed."""
         return any(part.pack.reader.descriptor is None for part in self.read)
 
-    def types(self, path: Path) -> int | None:
+    def types(self, path: ValuePath) -> int | None:
         """Give the types that occur at a path, ``None`` when they are not known."""
         types = MISSING if path else STRUCT
         for part in self.read:
@@ -181,7 +190,7 @@ class TableScan:
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
-    def bounds(self, path: Path, *, latest: bool, beside: int) -> list[list[int | None]]:
+    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[list[int | None]]:
         """Give for each block a time that no other under a path is in front of.
 
         See :meth:`sdb.query.plan.dataset.Dataset.bounds`. Time indexes say nothing of other values,

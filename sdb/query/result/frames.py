@@ -199,7 +199,7 @@ def _batch(arrays: list[pa.Array], schema: pa.Schema, count: int) -> pa.RecordBa
 
 @changing_record
 class _Seen:
-    """What is in a column.
+    """The types and values seen in a column.
 
     Attributes
     ----------

@@ -9,14 +9,16 @@ from sdb.query.result.lines import Number, parse, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 _ROWS = 100
 _LONGEST = 1000
 
 
-def page(names: Sequence[str] | None, pieces: Iterable[bytes]) -> str:
+def page(
+    names: Sequence[str] | None, pieces: Iterable[bytes], count: Callable[[], tuple[int, bool]]
+) -> str:
     """Draw the first rows as a table.
 
     Parameters
@@ -25,6 +27,8 @@ def page(names: Sequence[str] | None, pieces: Iterable[bytes]) -> str:
         The columns; if not given, all members of these rows, in the order of their appearance.
     pieces : iterable of bytes
         The rows as lines of JSON.
+    count : callable
+        Gives how many rows were read so far, and whether these are all.
 
     Returns
     -------
@@ -39,8 +43,17 @@ def page(names: Sequence[str] | None, pieces: Iterable[bytes]) -> str:
     body = "".join(
         f"<tr>{''.join(_cell(row.get(name)) for name in names)}</tr>" for row in rows[:_ROWS]
     )
-    note = f"<caption>the first {_ROWS} rows; there are more</caption>" if len(rows) > _ROWS else ""
+    note = f"<caption>{_cut(*count())}</caption>" if len(rows) > _ROWS else ""
     return f"<table>{note}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cut(read: int, is_all: bool) -> str:  # noqa: FBT001 - as it was counted
+    """Say that not all rows are shown, and of how many."""
+    return (
+        f"the first {_ROWS} of {read:,} rows"
+        if is_all
+        else (f"the first {_ROWS} rows of {read:,} or more")
+    )
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 - any JSON

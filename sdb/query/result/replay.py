@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb import _core, ion
 from sdb.query.analyze.types import NULL
 from sdb.query.result.lines import effective, need_types
+from sdb.query.syntax.literals import INT64_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Replay:
         self._source = pa.RecordBatchReader.from_stream(stream)
         self._kept: list[pa.RecordBatch | tuple[int, int]] = []
         self._left_bytes = memory_bytes
+        self._rows = 0
         self._file: Any = None
         self.schema: pa.Schema = self._source.schema
 
@@ -48,6 +50,11 @@ class Replay:
         while at < len(self._kept) or self._read():
             yield self._batch(at)
             at += 1
+
+    def count(self) -> tuple[int, bool]:
+        """Count the rows read so far and in one more batch, and tell whether these are all."""
+        self._read()
+        return self._rows, self._source is None
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand out a stream of all batches."""
@@ -64,6 +71,7 @@ class Replay:
         except StopIteration:
             self._source = None
             return False
+        self._rows += batch.num_rows
         self._left_bytes -= batch.nbytes
         self._kept.append(batch if self._left_bytes >= 0 else self._write(batch))
         return True
@@ -121,7 +129,11 @@ def given(values: Sequence[Sequence[object]], columns: Sequence[Column]) -> pa.T
         "u": pa.timestamp("us"),
     }
     letters = {at: letter for column in columns for letter, at in column.lanes.items()}
-    arrays = [pa.array([row[at] for row in values], types[letters[at]]) for at in sorted(letters)]
+    arrays = []
+    for at in sorted(letters):
+        cells = [row[at] for row in values]
+        is_wide = any(isinstance(cell, int) and abs(cell) > INT64_MAX for cell in cells)
+        arrays.append(pa.array(cells, pa.decimal128(38, 0) if is_wide else types[letters[at]]))
     return pa.Table.from_arrays(arrays, [f"c{at}" for at in sorted(letters)])
 
 

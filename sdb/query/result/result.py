@@ -118,6 +118,11 @@ class Result:
         return reading(self._tables)
 
     @property
+    def blocks_read(self) -> int:
+        """Number of blocks that have been read so far; twice what is read twice."""
+        return sum(scan.stats[0] for scan in self._result.scans)
+
+    @property
     def note(self) -> str:
         """Reason why some blocks that may hold rows are not read; empty when all are."""
         return self._result.note
@@ -126,9 +131,10 @@ class Result:
     def notes(self) -> list[str]:
         """Lines that say what the rows may not tell.
 
-        Comparisons that no row satisfies, and rows that are left out for want of a key.
+        Comparisons that no row satisfies, values that a cast loses, and rows that are left out for
+        want of a key: of those their number is known when all rows have been read.
         """
-        return list(dict.fromkeys(self._result.notes))
+        return list(dict.fromkeys(self._result.notes()))
 
     @property
     def remarks(self) -> list[str]:
@@ -274,7 +280,8 @@ class Result:
         from sdb.query.result.notebook import page
 
         with self._explained():
-            return page(self._names, lines(self._kept(), self._result.columns))
+            kept = self._kept()
+            return page(self._names, lines(kept, self._result.columns), kept.count)
 
     def _kept(self) -> Replay:
         from sdb.query.result.replay import Replay, given

@@ -412,6 +412,8 @@ class Select(Node):
         The select list; none for ``*``.
     star : bool
         Whether the select list is ``*``.
+    excluded : tuple of str
+        The names of EXCLUDE behind it.
     distinct : bool
         Whether DISTINCT (or DISTINCT ON) was written.
     distinct_on : tuple of Expr
@@ -441,7 +443,24 @@ class Select(Node):
     order_by: tuple[Sort, ...] = ()
     limit: int | None = None
     offset: int | None = None
+    excluded: tuple[str, ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+
+@record
+class FieldRead:
+    """A field that a query reads of tables.
+
+    Attributes
+    ----------
+    tables : tuple of Table
+        The tables, whose rows follow each other.
+    steps : tuple of str, int or None
+        The way from a row: names of fields, numbers of elements, None for each element of a list.
+    """
+
+    tables: tuple[Table, ...]
+    steps: tuple[str | int | None, ...]
 
 
 @record
@@ -462,6 +481,12 @@ class Statement(Node):
         The path after INTO.
     text : str
         The query as it was written.
+    reads : tuple of FieldRead
+        The fields that it certainly reads, once its names are bound.
+    described : Table or None
+        The table of DESCRIBE or SUMMARIZE, which are no queries.
+    is_summary : bool
+        Whether it is SUMMARIZE.
     """
 
     select: Select
@@ -470,3 +495,6 @@ class Statement(Node):
     explain: str | None = None
     into: Expr | None = None
     text: str = field(default="", compare=False, repr=False)
+    reads: tuple[FieldRead, ...] = field(default=(), compare=False, repr=False)
+    described: Table | None = None
+    is_summary: bool = False

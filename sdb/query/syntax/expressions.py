@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb import instants
 from sdb.query.syntax import ast, calls, intervals, literals, precedence
 from sdb.query.syntax.cursor import Cursor
 from sdb.query.syntax.lexer import AGGREGATES
@@ -236,11 +237,14 @@ class ExpressionParser(Cursor):
             raise self.fault(f"'{text}' is no interval", token.start, hint=hint)
         return found
 
-    def _time(self, start: int, word: str) -> ast.Literal:
-        """Parse the text behind TIMESTAMP or DATE."""
+    def _time(self, start: int, word: str) -> ast.Expr:
+        """Parse the text behind TIMESTAMP or DATE: a constant, or a time that counts from now."""
         token = self.advance()
         text = str(token.value)
         moment = literals.moment(text)
+        if word == "TIMESTAMP" and moment is None and instants.relative(text) is not None:
+            value = ast.Literal(text, span=(token.start, token.stop))
+            return ast.Cast(value, "TIMESTAMP", span=(start, token.stop))
         if moment is None:
             hint = "times look like 2021-01-02 or 2021-01-02T03:04:05Z"
             raise self.fault(f"'{text}' is not a time", token, hint=hint)

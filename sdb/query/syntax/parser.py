@@ -74,6 +74,8 @@ class Parser(ExpressionParser):
 
     def statement(self) -> ast.Statement:
         """Parse the whole text."""
+        if self._at_word("DESCRIBE", "SUMMARIZE") and self.ahead() != "$end":
+            return self._describe()
         explain, kind = self._explain()
         with_ = self._with_entries()
         into: list[ast.Expr] = []
@@ -96,6 +98,23 @@ class Parser(ExpressionParser):
             into[0] if into else None,
             self.lexer.text,
             span=(0, self.token.stop),
+        )
+
+    def _at_word(self, *words: str) -> bool:
+        """Tell whether one of some words comes that are none of the language elsewhere."""
+        token = self.token
+        return self.at("ID") and not token.quoted and str(token.value).upper() in words
+
+    def _describe(self) -> ast.Statement:
+        word = self.advance()
+        table = self._tables()
+        if not self.at("$end"):
+            raise self.unexpected()
+        span = (word.start, self.last.stop)
+        rows = ast.Select((), star=True, sources=(ast.Source(table, None, span=span),), span=span)
+        is_summary = str(word.value).upper() == "SUMMARIZE"
+        return ast.Statement(
+            rows, text=self.lexer.text, described=table, is_summary=is_summary, span=span
         )
 
     def _explain(self) -> tuple[str | None, str | None]:
@@ -141,9 +160,9 @@ class Parser(ExpressionParser):
         if not sources or self.at("SELECT"):
             self.expect("SELECT")
             distinct, keys = self._distinct()
-            items = self._select_list()
+            items, excluded = self._select_list()
         else:
-            distinct, keys, items = False, (), ()
+            distinct, keys, items, excluded = False, (), (), ()
         if into is not None and self.accept("INTO"):
             into.append(self._path())
         if self.at("FROM") and not sources:
@@ -167,6 +186,7 @@ class Parser(ExpressionParser):
             order_by=order_by,
             limit=limit,
             offset=offset,
+            excluded=excluded,
             span=(start, self.last.stop),
         )
 
@@ -180,13 +200,15 @@ class Parser(ExpressionParser):
         self.expect(")", saying=(",", ")"))
         return True, keys
 
-    def _select_list(self) -> tuple[ast.Item, ...]:
-        """Parse the items; none stands for the star."""
+    def _select_list(self) -> tuple[tuple[ast.Item, ...], tuple[str, ...]]:
+        """Parse the items; none stands for the star, which may leave out some names."""
         items: list[ast.Item] = []
+        excluded: tuple[str, ...] = ()
         star = None
         while True:
             if self.at("*"):
                 star = self.advance()
+                excluded = self._excluded()
             else:
                 items.append(self._item())
             if star and (items or self.at(",")):
@@ -197,7 +219,20 @@ class Parser(ExpressionParser):
                     length=1,
                 )
             if not self.accept(","):
-                return tuple(items)
+                return tuple(items), excluded
+
+    def _excluded(self) -> tuple[str, ...]:
+        """Parse EXCLUDE, or EXCEPT as others call it."""
+        if not self._at_word("EXCLUDE", "EXCEPT"):
+            return ()
+        self.advance()
+        if not self.accept("("):
+            return (self.name(),)
+        names = [self.name()]
+        while self.accept(","):
+            names.append(self.name())
+        self.expect(")", saying=(",", ")"))
+        return tuple(names)
 
     def _item(self) -> ast.Item:
         expr = self.expression()

@@ -170,6 +170,10 @@ def _sorts(keys: Iterable[ast.Sort]) -> str:
     )
 
 
+def _star(node: ast.Select) -> str:
+    return f"* EXCLUDE ({', '.join(map(name, node.excluded))})" if node.excluded else "*"
+
+
 def select(node: ast.Select) -> str:
     """Write a SELECT.
 
@@ -188,7 +192,7 @@ def select(node: ast.Select) -> str:
         words.append("DISTINCT")
     if node.distinct_on:
         words.append(f"ON ({_commas(node.distinct_on)})")
-    words.append("*" if node.star else _items(node.items))
+    words.append(_star(node) if node.star else _items(node.items))
     if node.sources:
         words.append(f"FROM {''.join([_source(source) for source in node.sources])}")
     if node.where is not None:

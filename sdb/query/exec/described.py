@@ -1,0 +1,173 @@
+"""`DESCRIBE t` and `SUMMARIZE t`: the fields of a table as rows."""
+
+from __future__ import annotations
+
+from sdb import ion
+from sdb.packfile.fieldreport import plain_value
+from sdb.query.analyze.refusals import rejected
+from sdb.query.analyze.types import BOOL, INTEGER, NULL, NUMBER, STRING, TIME
+from sdb.query.plan.columns import Column, Execution
+from sdb.query.plan.tables import table_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.packfile.fieldstats import FieldStatistics, SeenValue
+    from sdb.query.exec.catalog import Catalog
+    from sdb.query.plan.dataset import TableName
+    from sdb.query.syntax import ast
+
+_COLUMNS = (
+    Column("field", {"s": 0}, STRING),
+    Column("types", {"s": 1}, STRING),
+    Column("rows", {"x": 2}, INTEGER),
+)
+_MIXED = "tbnxsu"
+"""The lanes of a value of any type that has an order, or NULL."""
+
+
+def _mixed(name: str, start: int) -> Column:
+    lanes = {letter: start + number for number, letter in enumerate(_MIXED)}
+    return Column(name, lanes, NULL | BOOL | NUMBER | TIME | STRING)
+
+
+_SUMMARY = (
+    *_COLUMNS,
+    Column("values", {"x": 3}, INTEGER),
+    Column("null_share", {"n": 4}, NUMBER),
+    Column("distinct", {"x": 5}, INTEGER),
+    Column("distinct_exact", {"b": 6}, BOOL),
+    _mixed("min", 7),
+    _mixed("max", 13),
+    _mixed("most_frequent", 19),
+    Column("frequency", {"t": 25, "x": 26}, INTEGER),
+    Column("uncounted", {"x": 27}, INTEGER),
+    Column("decompressed_bytes", {"x": 28}, INTEGER),
+    Column("compressed_bytes", {"x": 29}, INTEGER),
+)
+
+
+def described(table: ast.Table, catalog: Catalog) -> Execution:
+    """List the fields of a table, as `sdb fields` does.
+
+    Parameters
+    ----------
+    table : Table
+        The table; its packfiles are taken together.
+    catalog : Catalog
+        Opens it.
+
+    Returns
+    -------
+    Execution
+        A row for each field: its path, its types, and in how many rows it is, where that is known.
+
+    Raises
+    ------
+    QueryError
+        It is no table of packfiles.
+    """
+    name = _name(table, "DESCRIBE")
+    found = catalog.fields((name,))
+    rows = tuple((field.name, ", ".join(field.types), field.rows) for field in found.fields)
+    result = Execution(_COLUMNS, None, rows)
+    if found.silent:
+        line = f"note: {', '.join(found.silent)} does not tell its fields"
+        result.notes = lambda: [line]
+    return result
+
+
+def summarized(table: ast.Table, catalog: Catalog) -> Execution:
+    """Tell what is in the fields of a table, as `sdb fields --stats` does.
+
+    Parameters
+    ----------
+    table : Table
+        The table; its packfiles are taken together.
+    catalog : Catalog
+        Opens it.
+
+    Returns
+    -------
+    Execution
+        A row for each field. All rows of the table are read when the first one is asked for.
+
+    Raises
+    ------
+    QueryError
+        It is no table of packfiles.
+    """
+    name = _name(table, "SUMMARIZE")
+    catalog.fields((name,))  # what cannot be opened is told of now
+    return Execution(_SUMMARY, _Summary(lambda: catalog.statistics((name,)).fields))
+
+
+def _name(table: ast.Table, word: str) -> TableName:
+    name = table_name(table)
+    if name is None:
+        raise rejected(f"{word} takes a table", table)
+    return name
+
+
+class _Summary:
+    """Rows of SUMMARIZE, made when they are asked for."""
+
+    def __init__(self, fields: Callable[[], tuple[FieldStatistics, ...]]) -> None:
+        self._fields = fields
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        from sdb.query.result.replay import given
+
+        rows = [_row(one) for one in self._fields()]
+        return given(rows, _SUMMARY).__arrow_c_stream__(requested_schema)
+
+
+def _row(one: FieldStatistics) -> tuple[object, ...]:
+    low, high = _bounds(one)
+    top, frequency = one.frequent[0] if one.frequent else (None, None)
+    return (
+        one.name,
+        ", ".join(one.types),
+        one.rows,
+        one.values,
+        one.nulls / one.values if one.values else None,
+        one.distinct,
+        one.is_distinct_exact,
+        *_cells(low),
+        *_cells(high),
+        *_cells(top),
+        *((NULL, None) if frequency is None else (NUMBER, frequency)),
+        one.uncounted,
+        one.decompressed_bytes,
+        one.compressed_bytes,
+    )
+
+
+def _bounds(one: FieldStatistics) -> tuple[SeenValue | None, SeenValue | None]:
+    """Give the least and the greatest value: numbers, then times, then texts, as in ORDER BY."""
+    if not one.ranges:
+        return None, None
+    # Integers and other numbers have a range each.
+    numbers = [both for both in one.ranges if both[0].type in {"int", "float"}] or one.ranges[:1]
+    low = min((low for low, _ in numbers), key=lambda seen: seen.value)
+    if len(one.ranges) > len(numbers):
+        return low, one.ranges[-1][1]
+    return low, max((high for _, high in numbers), key=lambda seen: seen.value)
+
+
+def _cells(value: SeenValue | None) -> tuple[object, ...]:
+    """Give a value for each of its lanes."""
+    return tuple(map(_lanes(value).get, _MIXED))
+
+
+def _lanes(seen: SeenValue | None) -> dict[str, object]:
+    value = None if seen is None else seen.value
+    if seen is None or value is None:
+        return {"t": NULL}
+    if (us := ion.instant_to_us(value)) is not None:
+        return {"t": TIME, "u": us}
+    for of, kind, letter in ((bool, BOOL, "b"), (int, NUMBER, "x"), (float, NUMBER, "n")):
+        if isinstance(value, of):
+            return {"t": kind, letter: value}
+    return {"t": STRING, "s": str(plain_value(seen))}
