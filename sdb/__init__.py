@@ -13,6 +13,7 @@
 `sdb.register`          a packfile as a table of a DuckDB connection of yours
 `sdb.describe`          what packfiles say of themselves
 `sdb.fields`            their fields: types, and in how many rows they are
+`sdb.field_stats`       what is in them: distinct and frequent values, ranges, bytes
 `sdb.validate`          whether a packfile is as it must be
 `sdb.diagnose`          what an S3 endpoint really does
 `sdb.errors`            what can go wrong
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sdb.packfile.append import append
     from sdb.packfile.concat import concat
     from sdb.packfile.describe import describe, fields
+    from sdb.packfile.fieldreport import field_stats
     from sdb.packfile.grep import grep
     from sdb.packfile.ondemand import cached, clear_cache
     from sdb.packfile.resolve import open_one as open  # noqa: A004 - sdb.open
@@ -47,6 +49,7 @@ __all__ = [
     "describe",
     "diagnose",
     "errors",
+    "field_stats",
     "fields",
     "grep",
     "open",
@@ -64,6 +67,7 @@ _PLACES = {
     "concat": ("sdb.packfile.concat", "concat"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
+    "field_stats": ("sdb.packfile.fieldreport", "field_stats"),
     "fields": ("sdb.packfile.describe", "fields"),
     "grep": ("sdb.packfile.grep", "grep"),
     "open": ("sdb.packfile.resolve", "open_one"),

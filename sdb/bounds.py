@@ -90,7 +90,7 @@ class Bounds:
 
     @property
     def expected(self) -> str:
-        """What is in bounds, in words."""
+        """The bounds in words."""
         kind = "a size" if self.is_size else "a whole number"
         return f"{kind} from {self._text(self.least)} to {self._text(self.most)}"
 

@@ -148,6 +148,36 @@ def written(
     return fmt or kind or default, compression
 
 
+def check_packfile(target: str | os.PathLike[str]) -> None:
+    """Insist on a new packfile not having the name of something else.
+
+    Parameters
+    ----------
+    target : path or URL
+        Where it goes. A name without a suffix, or with one that says no format, is fine.
+
+    Raises
+    ------
+    UsageError
+        The suffix says another format, or a compression.
+
+    Examples
+    --------
+    >>> check_packfile("events.zion"), check_packfile("2026.01")
+    (None, None)
+    """
+    path = text_of(target)
+    kind, compression = of_name(path)
+    if compression == "none" and kind in {None, "packfile"}:
+        return
+    what = compression if kind in {None, "packfile"} else kind
+    raise UsageError(
+        f"the name {path} says {what}, and what is written is a packfile",
+        path=path,
+        hint=f"call it {stem(path.rpartition('/')[2]) or 'events'}.zion",
+    )
+
+
 def _named(fmt: str, formats: Sequence[str]) -> str:
     """Give the format that a user names: by its name, or as a suffix."""
     if fmt in formats:

@@ -83,7 +83,7 @@ def _load_datetime() -> None:
     _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
-def _civil(us: int) -> tuple[int, int, int, int, int, int, int]:
+def civil(us: int) -> tuple[int, int, int, int, int, int, int]:
     """Split an instant into year, month, day, hour, minute, second and microsecond."""
     seconds, micros = divmod(us, SECOND_US)
     days, of_day = divmod(seconds, _DAY_SECONDS)
@@ -117,7 +117,7 @@ def text(us: int, *, fraction: bool = True) -> str:
     >>> text(1609556645678900), text(-1, fraction=False)
     ('2021-01-02T03:04:05.6789Z', '1969-12-31T23:59:59Z')
     """
-    year, month, day, hour, minute, second, micros = _civil(us)
+    year, month, day, hour, minute, second, micros = civil(us)
     tail = f".{micros:06}".rstrip("0") if fraction and micros else ""
     return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{tail}Z"
 
@@ -178,8 +178,8 @@ def parse(value: str | datetime, now_us: int | None = None) -> int:
         whole, digits = unix.groups()
         micros = int((digits or "").ljust(6, "0"))
         return int(whole) * SECOND_US + (-micros if whole.startswith("-") else micros)
-    if (relative := _relative(value.strip().lower(), now_us)) is not None:
-        return relative
+    if (counted := relative(value, now_us)) is not None:
+        return counted
     try:
         moment = datetime.fromisoformat(value.strip())
     except ValueError:
@@ -190,11 +190,25 @@ def parse(value: str | datetime, now_us: int | None = None) -> int:
     return to_us(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
-def _relative(text: str, now_us: int | None) -> int | None:
-    """Read a time that counts from the present; None: it does not."""
+def relative(text: str, now_us: int | None = None) -> int | None:
+    """Read a time that counts from the present.
+
+    Parameters
+    ----------
+    text : str
+        As in ``30m``, ``-30m``, ``now``, ``today`` or ``yesterday``; see :func:`parse`.
+    now_us : int, optional
+        The present, in microseconds since 1970; that of the system if not given.
+
+    Returns
+    -------
+    int or None
+        Microseconds since 1970; None: the text is no such time.
+    """
     import re
     import time
 
+    text = text.strip().lower()
     if now_us is None:
         now_us = time.time_ns() // 1000
     if text == "now":

@@ -163,3 +163,74 @@ def loads(data: bytes) -> object:
     from sdb import _core
 
     return _core.ion_loads(data)
+
+
+def encode(value: object, symbols: list[str]) -> bytes:
+    """Encode a value that shares a symbol table with others: no marker, no table.
+
+    Parameters
+    ----------
+    value : object
+        A value of the types in the table above.
+    symbols : list of str
+        The symbols from number 10 on. Names that are new are added, in the order in which the
+        value names them.
+
+    Returns
+    -------
+    bytes
+        The value alone, its fields in the order of their symbols.
+
+    Raises
+    ------
+    TypeError, ValueError
+        See :func:`dumps`.
+
+    Examples
+    --------
+    >>> symbols = ["b"]
+    >>> encode({"a": 1, "b": 2}, symbols).hex(), symbols
+    ('d68a21028b2101', ['b', 'a'])
+    """
+    from sdb import _core
+
+    try:
+        data, added = _core.ion_encode(value, symbols)
+    except OverflowError:
+        raise UsageError("an integer is outside -2^63 to 2^64-1") from None
+    symbols += added
+    return data
+
+
+def stream(symbols: list[str], value: bytes) -> bytes:
+    """Give the stream of a value that :func:`encode` has encoded: marker, table, value."""
+    from sdb import _core
+
+    return _core.ion_symbols(symbols) + value
+
+
+def decode(data: bytes, symbols: list[str] | None = None) -> tuple[object, list[str], int]:
+    """Decode the first value of a stream, or a value that shares a symbol table with others.
+
+    Fields may be in any order, and what follows the value is not looked at.
+
+    Parameters
+    ----------
+    data : bytes
+        A stream, or the value alone.
+    symbols : list of str, optional
+        The symbols from number 10 on, where `data` has no table of its own.
+
+    Returns
+    -------
+    tuple
+        The value, the symbols, and where the value ends.
+
+    Raises
+    ------
+    CorruptError
+        It is malformed; the offset tells where.
+    """
+    from sdb import _core
+
+    return _core.ion_decode(data, symbols)

@@ -79,6 +79,20 @@ def warn(text: str) -> None:
     warnings.warn(text, SdbWarning, stacklevel=_outside())
 
 
+class unheard:  # noqa: N801 - used as a function
+    """Let nobody hear the warnings of a part of the work that says nothing of the whole."""
+
+    # A class, since start-up does without `contextlib`.
+    def __enter__(self) -> None:
+        """Stop the warnings."""
+        self._before = _hearers[:]
+        _hearers[:] = [lambda _: None]
+
+    def __exit__(self, *_: object) -> None:
+        """Let them be heard again."""
+        _hearers[:] = self._before
+
+
 def _outside() -> int:
     """Count the frames from :func:`warn` to the first one that is not of this package."""
     import sys

@@ -1,4 +1,4 @@
-"""How long work tells how far it is: a callback, and nothing that prints."""
+"""Progress of long work: a callback, and nothing that prints."""
 
 from __future__ import annotations
 

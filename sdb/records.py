@@ -22,7 +22,7 @@ _COMPARED = "__compared__"
 
 
 class Field:
-    """What is known of a field; see :func:`field`."""
+    """The options of a field; see :func:`field`."""
 
     __slots__ = ("compare", "default", "factory", "init", "kw_only", "repr")
 

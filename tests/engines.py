@@ -37,6 +37,10 @@ class Blind:
     def is_remote(self) -> bool:
         return self._table.is_remote
 
+    @property
+    def times(self) -> None:
+        return None
+
     def types(self, _: dataset.Path) -> None:
         return None
 

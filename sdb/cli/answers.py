@@ -1,20 +1,24 @@
-"""How `sdb query` shows what it found."""
+"""Show the answer of `sdb query`."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from itertools import chain, islice
 
 from sdb import formats, sizes
 from sdb.cli import output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
+    from typing import Any, TypeAlias
 
     from sdb.cli.shown import Lines
     from sdb.query.result.result import Result
+
+    Follow: TypeAlias = Callable[[Any], AbstractContextManager[object]]
 
 TABLE = "table"
 VERTICAL = "vertical"
@@ -63,7 +67,13 @@ def allow_many_files() -> None:
 
 
 def write(
-    result: Result | Lines, form: str, target: str, *, force: bool, compression: str = "none"
+    result: Result | Lines,
+    form: str,
+    target: str,
+    *,
+    force: bool,
+    compression: str = "none",
+    follow: Follow = lambda _: nullcontext(),
 ) -> None:
     """Write rows to a file or standard output.
 
@@ -79,19 +89,33 @@ def write(
         Whether an existing file may be replaced, or a terminal get binary data.
     compression : {"none", "gzip", "zstd"}
         How a file is compressed.
+    follow : callable
+        Shows how far a result is, as long as its rows do not come to a terminal.
     """
+    is_shown = target == "-" and sys.stdout.isatty()
     with output.opened(
         target, force=force, is_text=form in _TEXTS, compression=compression
     ) as file:
         if form == TABLE:
-            file.write(_table(result, output.columns()).encode(_encoding(target), "replace"))
+            with follow(result):
+                text = _table(result, output.columns())
+            file.write(text.encode(_encoding(target), "replace"))
         elif form == VERTICAL:
-            for lines in _vertical(result):
+            blocks = _vertical(result)
+            with follow(result):  # up to the first row
+                first = list(islice(blocks, 1))
+            for lines in chain(first, blocks):
                 file.write(lines.encode(_encoding(target), "replace"))
         else:
-            result.write(file, form, indent=target == "-" and sys.stdout.isatty())
+            with nullcontext() if is_shown else follow(result):
+                result.write(file, form, indent=is_shown)
+    say_notes(result)
+
+
+def say_notes(result: Result | Lines) -> None:
+    """Say what users should know of an answer."""
     for note in result.notes:
-        output.say(output.plain(note), to=sys.stderr)
+        output.say(output.plain(output.shortened(note)), to=sys.stderr)
 
 
 def _encoding(target: str) -> str:

@@ -1,4 +1,4 @@
-"""What the shell offers for the word that is being typed, by what the help calls it."""
+"""Complete the word that is being typed in the shell, by what the help calls it."""
 
 from __future__ import annotations
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 
 from sdb import notes, sizes
 from sdb.cli import answers, output
+from sdb.cli.following import Following
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.suggestions import META, Suggestions, is_input
@@ -40,7 +42,7 @@ class Settings:
 
 
 class Session:
-    """What stays from one query to the next.
+    """A conversation: the state that stays from one query to the next.
 
     Parameters
     ----------
@@ -88,19 +90,20 @@ class Session:
 
         notes.hear(warn)  # what was said of an earlier query is said of this one, too
         settings = self._settings
-        with Interruptible() as signals:
-            with Meter("packing", "auto") as meter:
-                result = sql(
-                    text,
-                    root=settings.root,
-                    threads=settings.threads,
-                    memory_bytes=settings.memory_bytes,
-                    typed=False,
-                    progress=meter,
-                )
+        with Interruptible() as signals, Meter("packing", "auto") as meter:
+            result = sql(
+                text,
+                root=settings.root,
+                threads=settings.threads,
+                memory_bytes=settings.memory_bytes,
+                typed=False,
+                progress=meter,
+            )
+            meter.stop()
             with result:
                 signals.arm(result.interrupt)
-                answers.write(result, self._form, "-", force=False)
+                follow = partial(Following, meter=meter)
+                answers.write(result, self._form, "-", force=False, follow=follow)
                 for table in result.tables:
                     for part in table.parts:
                         self.suggestions.learn(part.pack)

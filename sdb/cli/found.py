@@ -1,4 +1,4 @@
-"""What `sdb grep` prints."""
+"""Print what `sdb grep` finds."""
 
 from __future__ import annotations
 

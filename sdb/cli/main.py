@@ -42,7 +42,7 @@ def main() -> NoReturn:
         code = failed(error)
     if code:
         _forget_unwritten()
-    elif "threading" not in sys.modules and not atexit._ncallbacks():  # noqa: SLF001 - no other way to ask
+    elif not _has_more_to_do():
         # Nobody has asked for a last word, and all is written: to take the interpreter apart would
         # be 2 ms of a short command and 6 of `pack` (benchmarks/paired.py).
         os._exit(0)
@@ -97,6 +97,16 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, open(fd, "w", closefd=False))  # noqa: SIM115 - for good
 
 
+def _has_more_to_do() -> bool:
+    """Tell whether something runs yet, or wants to run when the interpreter ends."""
+    if atexit._ncallbacks():  # noqa: SLF001 - no other way to ask
+        return True
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return False
+    return threading.active_count() > 1 or bool(threading._threading_atexits)  # noqa: SLF001 - likewise
+
+
 def _forget_unwritten() -> None:
     """Keep the interpreter from trying again, at its end, to write what could not be written."""
     try:
@@ -114,9 +124,9 @@ def _version() -> int:
 
 def warn(text: str) -> None:
     """Show a warning."""
-    from sdb.cli.output import plain, say
+    from sdb.cli.output import plain, say, shortened
 
-    say(plain(f"warning: {text}"), to=sys.stderr)
+    say(plain(f"warning: {shortened(text)}"), to=sys.stderr)
 
 
 def _terminate(number: int, _frame: object) -> NoReturn:

@@ -54,8 +54,32 @@ class Meter:
 
     @property
     def seconds(self) -> float:
-        """How long it has been going on."""
+        """Seconds since the work began."""
         return time.monotonic() - self._start
+
+    @property
+    def is_off(self) -> bool:
+        """True if nothing is ever shown."""
+        return self._form == "off"
+
+    def turn(self, label: str) -> None:
+        """Go over to other work, which begins now.
+
+        Parameters
+        ----------
+        label : str
+            What it is, in one word.
+        """
+        self.stop()
+        self._label, self._state = label, (0, None)
+        self._start = time.monotonic()
+        self._next = self._start + (0.0 if self._form == "json" else _PATIENCE_SECONDS)
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar[0].stop()
+            self._bar = None
 
     def __call__(self, consumed_bytes: int, total_bytes: int | None, /) -> None:
         """Take note, and show it when it is time."""
@@ -106,8 +130,7 @@ class Meter:
         """Remove the bar."""
         if self._form == "json" and kind is None:
             self._write_json()
-        if self._bar is not None:
-            self._bar[0].stop()
+        self.stop()
 
 
 def _start_bar(label: str) -> tuple[Progress, TaskID]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from sdb import bounds, notes
+from sdb import bounds, effort, notes
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError, from_os
 from sdb.typed import Annotated
@@ -48,6 +48,9 @@ Since = Annotated[
     Option(metavar="TIME", help="Only rows from this time on (2021-01-02, 30m, today)."),
 ]
 Until = Annotated[str | None, Option(metavar="TIME", help="Only rows before this time.")]
+TimeField = Annotated[
+    str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
+]
 InputFormat = Annotated[
     str | None,
     Option(
@@ -68,6 +71,15 @@ Algorithm = Annotated[
         metavar="NAME",
         help="zion+zstd, zion+iguana_v0, zion+iguana_v0/specialized or zstd.",
         values=("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd"),
+    ),
+]
+Level = Annotated[
+    str | None,
+    Option(
+        "--level",
+        metavar="LEVEL",
+        help="fast, default, small, max, or 1 to 22: more time for fewer bytes.",
+        values=(*effort.NAMES,),
     ),
 ]
 Constants = Annotated[
@@ -256,6 +268,7 @@ def constants(assignments: list[str], what: str = "constant") -> dict[str, objec
 
 def packing(
     algorithm: str,
+    level: str | None,
     block_size: str,
     constant: list[str] | None,
     hints: str | None,
@@ -267,6 +280,7 @@ def packing(
     """Give the arguments that packing has here and on Spark, see :func:`sdb.pack`."""
     return {
         "algorithm": algorithm,
+        "level": None if level is None else effort.read(level),
         "block_bytes": bounds.BLOCK.read(block_size),
         "constants": constants(constant or []),
         "hints": content(hints),

@@ -1,4 +1,4 @@
-"""What goes to standard output and standard error, and how."""
+"""Write to standard output and standard error."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = Fa
     if quiet:
         notes.hear(lambda _: None)
     else:
-        notes.listen(lambda text: say(plain(f"sdb: {text}"), to=sys.stderr), details=verbose)
+        notes.listen(
+            lambda text: say(plain(f"sdb: {shortened(text)}"), to=sys.stderr), details=verbose
+        )
 
 
 def say_json(value: object) -> None:

@@ -1,4 +1,4 @@
-"""How commands describe their parameters, for typer and for what does without it."""
+"""Descriptions of the parameters of commands, for typer and for `plain`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @record
 class Context:
-    """What the options before the name of the command came to.
+    """The options before the name of the command.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What `sdb pack` and `sdb append` tell in the end, and what becomes of malformed records."""
+"""Report the result of `sdb pack` and `sdb append`, and keep malformed records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, Self
 
     from sdb._core import RejectedBatch
-    from sdb.packfile.append import AppendResult
+    from sdb.packfile.appended import AppendResult
     from sdb.packfile.trailer import Trailer
     from sdb.packfile.writer import PackResult, Rejected
 
@@ -72,7 +72,7 @@ class Rejects:
 
     @property
     def take_batch(self) -> Callable[[RejectedBatch], None] | None:
-        """What takes many records at once; None when the first one is an error."""
+        """The function that takes many records at once; None when the first one is an error."""
         return None if self._fails else self._take_batch
 
     def _take_batch(self, batch: RejectedBatch) -> None:
@@ -88,7 +88,7 @@ class Rejects:
 
     @property
     def take(self) -> Callable[[Rejected], None] | None:
-        """What takes a record; None when the first one is an error."""
+        """The function that takes a record; None when the first one is an error."""
         return None if self._fails else self._take
 
     def _take(self, record: Rejected) -> None:
@@ -98,7 +98,7 @@ class Rejects:
             if not record.text.endswith(b"\n"):
                 self._file.write(b"\n")
         if self._verbose:
-            output.say(output.plain(f"skipped {_place(record)}"), to=sys.stderr)
+            output.say(output.plain(output.shortened(f"skipped {_place(record)}")), to=sys.stderr)
 
     def summary(self, count: int) -> str | None:
         """Say in a line how many records were passed over."""
@@ -242,6 +242,13 @@ def _append_text(result: AppendResult) -> str:
     if result.skipped:
         more = f" and {len(result.skipped) - 1:,} more" if result.skipped[1:] else ""
         known = f"left out {result.skipped[0]}{more}: its rows are in {result.path} already\n"
+    if result.copied_by is None and result.written_bytes:
+        rows, blocks = _count(result.rows_added, "row"), _count(len(result.trailer.blocks), "block")
+        return (
+            f"made     {result.path}: {rows} in {blocks}\n"
+            f"size     {sizes.human(result.output_bytes)}\n"
+            f"time     {result.seconds:.2f} s"
+        )
     if not result.rows_added:
         return f"{known}nothing to append: {result.path} has the rows that were there"
     size, copied, read, written = (

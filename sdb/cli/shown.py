@@ -90,6 +90,7 @@ def select(
     rows: int,
     fmt: str,
     fields: Sequence[str] | None,
+    times: tuple[str | None, str | None, str | None] = (None, None, None),
     *,
     strict: bool,
 ) -> None:
@@ -107,6 +108,8 @@ def select(
         One of `FORMATS`.
     fields : sequence of str, optional
         Only these fields.
+    times : tuple
+        What ``--since``, ``--until`` and ``--time-field`` say.
     strict : bool
         Whether a field that no row has is an error.
     """
@@ -116,13 +119,22 @@ def select(
     path = place.replace("'", "''")
     # Lines of their own, so that a comment in the condition ends there.
     query = f"SELECT {wanted} FROM read_file('{path}') WHERE\n{where}\nLIMIT {rows}"  # noqa: S608
-    with sql(query, typed=fmt == "ion-text", strict=strict) as result:
-        if fmt == "json":
-            show([line for piece in result.lines() for line in piece.splitlines(True)], fmt, fields)
-            return
-        from sdb.cli.answers import write
+    since, until, time_field = times
+    with sql(
+        query,
+        typed=fmt == "ion-text",
+        strict=strict,
+        since=since,
+        until=until,
+        time_field=time_field,
+    ) as result:
+        from sdb.cli import answers
 
-        write(result, fmt, "-", force=False)
+        if fmt != "json":
+            answers.write(result, fmt, "-", force=False)
+            return
+        show([line for piece in result.lines() for line in piece.splitlines(True)], fmt, fields)
+        answers.say_notes(result)
 
 
 def _quoted(name: str) -> str:

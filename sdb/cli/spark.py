@@ -11,7 +11,7 @@ from sdb.cli.compat import rewrite
 from sdb.cli.meter import Meter
 from sdb.cli.parameters import Option
 from sdb.errors import UsageError
-from sdb.records import record
+from sdb.records import field_names, record
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
@@ -64,7 +64,7 @@ def program() -> str:
 
 @record
 class Form:
-    """How the command treats what is there and what is malformed, and how it tells of its work."""
+    """Options of the command itself: existing outputs, malformed records, and reports."""
 
     force: bool
     on_error: str
@@ -77,7 +77,7 @@ class Form:
 
 @record
 class Choice:
-    """What the options that only make sense on Spark came to."""
+    """Options that only make sense on Spark."""
 
     master: str | None
     tasks: int | None
@@ -88,14 +88,7 @@ class Choice:
 
     def check_unused(self) -> None:
         """Refuse them where packing is not for Spark."""
-        given = {
-            "--master": self.master,
-            "--tasks": self.tasks,
-            "--target-size": self.target_size,
-            "--conf": self.conf,
-            "--append": self.append,
-            "--print-submit": self.print_submit,
-        }
+        given = {f"--{name.replace('_', '-')}": getattr(self, name) for name in field_names(Choice)}
         unused = [flag for flag, value in given.items() if value is not None and value is not False]
         if unused:
             raise UsageError(

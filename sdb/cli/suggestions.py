@@ -1,4 +1,4 @@
-"""What the shell offers while a query is typed: key words, functions, fields and files."""
+"""Suggest key words, functions, fields and files while a query is typed."""
 
 from __future__ import annotations
 

@@ -11,11 +11,13 @@
 ``predicate``     conditions as far as metadata can decide them
 ``prune``         blocks that can hold a row for which a predicate is TRUE
 ``selection``     blocks and rows by number and by time
+``blocks``        blocks of an open packfile, and their bytes
 ``reader``        packfiles that are open for reading
 ``htmlfacts``     facts of an open packfile, for notebooks
 ``manifest``      packfiles that count in folders that jobs fill
 ``resolve``       paths, patterns and folders to packfile references
-``inputs``        what can be packed, recognised by its content
+``sniffing``      format and compression by first bytes and name
+``inputs``        what can be packed: files, pipes, objects
 ``given``         inputs as programs give them: paths, open files, rows
 ``pieces``        bytes of inputs, piece by piece
 ``parquet``       rows of Parquet files
@@ -24,6 +26,7 @@
 ``spool``         pipes, kept so that they can be read again
 ``writer``        a new packfile out of inputs
 ``merge``         blocks and sparse index out of what the packer delivers
+``appended``      result of appending
 ``append``        a packfile that grows by inputs
 ``continuation``  the packer and the trailer of a packfile that grows
 ``kept``          blocks and index that stay when a packfile grows
@@ -41,7 +44,11 @@
 ``iontext``       rows as Ion text, for people
 ``absent``        warnings of fields that no row has
 ``inventory``     fields of packfiles, with types and numbers of rows
-``describe``      facts of packfiles, and the text of `describe-file`
+``descriptions``  facts of packfiles, as records with totals
+``fieldstats``    what is in fields: distinct and frequent values, ranges, bytes
+``fieldreport``   statistics of fields of packfiles, for JSON and for people
+``largestfields`` fields that take most of a packfile, from a few chunks
+``describe``      facts of packfiles, as text of `describe-file` and for JSON
 ``ondemand``      what queries name: packfiles, and other inputs by way of a cache
 ``validate``      a packfile read completely and checked
 ================  ==================================================================

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.presence import field_name
+from sdb.packfile.selection import time_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,31 @@ def tell(
             if strict:
                 raise UsageError(text, hint=hint)
             notes.warn(f"{text}; {hint}" if hint else text)
+
+
+def tell_of(
+    files: Sequence[tuple[str, Trailer]],
+    fields: Iterable[str] | None,
+    time_field: str | Sequence[str] | None,
+    *,
+    strict: bool = False,
+) -> None:
+    """Warn of names of fields, and of the path of a time, that no row of packfiles has.
+
+    Parameters
+    ----------
+    files : sequence of (str, Trailer)
+        Name and trailer of each packfile.
+    fields : iterable of str, optional
+        Names of top-level fields.
+    time_field : str or sequence of str, optional
+        Path of a time.
+    strict : bool
+        Whether this is an error.
+    """
+    tell([(name,) for name in fields or ()], files, strict=strict, top_only=True)
+    if time_field is not None:
+        tell([time_path(one, time_field) for _, one in files[:1]], files, strict=strict)
 
 
 def _may_have(trailer: Trailer, path: FieldPath) -> bool:

@@ -13,18 +13,19 @@ import time
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 
-from sdb import bounds, notes, sizes
+from sdb import bounds, effort, formats, notes
 from sdb.errors import ConflictError, ExistsError, UsageError, text_of
 from sdb.packfile.absent import tell
-from sdb.packfile.continuation import Counted, Job, Told, finish, keep, start
+from sdb.packfile.appended import AppendResult
+from sdb.packfile.continuation import AppendRequest, Counted, Told, finish, keep, start
 from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import recognise_all
 from sdb.packfile.repeated import repeated
 from sdb.packfile.spool import Spool
 from sdb.packfile.trailer import read_trailer
-from sdb.packfile.writer import BLOCK_BYTES, DEFAULT_LEVEL, Feeder, pack, taker_of
+from sdb.packfile.writer import BLOCK_BYTES, Feeder, pack, taker_of
 from sdb.progress import silent
-from sdb.records import record, replace
+from sdb.records import replace
 from sdb.store.apart import check_apart
 from sdb.store.url import grow, locked, open_read, store_of
 
@@ -47,79 +48,12 @@ _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 5.0
 
 
-@record
-class AppendResult:
-    """The result of appending.
-
-    Attributes
-    ----------
-    path : str
-        The packfile that was written.
-    inputs : int
-        Number of inputs.
-    rows_added : int
-        Number of rows that are new. When there are none, nothing was written in the place of the
-        old packfile.
-    rows_total : int or None
-        Number of rows of the packfile now; None when the old one does not tell its own.
-    text_bytes : int
-        Size of the inputs, decompressed.
-    output_bytes : int
-        Size of the packfile now.
-    copied_bytes : int
-        How many bytes of the old packfile the store took over by itself.
-    copied_by : str or None
-        How: ``reflink``, ``copy``, ``server`` or ``upload``; None: nothing was written.
-    read_bytes : int
-        How many bytes of the old packfile were read.
-    written_bytes : int
-        How many bytes were written beside those that the store took over.
-    trailer : Trailer
-        The trailer of the packfile now.
-    rejected : int
-        Number of records that were passed over.
-    known : tuple of str
-        The inputs that the packfile had the rows of, and that were appended once more.
-    skipped : tuple of str
-        Those that were left out instead.
-    attempts : int
-        How often it took, because others changed the packfile meanwhile.
-    seconds : float
-        How long it took.
-    """
-
-    path: str
-    inputs: int
-    rows_added: int
-    rows_total: int | None
-    text_bytes: int
-    output_bytes: int
-    copied_bytes: int
-    copied_by: str | None
-    read_bytes: int
-    written_bytes: int
-    trailer: Trailer
-    rejected: int
-    known: tuple[str, ...]
-    skipped: tuple[str, ...]
-    attempts: int
-    seconds: float
-
-    def __repr__(self) -> str:
-        """Show what it came to."""
-        total = "" if self.rows_total is None else f" of {self.rows_total:,} now"
-        return (
-            f"<AppendResult {self.path}: {self.rows_added:,} rows{total}, "
-            f"{sizes.human(self.output_bytes)}, {self.seconds:.2f} s>"
-        )
-
-
 def append(  # noqa: PLR0913 - the command's options, by name
     packfile: Location,
     inputs: Inputs,
     *,
     output: Location | None = None,
-    level: int = DEFAULT_LEVEL,
+    level: int | str | None = None,
     block_bytes: int = BLOCK_BYTES,
     threads: int | None = None,
     constants: Mapping[str, object] | None = None,
@@ -149,8 +83,9 @@ def append(  # noqa: PLR0913 - the command's options, by name
         What to append, one after the other; ``-`` is standard input. Dicts are rows.
     output : path or URL, optional
         Where to write the longer packfile; `packfile` then stays as it is.
-    level : int
-        Level of zstd, 1 to 22; without effect on the other compressions.
+    level : int or str, optional
+        How much time to take for a smaller packfile, as :func:`sdb.pack` has it; that of the
+        packfile if not given. A level that is given counts for later appends too.
     block_bytes : int
         Decompressed size of a block in bytes.
     threads : int, optional
@@ -216,7 +151,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     2
     """
     began = time.monotonic()
-    bounds.LEVEL.check(level)
+    number = None if level is None else effort.number(level)
     bounds.BLOCK.check(block_bytes)
     bounds.THREADS.check(threads)
     bounds.ATTEMPTS.check(attempts)
@@ -233,6 +168,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
         output = None
     if output is not None:
         check_apart(output, locations(named))
+        formats.check_packfile(output)
     with ExitStack() as stack:
         found = recognise_all(named, format, hints=hints, verify=verify)
         sources = [
@@ -240,11 +176,11 @@ def append(  # noqa: PLR0913 - the command's options, by name
             for source in found
         ]
         taker = taker_of(on_error, on_errors)
-        job = Job(
+        request = AppendRequest(
             packfile=packfile,
             output=output,
             sources=sources,
-            level=level,
+            level=number,
             block_bytes=block_bytes,
             threads=threads or 0,
             constants=constants,
@@ -256,30 +192,34 @@ def append(  # noqa: PLR0913 - the command's options, by name
             verify=verify,
             progress=progress,
         )
-        result = _created(job, taker) if is_missing else None
+        result = _created(request, taker) if is_missing else None
         if result is None:
             stack.enter_context(locked(packfile) if output is None else nullcontext())
-            result = _persist(job, attempts)
+            result = _persist(request, attempts)
     tell(time_fields, [(result.path, result.trailer)])
+    if number is not None:
+        effort.tell(number, result.trailer.algorithm)
     for name in result.known:
         notes.warn(f"{result.path} had the rows of {name} already, and has them once more now")
     return replace(result, seconds=time.monotonic() - began)
 
 
-def _created(job: Job, taker: Callable[[RejectedBatch], None] | None) -> AppendResult | None:
+def _created(
+    request: AppendRequest, taker: Callable[[RejectedBatch], None] | None
+) -> AppendResult | None:
     """Make the packfile; None: someone else has, and it is to be appended to."""
     try:
         made = pack(
-            job.sources,
-            job.packfile,
-            level=job.level,
-            block_bytes=job.block_bytes,
-            threads=job.threads or None,
-            constants=job.constants,
-            time_fields=job.time_fields,
+            request.sources,
+            request.packfile,
+            level=request.level,
+            block_bytes=request.block_bytes,
+            threads=request.threads or None,
+            constants=request.constants,
+            time_fields=request.time_fields,
             on_errors=taker,
-            verify=job.verify,
-            progress=job.progress,
+            verify=request.verify,
+            progress=request.progress,
         )
     except ExistsError:
         return None
@@ -311,15 +251,15 @@ def _is_at(output: Location, packfile: Location) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _persist(job: Job, attempts: int) -> AppendResult:
+def _persist(request: AppendRequest, attempts: int) -> AppendResult:
     """Start over as long as others are faster."""
     attempt = 0
     while True:
         attempt += 1
         try:
-            return replace(_attempt(job), attempts=attempt)
+            return replace(_attempt(request), attempts=attempt)
         except ConflictError as error:
-            if error.path in {source.name for source in job.sources}:
+            if error.path in {source.name for source in request.sources}:
                 raise
             if attempt >= attempts:
                 message = f"{error.message}; gave up after {attempts} attempts"
@@ -332,47 +272,47 @@ class _NothingNewError(Exception):
     """The inputs have no rows."""
 
 
-def _attempt(job: Job) -> AppendResult:
+def _attempt(request: AppendRequest) -> AppendResult:
     """Append to the packfile as it is now."""
-    path = text_of(job.packfile)
-    with closing(open_read(job.packfile)) as reader:
+    path = text_of(request.packfile)
+    with closing(open_read(request.packfile)) as reader:
         source = Counted(reader)
         old = read_trailer(source, path)
-        with start(job, old) as packer:
-            kept = keep(job, source, old, packer)
-            output = _Output(partial(_grow, job, reader, kept.size_bytes))
-            known = repeated(job.sources, old)
-            left_out = set(map(id, known)) if job.skip_known else set()
-            sources = [one for one in job.sources if id(one) not in left_out]
-            feeder = Feeder(packer, output.write, job.told.restart() if job.told else None)
+        with start(request, old) as packer:
+            kept = keep(request, source, old, packer)
+            output = _Output(partial(_grow, request, reader, kept.size_bytes))
+            known = repeated(request.sources, old)
+            left_out = set(map(id, known)) if request.skip_known else set()
+            sources = [one for one in request.sources if id(one) not in left_out]
+            feeder = Feeder(packer, output.write, request.told.restart() if request.told else None)
             new = old
             try:
                 with output:
-                    if job.output is not None:
+                    if request.output is not None:
                         output.open()
-                    feeder.feed_all(sources, job.progress)
+                    feeder.feed_all(sources, request.progress)
                     if not _added(packer, kept):
                         raise _NothingNewError  # noqa: TRY301 - leaves no draft behind
-                    new = finish(job, sources, kept, packer)
+                    new = finish(request, sources, kept, packer)
                     output.write(new.encode())
             except _NothingNewError:
-                output = _Output(partial(_grow, job, reader, reader.size_bytes))
-                if job.output is not None:
+                output = _Output(partial(_grow, request, reader, reader.size_bytes))
+                if request.output is not None:
                     with output:
                         output.open()
-            result = _result(job, packer, kept, new, output.draft, source, feeder.rejected)
+            result = _result(request, packer, kept, new, output.draft, source, feeder.rejected)
             names = tuple([one.name for one in known])
             result = replace(result, inputs=len(sources))
-            return replace(result, **{"skipped" if job.skip_known else "known": names})
+            return replace(result, **{"skipped" if request.skip_known else "known": names})
 
 
-def _grow(job: Job, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
+def _grow(request: AppendRequest, reader: Reader, kept_bytes: int) -> AbstractContextManager[Draft]:
     return grow(
         reader,
         kept_bytes,
-        job.target,
-        overwrite=job.overwrite,
-        single_writer=job.single_writer,
+        request.target,
+        overwrite=request.overwrite,
+        single_writer=request.single_writer,
     )
 
 
@@ -399,7 +339,7 @@ def _added(packer: Packer, kept: Kept) -> int:
 
 
 def _result(
-    job: Job,
+    request: AppendRequest,
     packer: Packer,
     kept: Kept,
     new: Trailer,
@@ -408,8 +348,8 @@ def _result(
     rejected: int,
 ) -> AppendResult:
     return AppendResult(
-        path=text_of(job.target),
-        inputs=len(job.sources),
+        path=text_of(request.target),
+        inputs=len(request.sources),
         rows_added=_added(packer, kept),
         rows_total=new.rows,
         text_bytes=packer.text_bytes,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sdb.packfile.selection import Selection
 
     Meter: TypeAlias = Callable[[int], None]
-    Job: TypeAlias = tuple[Packfile, Selection]
+    Selected: TypeAlias = tuple[Packfile, Selection]
 
 
 class _Source:
@@ -93,7 +93,7 @@ class Scan:
 
     Parameters
     ----------
-    jobs : iterable of (Packfile, Selection)
+    selected : iterable of (Packfile, Selection)
         Which blocks of which open files.
     fields : sequence of str, optional
         Names of the top-level fields; the others are left out.
@@ -114,14 +114,14 @@ class Scan:
 
     def __init__(
         self,
-        jobs: Iterable[Job],
+        selected: Iterable[Selected],
         *,
         fields: Sequence[str] | None = None,
         limit: int | None = None,
         threads: int | None = None,
         meter: Meter | None = None,
     ) -> None:
-        self._jobs = list(jobs)
+        self._selected = list(selected)
         self._fields = fields
         self._limit = limit
         self._threads = threads
@@ -132,7 +132,7 @@ class Scan:
         from sdb import _core
 
         types = _core.ArrowTypes(None if self._fields is None else list(self._fields))
-        for pack, selection in self._jobs:
+        for pack, selection in self._selected:
             left = None if self._limit is None else self._limit - types.rows
             if left == 0:
                 break
@@ -178,7 +178,7 @@ class Scan:
             Record batches, for any consumer of the Arrow PyCapsule interface.
         """
         left = self._limit
-        for pack, selection in self._jobs:
+        for pack, selection in self._selected:
             source = _Source(pack, selection, self._half(1))
             stream = source.scan(self._fields, left, self._threads).stream(self._types)
             yield stream

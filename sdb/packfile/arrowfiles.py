@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.packfile.arrow import Job, Meter
+    from sdb.packfile.arrow import Meter, Selected
 
 _ROW_GROUP_BYTES = 64 << 20
 _ROW_GROUP_ROWS = 1 << 20
@@ -31,7 +31,7 @@ class Batches(Protocol):
 
 
 def write(
-    jobs: Iterable[Job],
+    selected: Iterable[Selected],
     output: BinaryIO,
     *,
     fmt: str,
@@ -44,7 +44,7 @@ def write(
 
     Parameters
     ----------
-    jobs : iterable of (Packfile, Selection)
+    selected : iterable of (Packfile, Selection)
         Which blocks of which open files.
     output : binary file
         Where the bytes go; it is not closed.
@@ -71,7 +71,7 @@ def write(
     writers = {"arrow": write_arrow, "parquet": write_parquet}
     if fmt not in writers:
         raise UsageError(f"unknown format {fmt!r}", expected=", ".join(writers))
-    scan = Scan(jobs, fields=fields, limit=limit, threads=threads, meter=meter)
+    scan = Scan(selected, fields=fields, limit=limit, threads=threads, meter=meter)
     writers[fmt](scan, output)
 
 

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from contextlib import ExitStack, closing
 
-from sdb import notes, sizes
+from sdb import formats, notes, sizes
 from sdb.errors import CorruptError, UsageError, text_of
 from sdb.packfile import presence, provenance
 from sdb.packfile.continuation import VERSION, check_version
@@ -124,6 +124,8 @@ def concat(
     start = time.monotonic()
     with ExitStack() as stack:
         places = [one.location for one in resolve(inputs)]
+        if output not in places:
+            formats.check_packfile(output)
         files = [
             stack.enter_context(closing(open_packfile(place, verify=verify))) for place in places
         ]
@@ -212,6 +214,7 @@ def join(trailers: Sequence[Trailer]) -> Trailer:
         digests=tuple(digests) if any(digests) else (),
         stored_presence=_presence(parts, summary) if summary else b"",
         stored_provenance=_provenance(parts) if summary else b"",
+        level=_level(parts),
     )
     return Trailer(VERSION, offset, first.algorithm, first.block_shift, tuple(blocks), sparse)
 
@@ -247,6 +250,12 @@ def _presence(parts: Sequence[SparseIndex], summary: Summary) -> bytes:
         elif part.blocks:
             return b""
     return presence.join(known).encode(summary) if known else b""
+
+
+def _level(parts: Sequence[SparseIndex]) -> int | None:
+    """Give the level that all packfiles with rows have; None where they differ."""
+    found = {part.level for part in parts if part.blocks}
+    return found.pop() if len(found) == 1 else None
 
 
 def _provenance(parts: Sequence[SparseIndex]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import ion
+from sdb import effort, ion
 from sdb._core import Packer
 from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
 from sdb.packfile.digest import check
@@ -50,13 +50,13 @@ class Told:
 
 
 @record
-class Job:
+class AppendRequest:
     """The request to append, the same for every attempt."""
 
     packfile: Location
     output: Location | None
     sources: Sequence[Input]
-    level: int
+    level: int | None
     block_bytes: int
     threads: int
     constants: Mapping[str, object] | None
@@ -109,34 +109,41 @@ class Counted:
         self._reader.close()
 
 
-def start(job: Job, old: Trailer) -> Packer:
+def start(request: AppendRequest, old: Trailer) -> Packer:
     """Make a packer that packs as the packfile was packed."""
-    constants = _constants(job, old)
+    constants = _constants(request, old)
     return Packer(
         algorithm=old.algorithm,
         align=old.align_bytes,
-        block_bytes=job.block_bytes,
-        threads=job.threads,
-        level=job.level,
+        block_bytes=request.block_bytes,
+        threads=request.threads,
+        level=_level(request, old),
         constants=ion.dumps(constants) if constants else None,
-        skip_errors=job.told is not None,
-        time_paths=[list(path) for path in {*old.sparse.indices, *job.time_fields}],
+        skip_errors=request.told is not None,
+        time_paths=[list(path) for path in {*old.sparse.indices, *request.time_fields}],
     )
 
 
-def _constants(job: Job, old: Trailer) -> dict[str, object]:
+def _level(request: AppendRequest, old: Trailer) -> int:
+    """Give the level of new rows: what is asked for, else that of the packfile."""
+    if request.level is not None:
+        return request.level
+    return effort.DEFAULT if old.sparse.level is None else old.sparse.level
+
+
+def _constants(request: AppendRequest, old: Trailer) -> dict[str, object]:
     """Give the constants of the packfile, which new rows get too."""
     own = old.sparse.constants
-    if job.constants is None:
+    if request.constants is None:
         return own
-    given = dict(job.constants)
+    given = dict(request.constants)
     if not old.blocks:
         return given
     if typed(given) != typed(own):
         names = ", ".join(f"{name}={value}" for name, value in own.items()) or "none"
         raise UsageError(
-            f"{text_of(job.packfile)} has other constants: {names}",
-            path=text_of(job.packfile),
+            f"{text_of(request.packfile)} has other constants: {names}",
+            path=text_of(request.packfile),
             hint="leave out --constant: new rows get those of the packfile",
         )
     return own
@@ -156,7 +163,7 @@ def check_version(trailer: Trailer, path: str) -> None:
         )
 
 
-def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
+def keep(request: AppendRequest, source: Counted, old: Trailer, packer: Packer) -> Kept:
     """Decide what stays, and let the packer go on from there.
 
     A block at the end that is half full stays as it is: the next one begins with the new rows, and
@@ -164,25 +171,25 @@ def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
     """
     check_version(old, source.path)
     kept = Kept(old, len(old.blocks), size_bytes=old.offset)
-    least = max(2, job.block_bytes // (2 * old.align_bytes))
+    least = max(2, request.block_bytes // (2 * old.align_bytes))
     if old.blocks and old.blocks[-1].chunks < least:
         number = len(old.blocks) - 1
         start, stop = old.block_range(number)
         try:
             block = source.read(start, stop)
-            if job.verify:
+            if request.verify:
                 check(block, old.sparse.digest(number))
             resumed = packer.resume(
                 block,
                 old.blocks[-1].chunks,
-                verify=job.verify,
+                verify=request.verify,
                 is_counted=number > 0 or old.blocks[-1].chunks > 1,
             )
         except CorruptError as error:
             raise Packfile(source.path, source, old).blame(error, number) from None
         chunks, size, rows, hashes = resumed
         kept = Kept(old, number, chunks, start + size, rows, hashes)
-    for path in job.time_fields:
+    for path in request.time_fields:
         if not kept.admits(path):
             raise UsageError(
                 f"{'.'.join(path)} cannot be indexed: rows that are there may have it unindexed",
@@ -192,7 +199,7 @@ def keep(job: Job, source: Counted, old: Trailer, packer: Packer) -> Kept:
     return kept
 
 
-def finish(job: Job, sources: Sequence[Input], kept: Kept, packer: Packer) -> Trailer:
+def finish(request: AppendRequest, sources: Sequence[Input], kept: Kept, packer: Packer) -> Trailer:
     """Make the trailer of what stays and what was packed of the sources."""
     old = kept.trailer
     spans = [Span(*run) for run in packer.runs]
@@ -200,16 +207,17 @@ def finish(job: Job, sources: Sequence[Input], kept: Kept, packer: Packer) -> Tr
     blocks, sparse = merge(
         [replace(span, offset=span.offset + kept.size_bytes) for span in spans],
         align_bytes=old.align_bytes,
-        block_bytes=job.block_bytes,
+        block_bytes=request.block_bytes,
         types=types,
         types_complete=complete,
-        time_fields=job.time_fields,
-        constants=_constants(job, old),
+        time_fields=request.time_fields,
+        constants=_constants(request, old),
         hidden=packer.hidden,
         kept=kept,
         presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
         provenance=told(sources, packer),
     )
+    sparse = replace(sparse, level=effort.kept(_level(request, old), old.algorithm))
     return Trailer(
         VERSION, kept.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse
     )

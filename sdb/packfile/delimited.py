@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sdb.packfile.arrow import Job, Meter
+    from sdb.packfile.arrow import Meter, Selected
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 def names(
-    jobs: Sequence[Job],
+    selected: Sequence[Selected],
     fields: Sequence[str] | None,
     limit: int | None,
     threads: int | None,
@@ -24,7 +24,7 @@ def names(
 
     Parameters
     ----------
-    jobs : sequence of (Packfile, Selection)
+    selected : sequence of (Packfile, Selection)
         Which blocks of which open files.
     fields : sequence of str, optional
         Names of the columns; without them all rows are gone over.
@@ -44,7 +44,7 @@ def names(
         return list(dict.fromkeys(fields)), meter
     from sdb.packfile.arrow import Scan
 
-    found = Scan(jobs, limit=limit, threads=threads, meter=meter).schema.names
+    found = Scan(selected, limit=limit, threads=threads, meter=meter).schema.names
     return list(found), lambda read_bytes: meter((read_bytes + 1) // 2)
 
 

@@ -1,4 +1,4 @@
-"""Describe packfiles by their trailers: the facts, and the text of `describe-file`."""
+"""Describe packfiles by their trailers: the facts, as text of `describe-file` and for JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import math
 import os
 
 from sdb import errors, instants, ion, sizes
+from sdb.packfile.descriptions import (
+    BlockDescription,
+    Description,
+    FileDescription,
+    IndexDescription,
+)
 from sdb.packfile.inventory import inventory
 from sdb.packfile.presence import type_names
 from sdb.packfile.resolve import resolve
-from sdb.packfile.trailer import Trailer, read_trailer
-from sdb.records import field, record
+from sdb.packfile.trailer import read_trailer
 from sdb.store import url
 
 TYPE_CHECKING = False
@@ -19,175 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.packfile.inventory import Inventory
+    from sdb.packfile.largestfields import LargestFields
     from sdb.packfile.resolve import PackfileReference
-    from sdb.packfile.sparseindex import Path
-    from sdb.store.base import Location
+    from sdb.packfile.trailer import Trailer
+    from sdb.store.base import Location, Reader
 
 
-@record
-class IndexDescription:
-    """One time index.
-
-    Attributes
-    ----------
-    path : tuple of str
-        Components of the indexed path.
-    left, right : int
-        Number of intervals from the left and from the right.
-    first_us, last_us : int
-        Earliest and latest time, in µs since 1970.
-    trusted : bool
-        False when an old writer damaged the index, so that it is not used.
-    """
-
-    path: Path
-    left: int
-    right: int
-    first_us: int
-    last_us: int
-    trusted: bool
-
-    @property
-    def name(self) -> str:
-        """The components, joined with dots."""
-        return ".".join(self.path)
-
-
-@record
-class BlockDescription:
-    """One block.
-
-    Attributes
-    ----------
-    number : int
-        The block, counted from 0.
-    offset : int
-        Where it starts in the file, in bytes.
-    compressed_bytes, decompressed_bytes : int
-        Its size in the file, and decoded with padding.
-    chunks : int
-        Number of chunks.
-    rows : int or None
-        Number of rows, when the writer counted them.
-    times : dict
-        For each trusted index the bounds of the block's times in µs, both included; None when the
-        block has no time at that path.
-    """
-
-    number: int
-    offset: int
-    compressed_bytes: int
-    decompressed_bytes: int
-    chunks: int
-    rows: int | None
-    times: dict[Path, tuple[int, int] | None]
-
-
-@record
-class FileDescription:
-    """One packfile.
-
-    Attributes
-    ----------
-    path : str
-        The path as it was given.
-    url : str
-        The same as it is shown: with ``file://`` in front of local paths.
-    etag : str
-        What tells one version from another; empty for local files.
-    size_bytes : int
-        Size of the whole file.
-    trailer : Trailer
-        What the file says of itself.
-    indexes : tuple of IndexDescription
-        The time indexes, in the order of the file.
-    """
-
-    path: str
-    url: str
-    etag: str
-    size_bytes: int
-    trailer: Trailer = field(repr=False)
-    indexes: tuple[IndexDescription, ...]
-
-    @property
-    def decompressed_bytes(self) -> int:
-        """Size of all chunks when decompressed, padding included."""
-        return self.trailer.decompressed_bytes
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows, when the writer counted them."""
-        return self.trailer.rows
-
-    @property
-    def text_bytes(self) -> int | None:
-        """Size of the text that all rows came from, when the packfile tells it."""
-        try:
-            provenance = self.trailer.sparse.provenance()
-        except errors.CorruptError:
-            return None
-        if provenance is None or not provenance.complete:
-            return None
-        counts = [origin.text_bytes for origin in provenance.origins]
-        return sum(counts) if all(counts) else None
-
-    def blocks(self) -> list[BlockDescription]:
-        """Describe each block."""
-        return [self._block(number) for number in range(len(self.trailer.blocks))]
-
-    def _block(self, number: int) -> BlockDescription:
-        trailer, sparse = self.trailer, self.trailer.sparse
-        start, stop = trailer.block_range(number)
-        chunks = trailer.blocks[number].chunks
-        rows = sparse.summary.rows[number] if sparse.summary else None
-        times = {path: index.known_range(number) for path, index in sparse.indices.items()}
-        size = chunks << trailer.block_shift
-        return BlockDescription(number, start, stop - start, size, chunks, rows, times)
-
-
-@record
-class Description:
-    """Several packfiles and their totals.
-
-    Attributes
-    ----------
-    files : tuple of FileDescription
-        The files, in the order in which they were given.
-    """
-
-    files: tuple[FileDescription, ...]
-
-    def __repr__(self) -> str:
-        """Show the totals."""
-        rows = "rows not counted" if self.rows is None else f"{self.rows:,} rows"
-        size = sizes.human(self.size_bytes)
-        return f"<Description: {rows} in {len(self.files):,} packfiles, {size}>"
-
-    @property
-    def block_count(self) -> int:
-        """Number of blocks of all files."""
-        return sum(len(file.trailer.blocks) for file in self.files)
-
-    @property
-    def size_bytes(self) -> int:
-        """Size of all files."""
-        return sum(file.size_bytes for file in self.files)
-
-    @property
-    def decompressed_bytes(self) -> int:
-        """Size of all chunks of all files when decompressed."""
-        return sum(file.decompressed_bytes for file in self.files)
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows of all files, when all writers counted them."""
-        counts = [file.rows for file in self.files]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
-
-
-def describe(paths: Location | Iterable[Location], *, root: str | None = None) -> Description:
+def describe(
+    paths: Location | Iterable[Location], *, root: str | None = None, largest: bool = False
+) -> Description:
     """Read the trailers of packfiles.
 
     Parameters
@@ -196,6 +41,8 @@ def describe(paths: Location | Iterable[Location], *, root: str | None = None) -
         The files.
     root : str, optional
         Folder that the paths are relative to.
+    largest : bool
+        Whether to read a few chunks of local files, for the fields that take most of them.
 
     Returns
     -------
@@ -216,14 +63,21 @@ def describe(paths: Location | Iterable[Location], *, root: str | None = None) -
     total compressed:   0
     total decompressed: 0 (NaNx)
     """
-    return Description(tuple(map(_describe, resolve(paths, root=root))))
+    found = list(resolve(paths, root=root))
+    most_chunks = 0
+    if largest and found:
+        from sdb.packfile.largestfields import MOST_CHUNKS
+
+        most_chunks = MOST_CHUNKS // len(found)
+    return Description(tuple(_describe(one, most_chunks) for one in found))
 
 
-def _describe(reference: PackfileReference) -> FileDescription:
+def _describe(reference: PackfileReference, most_chunks: int) -> FileDescription:
     path = errors.text_of(reference.name)
     reader = url.open_read(reference.location)
     try:
         trailer = read_trailer(reader, path)
+        largest = _largest(path, reader, trailer, most_chunks) if most_chunks else None
     finally:
         reader.close()
     sparse = trailer.sparse
@@ -233,7 +87,16 @@ def _describe(reference: PackfileReference) -> FileDescription:
         )
         for path, index in sorted((sparse.indices | sparse.distrusted).items())
     )
-    return FileDescription(path, url.shown(path), reader.etag, reader.size_bytes, trailer, indexes)
+    return FileDescription(
+        path, url.shown(path), reader.etag, reader.size_bytes, trailer, indexes, largest
+    )
+
+
+def _largest(path: str, reader: Reader, trailer: Trailer, most_chunks: int) -> LargestFields | None:
+    from sdb.packfile.blocks import BlockReader
+    from sdb.packfile.largestfields import largest_fields
+
+    return largest_fields(BlockReader(path, reader, trailer), most_chunks=most_chunks)
 
 
 def fields(
@@ -302,7 +165,7 @@ def text(description: Description) -> str:
         lines.append(f"{file.url} {file.etag} {sizes.human(file.size_bytes)}")
         lines.append(
             f"\ttrailer: {len(trailer.blocks)} blocks, {file.decompressed_bytes} bytes "
-            f"decompressed ({ratio}x compression, {trailer.algorithm})"
+            f"decompressed ({ratio}x compression, {trailer.packed_as})"
         )
         lines.extend(_index_lines(file.indexes))
     ratio = sizes.ratio(description.decompressed_bytes, description.size_bytes)
@@ -364,6 +227,7 @@ def _file_dict(file: FileDescription, *, blocks: bool) -> dict[str, object]:
         "size_bytes": file.size_bytes,
         "version": trailer.version,
         "algorithm": trailer.algorithm,
+        "level": trailer.sparse.level,
         "align_bytes": trailer.align_bytes,
         "trailer_offset": trailer.offset,
         "blocks": len(trailer.blocks),

@@ -8,11 +8,10 @@ from functools import partial
 from typing import cast
 
 from sdb import instants
-from sdb.packfile.absent import tell
+from sdb.packfile.absent import tell_of
 from sdb.packfile.backward import last
 from sdb.packfile.reader import open_packfile
 from sdb.packfile.resolve import resolve
-from sdb.packfile.selection import time_path
 from sdb.packfile.unpack import write_lines
 
 TYPE_CHECKING = False
@@ -109,9 +108,7 @@ def _opened(
     """Open packfiles, and warn of fields that none of them has."""
     packs = [stack.enter_context(closing(open_packfile(one.location))) for one in resolve(location)]
     trailers = [(pack.path, pack.trailer) for pack in packs]
-    tell([(name,) for name in fields or ()], trailers, strict=strict, top_only=True)
-    if time_field is not None:
-        tell([time_path(one, time_field) for _, one in trailers[:1]], trailers, strict=strict)
+    tell_of(trailers, fields, time_field, strict=strict)
     return packs
 
 

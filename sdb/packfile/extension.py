@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from itertools import accumulate, chain, pairwise
 
+from sdb import bounds, ion
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
 from sdb.packfile.timeindex import in_int64, integers
@@ -32,6 +33,10 @@ _MOST_BYTES = 4  # of a character
 _UNKNOWN = bytes(DIGEST_BYTES)
 _TEXTS = {str, IonSymbol}
 _MASKS = range(1 << 16)
+_LEVELS = range(bounds.LEVEL.least, bounds.LEVEL.most + 1)
+_MAX_CONTENT_BYTES = 16 << 20
+_MANY = 16
+"""So many paths are stored compressed; for fewer it saves nothing."""
 
 
 @record
@@ -93,16 +98,36 @@ class Summary:
 
     def encode(self) -> dict[str, object]:
         """Give the struct that is stored."""
-        symbols = {name: IonSymbol(name) for name in set(chain.from_iterable(self.types))}
+        if len(self.types) >= _MANY:
+            return {"version": VERSION, "summary": self._packed()}
         return {
             "version": VERSION,
-            "rows": [after - before for before, after in pairwise((0, *self.rows))],
+            "rows": self._steps(),
             "types": [
-                {"path": [symbols[name] for name in path], "mask": mask}
-                for path, mask in self.types.items()
+                {"path": [*map(IonSymbol, path)], "mask": mask} for path, mask in self.types.items()
             ],
             "complete": self.complete,
         }
+
+    def _steps(self) -> list[int]:
+        return [after - before for before, after in pairwise((0, *self.rows))]
+
+    def _packed(self) -> bytes:
+        """Give the member `summary`."""
+        from sdb import _core
+
+        shared: list[int] = []
+        added: list[int] = []
+        names: list[IonSymbol] = []
+        before: Path = ()
+        for path in self.types:
+            same = _common(before, path)
+            shared.append(same)
+            added.append(len(path) - same)
+            names += map(IonSymbol, path[same:])
+            before = path
+        columns = [shared, added, names, [*self.types.values()]]
+        return _core.zstd_compress(ion.dumps([self.complete, self._steps(), *columns]))
 
     @classmethod
     def decode(cls, value: object) -> Summary | None:
@@ -125,26 +150,61 @@ class Summary:
         """
         if not isinstance(value, dict) or value.get("version") != VERSION:
             return None
+        if "summary" in value:
+            return cls._unpacked(value["summary"])
         if not value.keys() & {"rows", "types", "complete"}:
             return None
-        rows = list(accumulate(integers(value.get("rows"), "the list of row counts")))
+        listed = structs(value.get("types"), "the list of types")
+        types = [(path_of(entry.get("path")), entry.get("mask")) for entry in listed]
+        return cls._checked(value.get("rows"), types, value.get("complete", False))
+
+    @classmethod
+    def _unpacked(cls, stored: object) -> Summary:
+        """Read the member `summary`."""
+        from sdb import _core
+
+        if type(stored) is not bytes:
+            raise CorruptError("the summary is not a blob")
+        value = ion.loads(_core.zstd_decompress(stored, _MAX_CONTENT_BYTES))
+        if (
+            not isinstance(value, list)
+            or [*map(type, value[:1])] != [bool]
+            or [*map(type, value[1:])] != 5 * [list]
+        ):
+            raise CorruptError("the summary is not what it is made of")
+        complete, rows, shared, added, names, masks = value
+        if not len(shared) == len(added) == len(masks):
+            raise CorruptError("the lists of the summary differ in length")
+        _limited(masks)
+        for numbers in (shared, added):
+            integers(numbers, "the summary")
+        types: list[tuple[Path, object]] = []
+        path: Path = ()
+        at = 0
+        for same, more, mask in zip(shared, added, masks, strict=True):
+            if not 0 <= same <= len(path) or not 0 < more <= len(names) - at:
+                raise CorruptError("the summary has a path that makes no sense")
+            path = path_of([*path[:same], *names[at : at + more]])
+            at += more
+            types.append((path, mask))
+        return cls._checked(rows, types, complete)
+
+    @classmethod
+    def _checked(
+        cls, stored: object, listed: Sequence[tuple[Path, object]], complete: object
+    ) -> Summary:
+        """Insist on row counts and types that make sense."""
+        rows = list(accumulate(integers(stored, "the list of row counts")))
         if rows and min(in_int64(rows, "the list of row counts")) < 0:
             raise CorruptError("the summary has a negative number of rows")
         types: dict[Path, int] = {}
-        listed = structs(value.get("types"), "the list of types")
-        if len(listed) > MAX_SUMMARY_PATHS:
-            raise CorruptError(
-                f"a summary of {len(listed):,} paths, the limit is {MAX_SUMMARY_PATHS:,}"
-            )
-        for entry in listed:
-            mask = entry.get("mask")
+        _limited(listed)
+        for path, mask in listed:
             if type(mask) is not int or mask not in _MASKS:
                 raise CorruptError("the summary has a set of types that is none")
-            path = path_of(entry.get("path"))
             if path in types:
                 raise CorruptError(f"the summary has {'.'.join(path)} twice")
             types[path] = mask
-        complete = value.get("complete", False)
         if type(complete) is not bool:
             raise CorruptError("whether the summary is complete is no truth value")
         return cls(tuple(rows), types, complete)
@@ -166,6 +226,8 @@ class Extension:
         In how many rows each field is, as it is stored; empty when it is not known.
     provenance : bytes
         Which inputs the rows came from, as it is stored; empty when it is not known.
+    level : int or None
+        Level of zstd that new rows are compressed with; None when it is the default, or not known.
     """
 
     summary: Summary | None = None
@@ -173,6 +235,7 @@ class Extension:
     flaw: str = ""
     presence: bytes = b""
     provenance: bytes = b""
+    level: int | None = None
 
     def encode(self) -> dict[str, object]:
         """Give the struct that is stored, without any field when there is nothing to tell."""
@@ -186,6 +249,9 @@ class Extension:
             value["presence"] = self.presence
         if self.summary is not None and self.provenance:
             value["provenance"] = self.provenance
+        if self.level is not None:
+            value["version"] = VERSION
+            value["level"] = self.level
         return value
 
     @classmethod
@@ -216,8 +282,10 @@ class Extension:
             if summary is not None and len(summary.rows) != blocks:
                 raise CorruptError(f"{len(summary.rows)} row counts for {blocks} blocks")  # noqa: TRY301
             digests = _digests(value.get("digests", b""), blocks)
+            level = _level(value.get("level"))
             members = [_blob(value, name) for name in ("presence", "provenance")]
-            return cls(summary, digests, "", *(members if summary is not None else ()))
+            told = members if summary is not None else [b"", b""]
+            return cls(summary, digests, "", told[0], told[1], level)
         except CorruptError as error:
             return cls(flaw=error.message)
 
@@ -227,6 +295,25 @@ def _blob(value: dict[str, Any], name: str) -> bytes:
     if type(found) is not bytes:
         raise CorruptError(f"the {name} is not a blob")
     return found
+
+
+def _limited(listed: Sequence[object]) -> None:
+    if len(listed) > MAX_SUMMARY_PATHS:
+        raise CorruptError(
+            f"a summary of {len(listed):,} paths, the limit is {MAX_SUMMARY_PATHS:,}"
+        )
+
+
+def _common(one: Path, other: Path) -> int:
+    """Count the names that two paths begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _level(value: object) -> int | None:
+    if value is not None and type(value) is not int:
+        raise CorruptError("the level is not an integer")
+    return value if value in _LEVELS else None
 
 
 def _digests(value: object, blocks: int) -> tuple[bytes, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from sdb import notes
 from sdb import progress as progress_
 from sdb.errors import UsageError
+from sdb.packfile.absent import tell_of
 from sdb.packfile.reader import open_packfile
 from sdb.packfile.resolve import resolve
 from sdb.packfile.search import search
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sdb.packfile.resolve import PackfileReference
     from sdb.packfile.search import Search
     from sdb.packfile.selection import Selection
+    from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
     from sdb.store.base import Location
 
@@ -40,6 +41,7 @@ def grep(  # noqa: PLR0913 - the command's options, by name
     until: str | datetime | None = None,
     time_field: str | Sequence[str] | None = None,
     limit: int | None = None,
+    strict: bool = False,
 ) -> Iterator[dict[str, Any]]:
     r"""Go over the rows in which a text matches.
 
@@ -67,6 +69,8 @@ def grep(  # noqa: PLR0913 - the command's options, by name
         Path of that time; without it the obvious one of each file.
     limit : int, optional
         At most so many rows.
+    strict : bool
+        Whether a field that no row has is an error, as far as packfiles prove it; else a warning.
 
     Yields
     ------
@@ -95,6 +99,7 @@ def grep(  # noqa: PLR0913 - the command's options, by name
         until=until,
         time_field=time_field,
         limit=limit,
+        strict=strict,
     )
     opened = _opened(wanted, resolve(paths))
     rows = (row for _, pack, selection in opened for row in pack.selected_rows(selection))
@@ -198,13 +203,17 @@ def _opened(
     search: Search, found: Sequence[PackfileReference]
 ) -> Iterator[tuple[PackfileReference, Packfile, Selection]]:
     """Open one packfile after the other; of thousands one at a time is open."""
-    missing = list(dict.fromkeys(search.fields or ()))
-    for number, one in enumerate(found, 1):
+    if search.fields is not None or search.time_field is not None:
+        files = [(one.name, _trailer(one)) for one in found]
+        tell_of(files, search.fields, search.time_field, strict=search.strict)
+    for one in found:
         with open_packfile(one.location) as pack:
-            missing = [name for name in missing if _lacks(pack, name)]
-            if missing and number == len(found):
-                _warn_of(missing)
             yield one, pack, search.selection(pack)
+
+
+def _trailer(one: PackfileReference) -> Trailer:
+    with open_packfile(one.location) as pack:
+        return pack.trailer
 
 
 def _write_text(
@@ -227,20 +236,6 @@ def _write_text(
 
     iontext.write(counted(), output, indent=indent)
     return rows
-
-
-def _lacks(pack: Packfile, name: str) -> bool:
-    """Tell whether a packfile certainly has no field of a name."""
-    from sdb.packfile.inventory import inventory
-
-    found = inventory([(pack.path, pack.trailer)])
-    return found.complete and all(field.path != (name,) for field in found.fields)
-
-
-def _warn_of(missing: Sequence[str]) -> None:
-    listed = ", ".join(map(repr, missing))
-    which = "field is" if len(missing) == 1 else "fields are"
-    notes.warn(f"no {which} called {listed}: sdb fields shows what there is")
 
 
 class _Meter:

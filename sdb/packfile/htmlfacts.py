@@ -17,7 +17,7 @@ def page(pack: Packfile) -> str:
     facts = [
         ("rows", "not counted" if trailer.rows is None else f"{trailer.rows:,}"),
         ("blocks", f"{len(trailer.blocks):,} of {trailer.chunks:,} chunks"),
-        ("size", f"{sizes.human(pack.size_bytes)} ({trailer.algorithm})"),
+        ("size", f"{sizes.human(pack.size_bytes)} ({trailer.packed_as})"),
         ("decompressed", sizes.human(trailer.decompressed_bytes)),
     ]
     facts += [(name, _shown(value)) for name, value in trailer.sparse.constants.items()]

@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 from itertools import groupby
 
-from sdb import formats
-from sdb.errors import CorruptError, InputError, SdbError, UsageError
+from sdb.errors import CorruptError, UsageError
 from sdb.packfile.pieces import (
     Unclosed,
     content_digest,
@@ -25,6 +24,7 @@ from sdb.packfile.pieces import (
     whole,
 )
 from sdb.packfile.resolve import resolve
+from sdb.packfile.sniffing import HEAD_BYTES, IN_PLACE, named_format, sniff, trailer_offset
 from sdb.records import field, record, replace
 from sdb.store.url import open_read, store_of
 
@@ -39,22 +39,8 @@ if TYPE_CHECKING:
 
     One: TypeAlias = "Location | BinaryIO | Input"
 
-FORMATS = ("json", "cloudtrail", "csv", "tsv", "ion", "parquet", "packfile")
 _CORE_FORMATS = {"parquet": "rows", "packfile": "rows"}
 _WITH_HINTS = {"json", "csv", "tsv"}
-_IN_PLACE = {"parquet", "packfile"}
-
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_ION = b"\xe0\x01\x00\xea"
-_PARQUET = b"PAR1"
-_FRAME = b"\xae"
-_UTF8_MARK = b"\xef\xbb\xbf"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_SPACE = b" \t\n\r\v\f"
-_CLOUDTRAIL = rb'[\s]*\{[\s]*"Records":[\s]*[\[{]'
-
-_HEAD_BYTES = 64 << 10
 
 
 @record
@@ -130,7 +116,8 @@ def recognise(
         The input; ``-`` is standard input. An open file is read on from where it is, and left open.
         An `Input` is given back as it is.
     format : str, optional
-        What it is, instead of finding out: one of `FORMATS`, or a suffix like ``.json.gz``.
+        What it is, instead of finding out: a name as ``-f`` takes it, or a suffix like
+        ``.json.gz``.
     hints : bytes, optional
         A hints file; JSON, CSV and TSV take one.
     verify : bool
@@ -159,7 +146,7 @@ def recognise(
     """
     if isinstance(source, Input):
         return source
-    forced = None if format is None else _named_format(format)
+    forced = None if format is None else named_format(format)
     if not isinstance(source, str | os.PathLike):
         name = getattr(source, "name", None)
         called = name if isinstance(name, str) else "the open file"
@@ -206,26 +193,6 @@ def recognise_all(
     return [recognise(source, format, hints=hints, verify=verify) for source in found]
 
 
-def _named_format(text: str) -> tuple[str, str]:
-    """Give format and compression that ``-f`` names."""
-    suffix = "." + text.lower().removeprefix(".")
-    kind, compression = _of_name(suffix)
-    if suffix in {".cloudtrail", ".cloudtrail" + formats.suffix_of(compression)}:
-        kind = "cloudtrail"
-    elif suffix == ".packfile":
-        kind = "packfile"
-    if kind is None:
-        known = ", ".join(FORMATS)
-        raise UsageError(f"unknown format {text!r}", hint=f"known formats: {known}", expected=known)
-    return kind, compression
-
-
-def _of_name(name: str) -> tuple[str | None, str]:
-    """Give the format that a name tells, if it can be packed, and the compression."""
-    kind, compression = formats.of_name(name)
-    return (kind if kind in FORMATS else None), compression
-
-
 @record
 class _Found:
     """An input, as far as its name and options tell."""
@@ -237,15 +204,17 @@ class _Found:
 
     def file(self, location: Location) -> Input:
         """Recognise an object that can be read at any position."""
-        reader = open_read(location, head_bytes=_HEAD_BYTES)
+        reader = open_read(location, head_bytes=HEAD_BYTES)
         try:
             size = reader.size_bytes
-            head = reader.read(0, min(size, _HEAD_BYTES))
+            head = reader.read(0, min(size, HEAD_BYTES))
             trailer = self._trailer(reader, head)
             is_file = reader.descriptor is not None
         finally:
             reader.close()
-        kind, compression = self._decide(head, "packfile" if trailer else None)
+        kind, compression = sniff(
+            head, self.name, forced=self.forced, known="packfile" if trailer else None
+        )
         if kind == "parquet":
             from sdb.packfile.parquet import rows
 
@@ -265,10 +234,10 @@ class _Found:
     def stream(self, file: Readable) -> Input:
         """Recognise what can be read only once."""
         head = b""
-        while len(head) < _HEAD_BYTES and (piece := read_some(file, self.name)):
+        while len(head) < HEAD_BYTES and (piece := read_some(file, self.name)):
             head += piece
-        kind, compression = self._decide(head, None)
-        if kind in _IN_PLACE:
+        kind, compression = sniff(head, self.name, forced=self.forced, known=None)
+        if kind in IN_PLACE:
             what = "a Parquet file" if kind == "parquet" else "a packfile"
             raise UsageError(
                 f"{self.name}: {what} is read at any position, so it must be a file and not a pipe"
@@ -301,21 +270,16 @@ class _Found:
         return replace(found, stored=stored)
 
     def _trailer(self, reader: Reader, head: bytes) -> Trailer | None:
-        """Read the trailer, if the object looks like a packfile from both ends."""
-        if self.forced is not None or not head.startswith((_FRAME, _ION)) or reader.size_bytes < 8:  # noqa: PLR2004 - marker and length
-            return None
-        size = reader.size_bytes
-        start = size - 4 - int.from_bytes(reader.read(size - 4, size), "little")
-        if start < 0 or (start > 0) != head.startswith(_FRAME):
-            return None
-        if reader.read(start, min(start + 4, size)) != _ION:
+        """Read the trailer, if the object looks like a packfile."""
+        offset = None if self.forced is not None else trailer_offset(reader, head)
+        if offset is None:
             return None
         from sdb.packfile.trailer import read_trailer
 
         try:
             return read_trailer(reader, self.name)
         except CorruptError:
-            if start == 0:
+            if offset == 0:
                 return None
             raise
 
@@ -327,95 +291,3 @@ class _Found:
             return read_trailer(reader, self.name)
         finally:
             reader.close()
-
-    def _decide(self, head: bytes, known: str | None) -> tuple[str, str]:
-        """Give format and compression."""
-        suffix, named = _of_name(self.name) if self.forced is None else self.forced
-        compression = _compression(head)
-        if compression != "none":
-            head = _inflated(head, compression)
-        elif known is None and not _is_plain(head):
-            compression = named
-        kind = (suffix if self.forced else known) or self._by_content(head, suffix)
-        if kind in {"json", "cloudtrail"} and head.startswith(_UTF8_MARK):
-            raise self._marked(head)
-        if kind in {"json", "cloudtrail", "csv", "tsv"} and _is_utf16(head):
-            raise self._marked(head)
-        if kind in _IN_PLACE and compression != "none":
-            raise UsageError(
-                f"{self.name}: a {kind} inside {compression} cannot be read; unpack it first"
-            )
-        return kind, compression
-
-    def _by_content(self, head: bytes, suffix: str | None) -> str:
-        for marker, kind in ((_PARQUET, "parquet"), (_ION, "ion")):
-            if head.startswith(marker):
-                return kind
-        if suffix in {"csv", "tsv", "cloudtrail"}:
-            return suffix
-        start = head.lstrip(_SPACE)[:1]
-        if start in {b"{", b"["}:
-            return "cloudtrail-strict" if _is_cloudtrail(head) else "json"
-        if suffix is not None:
-            return suffix
-        if not start:
-            return "json"
-        if head.startswith((_UTF8_MARK, *_UTF16_MARKS)):
-            raise self._marked(head)
-        raise InputError(
-            f"{self.name}: neither its content nor its name tells the format",
-            hint=f"name it with -f: {', '.join(FORMATS)}",
-            path=self.name,
-            offset=0,
-        )
-
-    def _marked(self, head: bytes) -> SdbError:
-        if head.startswith(_UTF8_MARK):
-            message = "starts with a byte order mark, which JSON must not have"
-            hint = "remove its first three bytes: tail -c +4"
-        else:
-            message = "is UTF-16 text, where UTF-8 was expected"
-            hint = "iconv -f UTF-16 -t UTF-8"
-        return InputError(f"{self.name}: {message}", hint=hint, path=self.name, offset=0, line=1)
-
-
-def _is_utf16(head: bytes) -> bool:
-    """Tell whether a text is UTF-16, by its mark or by the first of its many zero bytes."""
-    return head.startswith(_UTF16_MARKS) or b"\0" in head[:2]
-
-
-def _compression(head: bytes) -> str:
-    if head.startswith(_GZIP):
-        return "gzip"
-    return "zstd" if head.startswith(_ZSTD) else "none"
-
-
-def _is_plain(head: bytes) -> bool:
-    """Tell whether a text that claims to be compressed shows that it is not."""
-    return head.startswith((_ION, _PARQUET)) or head.lstrip(_SPACE)[:1] in {b"{", b"["}
-
-
-def _is_cloudtrail(head: bytes) -> bool:
-    if b'"Records":' not in head:
-        return False
-    import re
-
-    return re.match(_CLOUDTRAIL, head) is not None
-
-
-def _inflated(head: bytes, compression: str) -> bytes:
-    """Give the first bytes of the text; none when they are malformed: the packer will tell."""
-    if compression == "gzip":
-        import zlib
-
-        try:
-            return zlib.decompressobj(wbits=31).decompress(head, _HEAD_BYTES)
-        except zlib.error:
-            return b""
-    import zstandard
-
-    try:
-        with zstandard.ZstdDecompressor().stream_reader(head, read_across_frames=True) as reader:
-            return reader.read(_HEAD_BYTES)
-    except zstandard.ZstdError:
-        return b""

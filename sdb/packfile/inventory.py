@@ -8,6 +8,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
     from sdb.packfile.presence import FieldPath
@@ -70,12 +71,18 @@ class Inventory:
             ``*`` stands for any text, dots included, and ``?`` for one character. Brackets mean
             themselves, as in ``items[].*``.
         """
-        import re
-
-        wild = {"*": ".*", "?": "."}
-        regex = "".join(wild.get(character) or re.escape(character) for character in pattern)
-        kept = [found for found in self.fields if re.fullmatch(regex, found.name, re.DOTALL)]
+        regex = pattern_of(pattern)
+        kept = [found for found in self.fields if regex.fullmatch(found.name)]
         return Inventory(tuple(kept), self.rows, self.complete, self.silent)
+
+
+def pattern_of(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of names of fields; see :meth:`Inventory.matching`."""
+    import re
+
+    wild = {"*": ".*", "?": "."}
+    regex = "".join(wild.get(character) or re.escape(character) for character in pattern)
+    return re.compile(regex, re.DOTALL)
 
 
 def inventory(trailers: Sequence[tuple[str, Trailer]]) -> Inventory:

@@ -17,11 +17,9 @@ from sdb.packfile.inputs import recognise
 from sdb.packfile.pieces import is_stream
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.packfile.trailer import read_trailer
-from sdb.packfile.writer import pack
 from sdb.progress import silent
 from sdb.records import record
 from sdb.store.local import cachefolder
-from sdb.store.local.scratch import Scratch
 from sdb.store.url import open_read, store_of
 from sdb.version import VERSION
 
@@ -295,6 +293,8 @@ def _named(path: str, name: str) -> Packfile:
 
 def _apart(source: Input, threads: int | None, progress: Progress, obstacle: str) -> Packfile:
     """Pack an input into a file that vanishes when it is closed."""
+    from sdb.store.local.scratch import Scratch
+
     with Scratch() as folder:
         path = f"{folder.path}/packed"
         text = _pack(source, path, threads, progress)
@@ -305,6 +305,8 @@ def _apart(source: Input, threads: int | None, progress: Progress, obstacle: str
 
 def _pack(source: Input, path: str, threads: int | None, progress: Progress) -> str:
     """Pack, and give what there is to tell of it."""
+    from sdb.packfile.writer import pack
+
     began = time.monotonic()
     try:
         result = pack([source], path, level=_LEVEL, threads=threads, progress=progress)

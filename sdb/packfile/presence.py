@@ -112,7 +112,7 @@ class Presence:
         known = _names(summary)
         kept = _bounded({path: found for path, found in self.fields.items() if found.rows})
         complete = self.complete and len(kept) == sum(f.rows > 0 for f in self.fields.values())
-        ordered = _nested(kept)
+        ordered = nested(kept)
         rows: dict[FieldPath, int] = {(): sum(summary.rows)}
         rows |= {path: found.rows for path, found in kept.items()}
         value = [
@@ -198,7 +198,7 @@ def join(parts: Iterable[Presence]) -> Presence:
             if all(path in fields for fields in partial):
                 before = joined.get(path, FieldCount(0, 0))
                 joined[path] = FieldCount(before.types | found.types, before.rows + found.rows)
-    return Presence({path: joined[path] for path in _nested(joined)}, not partial)
+    return Presence({path: joined[path] for path in nested(joined)}, not partial)
 
 
 def type_names(mask: int) -> list[str]:
@@ -269,7 +269,7 @@ def _name(value: object, known: list[str]) -> str | None:
     raise CorruptError("the presence of a field without a name")
 
 
-def _nested(fields: dict[FieldPath, FieldCount]) -> list[FieldPath]:
+def nested(fields: Iterable[FieldPath]) -> list[FieldPath]:
     """Order paths so that each follows the one that it is in; else they stay in their order."""
     inner: dict[FieldPath, list[FieldPath]] = {}
     for path in fields:

@@ -5,30 +5,31 @@ from __future__ import annotations
 from itertools import islice
 
 from sdb import bounds, errors, sizes
-from sdb.packfile import absent, digest
-from sdb.packfile.selection import Selection, select, time_path
-from sdb.packfile.trailer import Block, Trailer, read_trailer
+from sdb.packfile import absent
+from sdb.packfile.blocks import BlockReader
+from sdb.packfile.selection import time_path
+from sdb.packfile.trailer import read_trailer
 from sdb.store import url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
-    from types import TracebackType
-    from typing import Any, Self
+    from typing import Any
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
+    from sdb.packfile.fieldstats import Statistics
     from sdb.packfile.inventory import FieldDescription
-    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.selection import Selection
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.timeindex import TimeIndex
-    from sdb.store.base import Location, Reader
+    from sdb.store.base import Location
 
 
-class Packfile:
+class Packfile(BlockReader):
     """A packfile, open for reading. Use :func:`sdb.open` to get one.
 
     Only the trailer is read when it is opened; blocks are read when they are asked for.
@@ -39,47 +40,6 @@ class Packfile:
     ...     for row in pack.rows(fields=["type"], since="2021-01-02", limit=10):
     ...         print(row)
     """
-
-    def __init__(self, path: str, reader: Reader, trailer: Trailer, *, verify: bool = True) -> None:
-        self._reader = reader
-        self._path = path
-        self._trailer = trailer
-        self._verify = verify
-
-    @property
-    def path(self) -> str:
-        """Path or URL as it was given."""
-        return self._path
-
-    @property
-    def size_bytes(self) -> int:
-        """Size of the file in bytes."""
-        return self._reader.size_bytes
-
-    @property
-    def etag(self) -> str:
-        """ETag, which tells one version of the file from another; empty for local files."""
-        return self._reader.etag
-
-    @property
-    def reader(self) -> Reader:
-        """The open object that the packfile is."""
-        return self._reader
-
-    @property
-    def verify(self) -> bool:
-        """True if checksums and digests are compared with what is read."""
-        return self._verify
-
-    @property
-    def trailer(self) -> Trailer:
-        """The trailer: block list, sparse index and compression."""
-        return self._trailer
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The blocks, in the order of the file."""
-        return self._trailer.blocks
 
     @property
     def time_indexes(self) -> dict[Path, TimeIndex]:
@@ -97,6 +57,14 @@ class Packfile:
         from sdb.packfile.inventory import inventory
 
         return inventory([(self._path, self._trailer)]).fields
+
+    def field_stats(self, *, match: str | None = None, threads: int | None = None) -> Statistics:
+        """Find out what is in the fields; see :func:`sdb.packfile.fieldreport.field_stats`."""
+        from sdb.packfile.fieldstats import scan
+
+        bounds.THREADS.check(threads)
+        found = scan([self], threads=threads)
+        return found if match is None else found.matching(match)
 
     def time_index(self, field: str | Sequence[str] | None = None) -> TimeIndex:
         """Give the time index of a path.
@@ -125,82 +93,6 @@ class Packfile:
             raise errors.NotFoundError(
                 f"{self._path} has no time index for {'.'.join(path)}", path=self._path
             ) from None
-
-    def read_block(self, number: int) -> bytes:
-        """Read the compressed bytes of a block.
-
-        Parameters
-        ----------
-        number : int
-            The block, counted from 0.
-
-        Returns
-        -------
-        bytes
-            All its frames.
-
-        Raises
-        ------
-        NotFoundError
-            There is no such block.
-        CorruptError
-            The file became shorter since it was opened, or the block is not what was written.
-        """
-        if not 0 <= number < len(self.blocks):
-            raise errors.NotFoundError(f"{self._path} has no block {number}", path=self._path)
-        block = self._reader.read(*self._trailer.block_range(number))
-        if self._verify:
-            try:
-                digest.check(block, self._trailer.sparse.digest(number))
-            except errors.CorruptError as error:
-                raise self.blame(error, number) from None
-        return block
-
-    def place_block(self, number: int) -> bytes | tuple[int, int, int]:
-        """Tell the decoder where a block is, so that it reads only what it needs of it.
-
-        Parameters
-        ----------
-        number : int
-            The block, counted from 0.
-
-        Returns
-        -------
-        tuple of int, or bytes
-            An open descriptor and the range of the block in that file. Where there is no such
-            thing, all its frames.
-
-        Raises
-        ------
-        NotFoundError, CorruptError
-            See :meth:`read_block`.
-        """
-        descriptor = self._reader.descriptor
-        if descriptor is None or not 0 <= number < len(self.blocks):
-            return self.read_block(number)
-        return (descriptor, *self._trailer.block_range(number))
-
-    def select(
-        self,
-        *,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        time_field: str | Sequence[str] | None = None,
-        blocks: str | Sequence[int] | None = None,
-        predicate: Predicate | None = None,
-    ) -> Selection:
-        """Choose blocks; see :func:`sdb.packfile.selection.select`."""
-        try:
-            return select(
-                self._trailer,
-                since=since,
-                until=until,
-                time_field=time_field,
-                blocks=blocks,
-                predicate=predicate,
-            )
-        except errors.SdbError as error:
-            raise error.within(self._path, path=self._path) from None
 
     def rows(
         self,
@@ -243,10 +135,7 @@ class Packfile:
         """
         bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
-        own = [(self._path, self._trailer)]
-        absent.tell([(name,) for name in fields or ()], own, top_only=True)
-        if time_field is not None:
-            absent.tell([time_path(self._trailer, time_field)], own)
+        absent.tell_of([(self._path, self._trailer)], fields, time_field)
         return islice(self.selected_rows(selection, fields), limit)
 
     def selected_rows(
@@ -271,29 +160,6 @@ class Packfile:
                 )
             except errors.CorruptError as error:
                 raise self.blame(error, number) from None
-
-    def blame(self, error: errors.CorruptError, number: int) -> errors.CorruptError:
-        """Say in which block of which file an error of the decoder happened.
-
-        Parameters
-        ----------
-        error : CorruptError
-            What the decoder says; its offset counts from the start of the block.
-        number : int
-            The block.
-
-        Returns
-        -------
-        CorruptError
-            The same, with an offset in the file.
-        """
-        offset = self.blocks[number].offset + (error.offset or 0)
-        return errors.CorruptError(
-            f"{self._path}: block {number} at byte {offset:,}: {error.message}",
-            path=self._path,
-            offset=offset,
-            hint=f"sdb validate-file {self._path}",
-        )
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Go over all rows."""
@@ -320,6 +186,7 @@ class Packfile:
 
         bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
+        absent.tell_of([(self._path, self._trailer)], fields, time_field)
         return arrow.table(self, selection, fields=fields, limit=limit)
 
     def head(self, rows: int = 10) -> list[dict[str, Any]]:
@@ -341,6 +208,8 @@ class Packfile:
         from sdb.packfile.search import search
 
         found = search(patterns, **choice)
+        files = [(self._path, self._trailer)]
+        absent.tell_of(files, found.fields, found.time_field, strict=found.strict)
         return islice(self.selected_rows(found.selection(self)), found.limit)
 
     def to_polars(self, **choice: Any) -> pl.DataFrame:  # noqa: ANN401 - those of `rows`
@@ -361,23 +230,6 @@ class Packfile:
 
         stream = begin(self, self.select())
         return stream.__arrow_c_stream__(requested_schema)
-
-    def close(self) -> None:
-        """Close the file; a second time does nothing."""
-        self._reader.close()
-
-    def __enter__(self) -> Self:
-        """Give the packfile itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close the file."""
-        self.close()
 
     def __repr__(self) -> str:
         """Show the path and what it holds."""

@@ -90,28 +90,6 @@ def resolve(
     return found
 
 
-def contents(folder: Location) -> list[PackfileReference]:
-    """Give the packfiles of a folder that count; none where there are none.
-
-    Parameters
-    ----------
-    folder : path or str
-        The folder, or the beginning of a URL of S3.
-
-    Returns
-    -------
-    list of PackfileReference
-        What the manifest lists, in its order, and then, sorted, packfiles with names that are not
-        those of attempts.
-
-    Raises
-    ------
-    CorruptError, AccessError, UnsupportedError
-        See :func:`sdb.packfile.manifest.read`.
-    """
-    return _in_folder(os.fspath(folder), store_of(folder), _Manifests())
-
-
 def resolve_one(location: Location, *, root: str | None = None) -> PackfileReference:
     """Give the only packfile that a location stands for.
 

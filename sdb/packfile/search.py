@@ -60,6 +60,8 @@ class Search:
         At most so many rows of all files together.
     threads : int or None
         How many threads decode; None: one for each processor.
+    strict : bool
+        Whether a field that no row has is an error.
     """
 
     matcher: Matcher
@@ -69,6 +71,7 @@ class Search:
     time_field: str | Sequence[str] | None = None
     limit: int | None = None
     threads: int | None = None
+    strict: bool = False
 
     def selection(self, pack: Packfile) -> Selection:
         """Choose the blocks of a packfile, and what their rows must have."""

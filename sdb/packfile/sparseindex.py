@@ -67,6 +67,8 @@ class SparseIndex:
         In how many rows each field is, see :meth:`presence`.
     stored_provenance : bytes
         Which inputs the rows came from, see :meth:`provenance`.
+    level : int or None
+        Level of zstd that new rows are compressed with; None when it is the default, or not known.
     """
 
     blocks: int
@@ -78,6 +80,7 @@ class SparseIndex:
     flaw: str = ""
     stored_presence: bytes = field(default=b"", repr=False)
     stored_provenance: bytes = field(default=b"", repr=False)
+    level: int | None = None
 
     def presence(self) -> Presence | None:
         """Read in how many rows each field is.
@@ -153,6 +156,7 @@ class SparseIndex:
             self.digests,
             presence=self.stored_presence,
             provenance=self.stored_provenance,
+            level=self.level,
         )
         if stored := own.encode():
             value["sdb"] = stored
@@ -207,6 +211,7 @@ class SparseIndex:
             flaw=own.flaw,
             stored_presence=own.presence,
             stored_provenance=own.provenance,
+            level=own.level,
         )
 
     def check(self, blocks: int) -> SparseIndex:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from sdb import bounds, ion, notes
+from sdb import bounds, effort, ion, notes
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integers
@@ -129,14 +129,25 @@ class Trailer:
         stop = self.offset if last else self.blocks[number + 1].offset
         return self.blocks[number].offset, stop
 
+    @property
+    def packed_as(self) -> str:
+        """The compression, and its level where that is not the default."""
+        level = self.sparse.level
+        return self.algorithm if level is None else f"{self.algorithm}, level {effort.name(level)}"
+
     def encode(self) -> bytes:
         """Give the bytes at the end of the file: the trailer and its length.
 
         Equal trailers are equal bytes, and without a summary they are those of the original.
         """
+        data = ion.dumps(self.struct())
+        return data + len(data).to_bytes(_LENGTH_BYTES, "little")
+
+    def struct(self) -> dict[str, object]:
+        """Give the struct that is stored, here and in the descriptors of tables."""
         offsets = encode_steps(block.offset for block in self.blocks)
         chunks = [b - a for a, b in pairwise((0, *(block.chunks for block in self.blocks)))]
-        value = {
+        return {
             "version": self.version,
             "offset": self.offset,
             "algo": self.algorithm,
@@ -144,8 +155,6 @@ class Trailer:
             "sparse": self.sparse.encode(),
             "blocks-delta": [n for pair in zip(offsets, chunks, strict=True) for n in pair],
         }
-        data = ion.dumps(value)
-        return data + len(data).to_bytes(_LENGTH_BYTES, "little")
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
@@ -170,7 +179,11 @@ class Trailer:
         UnsupportedError
             It is of a later version.
         """
-        value = ion.loads(data)
+        return cls.from_struct(ion.loads(data))
+
+    @classmethod
+    def from_struct(cls, value: object) -> Self:
+        """Read the struct of a trailer; see :meth:`decode`."""
         if not isinstance(value, dict):
             raise CorruptError("it is not a struct")
         version = _integer(value, "version", 0)
@@ -342,11 +355,12 @@ def _old_blocks(value: object) -> tuple[tuple[Block, ...], SparseIndex]:
         if not isinstance(entry, dict):
             raise CorruptError(f"block {number} is not a struct")
         blocks.append(Block(_integer(entry, "offset", 0), _integer(entry, "chunks", 1)))
-        ranges.append(_old_ranges(entry.get("ranges", [])))
+        ranges.append(old_ranges(entry.get("ranges", [])))
     return tuple(blocks), SparseIndex(len(blocks), indices=build_indices(ranges))
 
 
-def _old_ranges(value: object) -> dict[tuple[str, ...], tuple[int, int]]:
+def old_ranges(value: object) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Read the time ranges of one block, or of one reference of a table, in old files."""
     if not isinstance(value, list):
         raise CorruptError("the ranges of a block are not a list")
     ranges = {}

@@ -8,10 +8,9 @@ from itertools import islice
 from sdb import bounds, instants
 from sdb import progress as progress_
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile.absent import tell
+from sdb.packfile.absent import tell_of
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.packfile.resolve import resolve
-from sdb.packfile.selection import time_path
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from sdb._core import Unpacker
+    from sdb.packfile.arrow import Selected
     from sdb.packfile.selection import Selection
     from sdb.progress import Progress
     from sdb.store.base import Location
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 FORMATS = ("json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet")
 TEXTS = frozenset({"json", "csv", "tsv", "ion-text"})
 _MOST_OPEN_FILES = 200
-
-Job = tuple[Packfile, "Selection"]
 
 
 def unpack(  # noqa: PLR0913 - the command's options, by name
@@ -104,23 +102,21 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     since, until = instants.fixed(since), instants.fixed(until)  # the same for each file
     packs: list[Packfile] = []
     try:
-        jobs: list[Job] = []
+        selected: list[Selected] = []
         for one in resolve(paths):
             packs.append(pack := open_packfile(one.location, verify=verify))
             selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
-            jobs.append((pack, selection))
-            if len(jobs) > _MOST_OPEN_FILES:
+            selected.append((pack, selection))
+            if len(selected) > _MOST_OPEN_FILES:
                 raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
         opened = [(pack.path, pack.trailer) for pack in packs]
-        tell([(name,) for name in fields or ()], opened, strict=strict, top_only=True)
-        if time_field is not None:
-            tell([time_path(one, time_field) for _, one in opened[:1]], opened, strict=strict)
-        meter = _Meter(jobs, progress or progress_.silent)
+        tell_of(opened, fields, time_field, strict=strict)
+        meter = _Meter(selected, progress or progress_.silent)
         if fmt in {"arrow", "parquet"}:
             from sdb.packfile import arrowfiles
 
             arrowfiles.write(
-                jobs,
+                selected,
                 output,
                 fmt=fmt,
                 fields=fields,
@@ -131,15 +127,15 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         elif fmt == "ion-text":
             from sdb.packfile import iontext
 
-            iontext.write(_rows(jobs, fields, limit, meter), output, indent=indent)
+            iontext.write(_rows(selected, fields, limit, meter), output, indent=indent)
         elif fmt in {"csv", "tsv"}:
             from sdb.packfile import delimited
 
-            names, meter_one = delimited.names(jobs, fields, limit, threads, meter.add)
+            names, meter_one = delimited.names(selected, fields, limit, threads, meter.add)
             output.write(delimited.head(names, fmt))
-            RowWriter(output, fmt, names, limit, threads or 0, meter_one).write(jobs)
+            RowWriter(output, fmt, names, limit, threads or 0, meter_one).write(selected)
         else:
-            RowWriter(output, fmt, fields, limit, threads or 0, meter.add).write(jobs)
+            RowWriter(output, fmt, fields, limit, threads or 0, meter.add).write(selected)
     finally:
         for pack in packs:
             pack.close()
@@ -153,12 +149,12 @@ def write_lines(
 
 
 def _rows(
-    jobs: list[Job], fields: Sequence[str] | None, limit: int | None, meter: _Meter
+    selected: list[Selected], fields: Sequence[str] | None, limit: int | None, meter: _Meter
 ) -> Iterator[dict[str, Any]]:
-    """Go over the rows of all jobs, one block at a time."""
+    """Go over the selected rows, one block at a time."""
 
     def rows() -> Iterator[dict[str, Any]]:
-        for pack, selection in jobs:
+        for pack, selection in selected:
             for number in selection.blocks:
                 yield from pack.selected_rows(replace(selection, blocks=(number,)), fields)
                 start, stop = pack.trailer.block_range(number)
@@ -170,12 +166,12 @@ def _rows(
 class _Meter:
     """Tells how many bytes were read of those that are wanted."""
 
-    def __init__(self, jobs: list[Job], progress: Progress) -> None:
+    def __init__(self, selected: list[Selected], progress: Progress) -> None:
         self._progress = progress
         self._done = 0
         self._total = sum(
             stop - start
-            for pack, selection in jobs
+            for pack, selection in selected
             for start, stop in map(pack.trailer.block_range, selection.blocks)
         )
 
@@ -227,9 +223,9 @@ class RowWriter:
         self._threads = threads
         self._meter = meter
 
-    def write(self, jobs: list[Job]) -> None:
-        """Write the rows of all jobs."""
-        for pack, selection in jobs:
+    def write(self, selected: list[Selected]) -> None:
+        """Write the selected rows."""
+        for pack, selection in selected:
             unpacker = self._unpacker(pack, selection, self._threads, self.left)
             self._write_one(unpacker, pack, selection)
             self.left = unpacker.remaining
@@ -255,7 +251,7 @@ class RowWriter:
         )
 
     def _write_one(self, unpacker: Unpacker, pack: Packfile, selection: Selection) -> None:
-        # Blocks whose rows may not all be out yet: those in the queue, and one for each job.
+        # Blocks whose rows may not all be out yet: those in the queue, and one for each packfile.
         most = 2 * (self._threads or os.cpu_count() or 1) + 8
         fed: list[int] = []
         try:

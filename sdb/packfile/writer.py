@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from sdb import bounds, ion, notes, sizes
+from sdb import bounds, effort, formats, ion, notes, sizes
 from sdb._core import Packer
 from sdb.errors import UsageError
 from sdb.packfile.absent import tell
@@ -21,7 +21,7 @@ from sdb.packfile.presence import Presence
 from sdb.packfile.provenance import Origin, Provenance, taken
 from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.store.apart import check_apart
 from sdb.store.base import LeftOpen
 from sdb.store.url import atomic_write
@@ -42,7 +42,6 @@ ALIGN_BYTES = 1 << 20
 BLOCK_BYTES = 50 << 20
 DEFAULT_ALGORITHM = "zion+zstd"
 ALGORITHMS = ("zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd")
-DEFAULT_LEVEL = 3
 
 
 @record
@@ -118,7 +117,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     output: Location | BinaryIO,
     *,
     algorithm: str = DEFAULT_ALGORITHM,
-    level: int = DEFAULT_LEVEL,
+    level: int | str | None = None,
     block_bytes: int = BLOCK_BYTES,
     align_bytes: int = ALIGN_BYTES,
     threads: int | None = None,
@@ -142,8 +141,9 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         The packfile. A file that is open is written to as it is, and not closed.
     algorithm : str
         Compression of the chunks: one of `ALGORITHMS`; ``zion`` is short for ``zion+zstd``.
-    level : int
-        Level of zstd, 1 to 22; without effect on the other compressions.
+    level : int or str, optional
+        How much time to take for a smaller packfile: ``fast``, ``default``, ``small``, ``max``, or
+        a level of zstd from 1 to 22. Compressions without zstd have none.
     block_bytes : int
         Decompressed size of a block in bytes.
     align_bytes : int
@@ -198,13 +198,16 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     named = listed(inputs)
     if isinstance(output, str | os.PathLike):
         check_apart(output, locations(named))
+        formats.check_packfile(output)
     sources = recognise_all(named, format, hints=hints, verify=verify)
     if not sources:
         raise UsageError("no inputs", hint="sdb pack -o OUTPUT INPUT...")
-    bounds.LEVEL.check(level)
+    number = effort.DEFAULT if level is None else effort.number(level)
     bounds.BLOCK.check(block_bytes)
     bounds.ALIGN.check(align_bytes)
     bounds.THREADS.check(threads)
+    if level is not None:
+        effort.tell(number, algorithm)
     encoded = ion.dumps(dict(constants)) if constants else None
     taker = taker_of(on_error, on_errors)
     packer = Packer(
@@ -212,7 +215,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         align=align_bytes,
         block_bytes=block_bytes,
         threads=threads or 0,
-        level=level,
+        level=number,
         constants=encoded,
         skip_errors=taker is not None,
         time_paths=[list(path) for path in time_fields],
@@ -233,6 +236,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
             provenance=told(sources, packer),
         )
+        sparse = replace(sparse, level=effort.kept(number, packer.algorithm))
         trailer = Trailer(
             1, packer.position, packer.algorithm, align_bytes.bit_length() - 1, blocks, sparse
         )

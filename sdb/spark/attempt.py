@@ -7,13 +7,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
+from sdb import notes
 from sdb.errors import ConflictError, InputError, SdbError
 from sdb.packfile.inputs import Input, recognise
 from sdb.packfile.manifest import attempt_name
 from sdb.packfile.writer import (
     BLOCK_BYTES,
     DEFAULT_ALGORITHM,
-    DEFAULT_LEVEL,
     Rejected,
     pack,
 )
@@ -46,7 +46,7 @@ class Options:
     """
 
     algorithm: str = DEFAULT_ALGORITHM
-    level: int = DEFAULT_LEVEL
+    level: int | str | None = None
     block_bytes: int = BLOCK_BYTES
     constants: Mapping[str, object] | None = None
     hints: bytes | None = None
@@ -188,18 +188,19 @@ def packed(
     threads: int = 1,
     on_errors: Callable[[RejectedBatch], None] | None = None,
 ) -> PackResult:
-    """Pack inputs as the options say."""
-    return pack(
-        sources,
-        output,
-        algorithm=options.algorithm,
-        level=options.level,
-        block_bytes=options.block_bytes,
-        threads=threads,
-        constants=options.constants,
-        time_fields=options.time_fields,
-        on_errors=None if options.on_error == "fail" else on_errors,
-    )
+    """Pack inputs as the options say. What one task lacks, others may have: it warns of nothing."""
+    with notes.unheard():
+        return pack(
+            sources,
+            output,
+            algorithm=options.algorithm,
+            level=options.level,
+            block_bytes=options.block_bytes,
+            threads=threads,
+            constants=options.constants,
+            time_fields=options.time_fields,
+            on_errors=None if options.on_error == "fail" else on_errors,
+        )
 
 
 def located(error: SdbError, task: Task) -> SdbError:

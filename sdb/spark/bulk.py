@@ -9,8 +9,8 @@ import uuid
 from dataclasses import dataclass
 from functools import partial
 
-from sdb import bounds
-from sdb.errors import ConflictError, ExistsError, SdbError, UncertainError, UsageError
+from sdb import bounds, formats, notes
+from sdb.errors import ConflictError, ExistsError, SdbError, UncertainError, UsageError, text_of
 from sdb.packfile import manifest
 from sdb.packfile.inputs import Input, recognise
 from sdb.progress import silent
@@ -67,7 +67,7 @@ class BulkResult:
 
 
 def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
-    inputs: Iterable[Location],
+    inputs: Location | Iterable[Location],
     prefix: Location,
     options: Options | None = None,
     *,
@@ -83,8 +83,8 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
 
     Parameters
     ----------
-    inputs : iterable of path or URL
-        What to pack; the executors must see it under the same name.
+    inputs : path or URL, or iterable of these
+        What to pack: files, patterns and folders; the executors must see it under the same name.
     prefix : path or URL
         The folder, or the beginning of a URL of S3.
     options : Options, optional
@@ -127,6 +127,8 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
     bounds.TARGET.check(target_bytes)
     options = options or Options()
     place = absolute(prefix)
+    if mode != "append" and not text_of(prefix).endswith("/"):
+        formats.check_packfile(prefix)
     files = measure(inputs)
     _try(options, files[0].path)
     manifest.prepare(place, mode)
@@ -152,6 +154,9 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
         raise
     packing_seconds = time.monotonic() - started
     removed = _publish(work, outcomes, mode, stop)
+    if not any(one.rows for one in outcomes):
+        others = f" and {len(files) - 1:,} more" if files[1:] else ""
+        notes.warn(f"no rows in {files[0].path}{others}: {place} gets none")
     seconds = time.monotonic() - began
     return BulkResult(place, work.job, outcomes, removed, packing_seconds, seconds)
 

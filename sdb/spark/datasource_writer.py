@@ -9,12 +9,12 @@ from uuid import uuid4
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from sdb import bounds
+from sdb import effort
 from sdb.errors import ConflictError, ExistsError, UsageError
 from sdb.packfile import manifest
 from sdb.packfile.batches import encoded
 from sdb.packfile.inputs import Input
-from sdb.packfile.writer import DEFAULT_ALGORITHM, DEFAULT_LEVEL, pack
+from sdb.packfile.writer import DEFAULT_ALGORITHM, pack
 from sdb.spark.settings import paths
 from sdb.store.base import child
 
@@ -65,7 +65,7 @@ class ZionWriter(DataSourceArrowWriter):
         self._mode = "overwrite" if overwrite else "append"
         self._job = uuid4().hex
         self._algorithm = options.get("algorithm", DEFAULT_ALGORITHM)
-        self._level = bounds.LEVEL.count(options.get("level", str(DEFAULT_LEVEL)))
+        self._level = effort.read(options["level"]) if "level" in options else None
         times = options.get("timeFields", "")
         self._times = [tuple(name.strip().split(".")) for name in times.split(",") if name.strip()]
         self._keep_nulls = options.get("ignoreNullFields", "true").lower() == "false"

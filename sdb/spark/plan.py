@@ -8,13 +8,15 @@ by one task from its beginning to its end.
 from __future__ import annotations
 
 import heapq
+import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 
 from sdb.errors import UsageError
-from sdb.packfile.inputs import recognise
+from sdb.packfile.given import listed
+from sdb.packfile.inputs import Input, recognise
 from sdb.packfile.pieces import is_stream
 from sdb.packfile.resolve import resolve
 from sdb.store import url
@@ -98,13 +100,13 @@ class Task:
         return sum(piece.stop - piece.start for piece in self.pieces)
 
 
-def measure(inputs: Iterable[Location]) -> list[InputFile]:
+def measure(inputs: Location | Iterable[Location]) -> list[InputFile]:
     """Find inputs, and how large they are.
 
     Parameters
     ----------
-    inputs : iterable of path or URL
-        What to pack; patterns of S3 stand for what they match.
+    inputs : path or URL, or iterable of these
+        What to pack: files, patterns and folders.
 
     Returns
     -------
@@ -116,14 +118,21 @@ def measure(inputs: Iterable[Location]) -> list[InputFile]:
     NotFoundError, AccessError
         An input is not there, or may not be read.
     UsageError
-        No inputs, or one that can be read only once.
+        No inputs, or one that is no file, or that can be read only once.
     """
-    given = list(inputs)
+    given = listed(inputs)
     if not given:
         raise UsageError("no inputs", hint="sdb spark pack -o FOLDER INPUT...")
     if "-" in given:
         raise UsageError("Spark cannot pack standard input", hint="name files or URLs")
-    paths = [one.location for one in resolve(given, folders=False)]
+    named: list[Location] = []
+    for one in given:
+        if not isinstance(one, str | os.PathLike):
+            what = "rows" if isinstance(one, Input) else "an open file"
+            hint = "give paths or URLs that the executors see; sdb.pack takes rows and open files"
+            raise UsageError(f"Spark cannot pack {what}", hint=hint)
+        named.append(one)
+    paths = [one.location for one in resolve(named, folders=False)]
     with ThreadPoolExecutor(_OPENERS) as pool:
         return list(pool.map(_measure, paths))
 

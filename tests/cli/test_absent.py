@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import sdb
@@ -52,6 +53,10 @@ ABSENT = [
     ),
     (
         "SELECT c.shaa FROM 'gh.zion' t, t.payload.commits AS c",
+        "no row of gh.zion has payload.commits[].shaa; did you mean payload.commits[].sha?",
+    ),
+    (
+        "SELECT commits.shaa FROM 'gh.zion' t, t.payload.commits",
         "no row of gh.zion has payload.commits[].shaa; did you mean payload.commits[].sha?",
     ),
     (
@@ -115,19 +120,31 @@ def test_what_is_not_proved_is_not_said(run: Any, here: Path) -> None:
         assert (result.returncode, result.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("command", ["head", "unpack"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["head"],
+        ["tail"],
+        ["unpack"],
+        ["unpack", "--fmt", "csv"],
+        ["unpack", "--fmt", "arrow"],
+        ["grep", "."],
+        ["grep", "-c", "."],
+        ["grep", "-l", "."],
+    ],
+)
 @pytest.mark.usefixtures("here")
-def test_fields_and_times_of_rows(run: Any, command: str) -> None:
-    result = run(command, "--fields", "tpye,actor.login,id", "gh.zion")
+def test_fields_and_times_of_rows(run: Any, words: list[str]) -> None:
+    result = run(*words, "--fields", "tpye,actor.login,id", "gh.zion")
     assert result.returncode == 0
     assert result.stderr.decode().splitlines() == [
         'warning: no row of gh.zion has "tpye"; did you mean type?',
         'warning: no row of gh.zion has "actor.login"; did you mean actor?',
     ]
-    result = run(command, "--since", "2015-01-01", "--time-field", "creatd_at", "gh.zion")
+    result = run(*words, "--since", "2015-01-01", "--time-field", "creatd_at", "gh.zion")
     assert b'no row of gh.zion has "creatd_at"; did you mean created_at?' in result.stderr
-    assert run(command, "--strict", "--fields", "tpye", "gh.zion").returncode == 2
-    assert run(command, "--strict", "--fields", "type", "gh.zion").returncode == 0
+    assert run(*words, "--strict", "--fields", "tpye", "gh.zion").returncode == 2
+    assert run(*words, "--strict", "--fields", "type", "gh.zion").returncode == 0
 
 
 @pytest.mark.usefixtures("here")
@@ -150,3 +167,21 @@ def test_python_warns_and_is_strict_when_told(here: Path) -> None:
         sdb.sql(f"SELECT tpye FROM '{path}'", strict=True)
     with sdb.open(path) as pack, pytest.warns(SdbWarning, match="did you mean type"):
         list(pack.rows(fields=["tpye"], limit=1))
+    with sdb.open(path) as pack:
+        for read in (
+            lambda: pack.to_arrow(fields=["tpye"]),
+            lambda: list(pack.grep("x", fields=["tpye"])),
+            lambda: list(sdb.grep("x", path, fields=["tpye"])),
+            lambda: sdb.register(duckdb.connect(), "t", str(path), fields=["tpye"]).close(),
+        ):
+            with pytest.warns(SdbWarning, match="did you mean type"):
+                read()
+        with pytest.raises(UsageError, match="no row of"):
+            pack.grep("x", fields=["tpye"], strict=True)
+
+
+@pytest.mark.usefixtures("here")
+def test_grep_of_several_files_warns_of_what_none_has(run: Any) -> None:
+    result = run("grep", "-c", "--fields", "eventName,evntName,type", "x", "gh.zion", "trail.zion")
+    expected = 'warning: no row of gh.zion and 1 more has "evntName"; did you mean eventName?\n'
+    assert result.stderr.decode() == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -250,7 +251,7 @@ def test_numbers_beside_nothing_but_times_are_told_of(run: Run, places: Path) ->
 
 
 def test_what_is_no_time_is_refused(run: Run, places: Path) -> None:
-    for time in ("TIMESTAMP 'yesterday'", "DATE '2015-13-01'", "`2015-02-30`"):
+    for time in ("TIMESTAMP 'tomorrow'", "DATE '2015-13-01'", "`2015-02-30`"):
         done = run("query", f"SELECT id FROM '{places}/gh.zion' WHERE created_at > {time}")
         assert done.returncode == 2, time
 
@@ -308,7 +309,7 @@ def test_folders_and_files_that_are_no_packfiles(run: Run, places: Path) -> None
         ("ORDER BY errorCode", "ORDER BY COALESCE(errorCode, NULL)"),
         (
             "ORDER BY errorCode DESC NULLS LAST LIMIT 5",
-            "ORDER BY COALESCE(errorCode, NULL) NULLS LAST",
+            "ORDER BY COALESCE(errorCode, NULL) DESC NULLS LAST",
         ),
         ("GROUP BY errorCode", "the key COALESCE(errorCode, '-')"),
     ],
@@ -331,8 +332,104 @@ def test_rows_without_a_key_are_told_of(run: Run, places: Path, tail: str, keeps
     )
     with sdb.sql(text) as result:
         assert [f"{note}\n" for note in result.notes] == [done.stderr.decode()]
-    distinct = run("query", f"SELECT DISTINCT errorCode FROM '{places}/ct.zion' WHERE readOnly")
+    unknown = "UPPER(eventName) > 'A'"
+    distinct = run("query", f"SELECT DISTINCT errorCode FROM '{places}/ct.zion' WHERE {unknown}")
     assert distinct.stderr.startswith(b"note: rows that have no errorCode are left out")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "errorMessage > '' OR eventName < 'D'",
+        "eventTime > '2000-01-01' AND randomseed < 100",
+    ],
+)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT errorCode, COUNT(*) AS n FROM {} WHERE {} GROUP BY errorCode",
+        "SELECT errorCode, MEDIAN(1) AS n FROM {} WHERE {} GROUP BY errorCode",
+        "SELECT c.errorCode FROM {} AS c WHERE {} GROUP BY c.errorCode LIMIT 1",
+        "SELECT eventName FROM {} WHERE {} ORDER BY eventTime, errorCode",
+        "SELECT eventName FROM {} WHERE {} ORDER BY errorCode DESC LIMIT 3",
+        "SELECT DISTINCT errorCode FROM {} WHERE {}",
+    ],
+)
+def test_rows_without_a_key_are_counted_where_there_is_a_condition(
+    run: Run, places: Path, query: str, where: str
+) -> None:
+    """Issue 16, 1.3: natively and by the engine, in the same pass."""
+    table = f"'{places}/ct.zion'"
+    number = "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE errorCode IS MISSING) AS m FROM {}"
+    counts = json.loads(run("query", f"{number.format(table)} WHERE {where}").stdout)
+    assert 0 < counts["m"] < counts["n"] <= 1000
+    if " c " in query:
+        where = re.sub("(error|event|random)", r"c.\1", where)
+    text = query.format(table, where)
+    done = run("query", text)
+    told = done.stderr.decode()
+    assert told.startswith(f"note: {counts['m']:,} of {counts['n']:,} rows have no ")
+    with sdb.sql(text) as result:
+        assert not any(str(counts["m"]) in note for note in result.notes)
+        list(result)
+    assert [f"{note}\n" for note in result.notes] == [told]
+
+
+@pytest.mark.parametrize(
+    ("where", "note"),
+    [
+        ("errorCode IS NOT MISSING AND eventName < 'D'", ""),
+        (
+            "errorCode IS MISSING AND eventName < 'D'",
+            "note: {m} of {m} rows have no errorCode",
+        ),
+        # What only the engine decides is not counted by the scan.
+        ("UPPER(eventName) < 'D'", "note: rows that have no errorCode are left out"),
+    ],
+)
+def test_no_row_is_said_to_be_left_out_that_is_not(
+    run: Run, places: Path, where: str, note: str
+) -> None:
+    """Issue 16, 1.3."""
+    table = f"'{places}/ct.zion'"
+    missing = f"SELECT COUNT(*) AS m FROM {table} WHERE errorCode IS MISSING AND eventName < 'D'"
+    counts = json.loads(run("query", missing).stdout)
+    for order in ("ORDER BY errorCode", "ORDER BY errorCode LIMIT 2"):
+        done = run("query", f"SELECT errorCode FROM {table} WHERE {where} {order}")
+        told = done.stderr.decode()
+        assert told.startswith(note.format(**counts))
+        assert bool(told) is bool(note)
+
+
+@pytest.mark.parametrize(
+    ("expression", "notes"),
+    [
+        ("readOnly::text", ["CAST(readOnly AS STRING) is MISSING where readOnly is a boolean"]),
+        ("eventTime::text", ["CAST(eventTime AS STRING) is MISSING where eventTime is a time"]),
+        ("eventName::int", ["CAST(eventName AS INTEGER) is MISSING where eventName is a string"]),
+        ("eventName::text", []),
+        ("CAST(readOnly AS BOOLEAN)::text", []),
+        ("CAST(eventTime AS TIMESTAMP)::text", []),
+    ],
+)
+def test_values_that_a_cast_loses_are_told_of(
+    run: Run, places: Path, expression: str, notes: list[str]
+) -> None:
+    """Issue 16, 1.5: conditional-034 says so, and would say nothing."""
+    text = f"SELECT {expression} AS value FROM '{places}/ct.zion'"
+    done = run("query", text)
+    told = done.stderr.decode().splitlines()
+    assert [line.removeprefix("note: ").split(" (")[0] for line in told] == notes
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert any(rows) is not bool(notes)
+    for line in told:
+        if "(" in line.split(" MISSING ")[1]:
+            better = line.split(" (")[1].split(" is its")[0]
+            again = run("query", f"SELECT {better} AS value FROM '{places}/ct.zion'")
+            assert again.stderr == b""
+            values = [json.loads(row).get("value") for row in again.stdout.splitlines()]
+            assert {type(value) for value in values} <= {str, type(None)}
+            assert any(values)
 
 
 def test_what_a_note_advises_works(ask: Ask) -> None:

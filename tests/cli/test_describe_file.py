@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import sdb
 from tests.conftest import golden
 
-if TYPE_CHECKING:
-    from pathlib import Path
+TESTDATA = Path(__file__).parents[2] / "testdata"
 
 
 @pytest.mark.parametrize("folder", golden(), ids=lambda folder: folder.name)
@@ -103,7 +104,10 @@ def test_a_terminal_gets_what_people_ask_for(
         "  fields    2; sdb fields more.zion",
         "  constants region=eu",
         "  packed as zion+zstd",
+        "  largest   fields, exact",
+        *lines[-2:],
     ]
+    assert sorted(line.split()[0] for line in lines[-2:]) == ["id", "region"]
     code, text = screen("describe-file", events, "more.zion", columns=40)
     assert code == 0
     assert "5,000, " in text.splitlines()[-1]
@@ -131,3 +135,53 @@ def test_json_tells_the_text_that_went_in(run: Any, tmp_path: Path) -> None:
     run("pack", "-o", "b.zion", "a.zion")
     facts = json.loads(run("describe-file", "--json", "b.zion").stdout)
     assert facts["files"][0]["text_bytes"] is None
+
+
+def shown_largest(text: str) -> tuple[str, list[str]]:
+    """Give the heading of the largest fields, and their names."""
+    heading, *lines = text.split("  largest   ")[1].splitlines()
+    return heading, [line.split()[0] for line in lines]
+
+
+def test_largest_fields_are_those_of_all_rows(run: Any, screen: Any, tmp_path: Path) -> None:
+    run("pack", "-o", "x.zion", TESTDATA / "cloudtrail_sneller.json.gz")
+    heading, names = shown_largest(screen("describe-file", "x.zion")[1])
+    expected = sdb.field_stats(tmp_path / "x.zion").largest(10)
+    assert (heading, names) == ("fields, exact", [one.name for one in expected])
+
+
+def test_largest_fields_are_estimated_from_some_blocks(screen: Any, events: Path) -> None:
+    with sdb.open(events) as pack:
+        count = len(pack.blocks)
+    heading, names = shown_largest(screen("describe-file", events, columns=120)[1])
+    assert heading == f"fields, estimated from the start of {count} of {count} blocks"
+    assert names[:3] == ["payload", "repo", "actor"]
+    # Nine files are more than the chunks that a command decodes.
+    assert "  largest  " not in screen("describe-file", *[events] * 9)[1]
+
+
+def test_largest_fields_of_any_name_keep_to_the_width(
+    run: Any, screen: Any, tmp_path: Path
+) -> None:
+    row = {"id.orig_h": "10.0.0.1", "a\nb\x1b[2J": "x", "n" * 60: 1}
+    (tmp_path / "a.json").write_text(json.dumps(row))
+    run("pack", "-o", "a.zion", "a.json")
+    code, text = screen("describe-file", "a.zion", columns=40)
+    assert code == 0
+    assert all(len(line) <= 40 for line in text.splitlines())
+    assert "\x1b" not in text
+    _, names = shown_largest(text)
+    assert len(names) == 3
+    assert '"id.orig_h"' in names
+
+
+def test_damage_leaves_the_largest_fields_out(run: Any, screen: Any, events: Path) -> None:
+    with events.open("r+b") as file:
+        file.seek(40)
+        file.write(b"\xff" * 400)
+    code, text = screen("describe-file", events)
+    assert (code, "  largest  " in text, "are left out" in text) == (0, False, False)
+    code, text = screen("describe-file", "-v", events, columns=400)
+    assert code == 0
+    assert text.count("the largest fields are left out: ") == 1
+    assert run("describe-file", "-v", events).stderr == b""

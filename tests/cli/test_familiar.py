@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,7 +80,7 @@ def test_a_familiar_word_means_what_ours_does(ask: Ask, familiar: str, own: str)
             "{} GROUP BY UPPER(type) ORDER BY n DESC, UPPER(type) DESC",
         ),
         (
-            "UPPER(type) AS type, SUM(id) AS n FROM gh GROUP BY 1 HAVING COUNT(*) > 3 ORDER BY 1",
+            "UPPER(type) AS type, SUM(repo.id) n FROM gh GROUP BY 1 HAVING COUNT(*) > 3 ORDER BY 1",
             "{} GROUP BY UPPER(type) HAVING COUNT(*) > 3 ORDER BY type",
         ),
         ("id AS a, type AS id FROM gh ORDER BY 2, 1", "{} ORDER BY id, a"),
@@ -199,3 +200,152 @@ def test_what_has_no_meaning_is_refused(run: Run, ask: Ask, expr: str, says: byt
     done = run("query", f"SELECT {expr} FROM 'gh.zion'")
     assert (done.returncode, done.stdout) == (2, b"")
     assert says in done.stderr
+
+
+STARS = [
+    ("SELECT * EXCLUDE (payload, actor) FROM 'gh.zion'", {"payload", "actor"}),
+    ("SELECT * EXCEPT (payload) FROM 'gh.zion' AS g", {"payload"}),
+    ("SELECT * EXCLUDE payload FROM 'gh.zion' AS type", {"payload"}),
+    ("SELECT * EXCLUDE (payload) FROM (SELECT * FROM 'gh.zion')", {"payload"}),
+    ("WITH t AS (SELECT * EXCLUDE (id) FROM gh) SELECT * EXCLUDE (org) FROM t", {"id", "org"}),
+    ("SELECT * EXCLUDE (payload) FROM 'gh.zion' WHERE payload IS NOT MISSING", {"payload"}),
+]
+
+
+@pytest.mark.parametrize(("query", "without"), STARS)
+def test_a_star_may_leave_fields_out(ask: Ask, query: str, without: set[str]) -> None:
+    """Issue 16, 3."""
+    rows = ask("SELECT * FROM 'gh.zion'")
+    for row in rows:
+        for name in without:
+            row.pop(name, None)
+    found = ask(query)
+    assert len(found) >= 1000
+    assert found == rows
+
+
+def test_a_star_leaves_out_elements_and_columns(ask: Ask) -> None:
+    table = "'gh.zion' AS g, g.payload.commits AS c"
+    whole = ask(f"SELECT * FROM {table} LIMIT 3")
+    (found, *_) = ask(f"SELECT * EXCLUDE (payload, type) FROM {table} LIMIT 3")
+    assert found == {k: v for k, v in whole[0].items() if k not in {"payload", "type"}}
+    assert "c" in found
+    assert ask("SELECT * EXCLUDE (a) FROM (SELECT 1 AS a, 2 AS b) AS x") == [{"b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("SELECT * EXCLUDE (typ) FROM 'gh.zion'", b'there is no column "typ" to exclude'),
+        ("SELECT * EXCLUDE () FROM 'gh.zion'", b"unexpected ')'"),
+        ("SELECT * EXCLUDE (a) FROM (SELECT 1 AS a)", b"EXCLUDE leaves no column"),
+        ("SELECT * EXCLUDE (id)", b"there is no column"),
+        ("DESCRIBE (SELECT 1)", b"DESCRIBE takes a table"),
+        ("DESCRIBE 'gh.zion' WHERE TRUE", b"unexpected WHERE"),
+        ("SUMMARIZE (SELECT 1)", b"SUMMARIZE takes a table"),
+        ("SUMMARIZE 'gh.zion' LIMIT 1", b"unexpected LIMIT"),
+    ],
+)
+def test_what_cannot_be_left_out_or_described(
+    run: Run, tmp_path: Path, query: str, error: bytes
+) -> None:
+    sdb.pack([SAMPLE], tmp_path / "gh.zion")
+    done = run("query", query)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert error in done.stderr
+
+
+@pytest.mark.parametrize("table", ["'gh.zion'", "gh", "read_file('gh.zion')", '"gh.zion"'])
+def test_describe_lists_what_fields_does(ask: Ask, run: Run, table: str) -> None:
+    """Issue 16, 3: the same code."""
+    fields = json.loads(run("fields", "--json", "gh.zion").stdout)["fields"]
+    expected = [
+        {"field": one["name"], "types": ", ".join(one["types"]), "rows": one["rows"]}
+        for one in fields
+    ]
+    assert len(expected) > 600
+    assert ask(f"DESCRIBE {table}") == expected
+    assert ask(f"describe {table}", "--fmt", "json") == expected
+
+
+@pytest.mark.parametrize("table", ["'gh.zion'", "gh", "read_file('*.zion')"])
+def test_summarize_tells_what_the_statistics_of_fields_do(ask: Ask, run: Run, table: str) -> None:
+    """Issue 16, 3: the same code, also of several files."""
+    names = ["ct.zion", "gh.zion"] if "*" in table else ["gh.zion"]
+    fields = json.loads(run("fields", "--stats", "--json", *names).stdout)["fields"]
+    rows = ask(f"SUMMARIZE {table}")
+    assert len(rows) == len(fields) > 600
+    same = ("rows", "values", "distinct", "distinct_exact", "uncounted")
+    for row, one in zip(rows, fields, strict=True):
+        assert (row["field"], row["types"]) == (one["name"], ", ".join(one["types"]))
+        assert row["null_share"] == pytest.approx(one["nulls"] / one["values"])
+        for name in (*same, "decompressed_bytes", "compressed_bytes"):
+            assert row[name] == one[name], name
+        if len(one["ranges"]) < 2:
+            bounds = one["ranges"][0] if one["ranges"] else {"min": None, "max": None}
+            assert (row["min"], row["max"]) == (bounds["min"], bounds["max"])
+        top = one["frequent"][0] if one["frequent"] else {"value": None, "count": None}
+        assert (row["most_frequent"], row["frequency"]) == (top["value"], top["count"])
+
+
+def test_summarize_compares_values_of_all_types(run: Run, tmp_path: Path) -> None:
+    big = 2**64 - 1
+    values = [7, 2.5, 1.5, "b", None, True, big]
+    (tmp_path / "a.json").write_text("".join(json.dumps({"f": one, "n": 7}) for one in values))
+    (tmp_path / "b.json").write_text('{"n": 2.5}{"n": 1.5}{"f": "2020-01-02T00:00:00Z"}')
+    sdb.pack([tmp_path / "a.json", tmp_path / "b.json"], tmp_path / "m.zion")
+    done = run("query", "summarize m")
+    assert (done.returncode, done.stderr) == (0, b"")
+    mixed, numbers = map(json.loads, done.stdout.splitlines())
+    assert (mixed["min"], mixed["max"], mixed["null_share"]) == (1.5, "b", 1 / 8)
+    assert (numbers["min"], numbers["max"], numbers["most_frequent"]) == (1.5, 7, 7)
+    (tmp_path / "t.json").write_text(f'{{"t": "2020-01-02T00:00:00Z"}}{{"t": {big}}}')
+    with sdb.sql("SUMMARIZE 't.json'", root=str(tmp_path)) as result:
+        (row,) = result
+        assert (row["min"], row["max"]) == (big, datetime(2020, 1, 2, tzinfo=UTC))
+        assert result.to_arrow()["distinct"].to_pylist() == [2]
+
+
+@pytest.mark.parametrize("word", ["DESCRIBE", "SUMMARIZE"])
+def test_no_times_choose_what_all_rows_are_told_of(run: Run, tmp_path: Path, word: str) -> None:
+    sdb.pack([SAMPLE], tmp_path / "gh.zion")
+    done = run("query", f"{word} gh", "--since", "1h")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"take all rows: leave out since and until" in done.stderr
+
+
+def test_summarize_of_what_is_damaged_says_so(run: Run, tmp_path: Path) -> None:
+    sdb.pack([SAMPLE], tmp_path / "gh.zion")
+    data = bytearray((tmp_path / "gh.zion").read_bytes())
+    data[100:200] = bytes(100)
+    (tmp_path / "gh.zion").write_bytes(data)
+    done = run("query", "SUMMARIZE gh", "-o", "out.csv")
+    assert done.returncode == run("fields", "--stats", "gh.zion").returncode != 0
+    assert done.stderr.count(b"\n") <= 2
+    assert b"gh.zion" in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("test", ["errorCode = NULL", "NULL = errorCode", "errorCode IS NULL"])
+def test_null_is_looked_for_where_fields_are_missing(run: Run, tmp_path: Path, test: str) -> None:
+    """Issue 16: nothing comes out, for what is not there is MISSING, not NULL."""
+    sdb.pack([ROOT / "testdata/cloudtrail_sneller.json.gz"], tmp_path / "ct.zion")
+    done = run("query", f"SELECT eventName FROM ct WHERE {test}")
+    assert (done.returncode, done.stdout) == (0, b"")
+    (found,) = map(json.loads, run("query", _COUNTS).stdout.splitlines())
+    counts = f"{found['n']:,} of {found['rows']:,}"
+    assert done.stderr.decode() == (
+        f"warning: errorCode is NULL in no row, and MISSING in {counts}; "
+        "did you mean errorCode IS MISSING?\n"
+    )
+
+
+_COUNTS = "SELECT COUNT(*) FILTER (WHERE errorCode IS MISSING) AS n, COUNT(*) AS rows FROM ct"
+
+
+def test_nothing_is_said_where_null_is_or_all_rows_have_the_field(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "n.json").write_text('{"a": 1, "b": null}{"a": 2}')
+    sdb.pack([tmp_path / "n.json"], tmp_path / "n.zion")
+    for test, rows in (("a IS NULL", 0), ("a = NULL", 0), ("b = NULL", 1), ("b IS NULL", 1)):
+        done = run("query", f"SELECT a FROM n WHERE {test}")
+        assert (done.stdout.count(b"\n"), done.stderr) == (rows, b"")

@@ -202,6 +202,15 @@ def test_a_message_of_any_length_fits_a_screen(run: Any, events: Path) -> None:
     assert len(result.stderr) < 4000
 
 
+def test_a_warning_of_any_length_fits_a_screen(run: Any, events: Path) -> None:
+    name = "y" * 20_000
+    result = run("query", f"SELECT {name}, {name}.{name} FROM '{events}' ORDER BY {name}")
+    assert result.returncode == 0
+    assert b"warning: no row of " in result.stderr
+    assert b"characters ...]" in result.stderr
+    assert max(map(len, result.stderr.splitlines())) < 4000
+
+
 def test_broken_pipe_is_quiet(events: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "sdb.cli.main", "unpack", "--fmt", "json", events],

@@ -21,6 +21,7 @@ LINES = {
     "append": ["events.zion", "events.json"],
     "unpack": ["events.zion", "--fmt", "json"],
     "spark pack": ["-o", "out", "events.json"],
+    "fields": ["--stats", "events.zion"],
     "head": ["events.zion"],
     "tail": ["events.zion"],
     "validate-file": ["events.zion"],

@@ -451,3 +451,49 @@ def test_vertical_shows_values_whole_and_all_rows(run: Run, tmp_path: Path) -> N
     done = run("query", "--fmt", "vertical", "SELECT a FROM 'x.json'")
     assert b"x" * 5000 in done.stdout
     assert done.stdout.endswith(b"(301 rows)\n")
+
+
+SLOW = "SELECT MEDIAN(CHAR_LENGTH(a.id || b.id)) AS n FROM 'events.zion' a, 'events.zion' b"
+
+
+@pytest.mark.parametrize("form", ["table", "vertical"])
+def test_a_slow_query_has_a_bar_that_is_gone_when_rows_come(
+    events: Path, screen: Screen, form: str
+) -> None:
+    """Issue 16, 3: as pack has it, on a terminal and past half a second."""
+    assert events.exists()
+    code, text = screen("query", "--fmt", form, SLOW)
+    assert code == 0
+    before, _, after = text.rpartition("\x1b[2K")
+    assert "reading" in before
+    assert "bytes" in before or "MB" in before
+    assert "20" in after
+    assert "reading" not in after
+
+
+def test_a_quick_query_has_no_bar(events: Path, screen: Screen) -> None:
+    assert events.exists()
+    code, text = screen("query", "SELECT COUNT(*) AS n FROM 'events.zion'")
+    assert code == 0
+    assert "\x1b[2K" not in text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT type, COUNT(*) AS n FROM 'events.zion' GROUP BY type",
+        "SELECT MEDIAN(payload.size) AS n FROM 'events.zion'",
+        "SELECT * FROM 'events.zion' ORDER BY id LIMIT 3",
+        "SELECT * FROM 'events.zion'",
+    ],
+)
+def test_progress_counts_the_bytes_of_blocks(events: Path, run: Run, query: str) -> None:
+    quiet = run("query", query)
+    done = run("query", "--progress", "json", query)
+    assert done.stdout == quiet.stdout
+    told = [json.loads(line) for line in done.stderr.splitlines()]
+    assert all(one["event"] == "progress" for one in told)
+    with sdb.sql(query, root=str(events.parent)) as result:
+        assert told[-1]["total_bytes"] == result.reading.stored_bytes > 0
+    assert told[-1]["consumed_bytes"] == told[-1]["total_bytes"]
+    assert run("query", "--progress", "off", query).stderr == b""

@@ -98,7 +98,8 @@ def test_patterns_and_packfiles_side_by_side(run: Any, tmp_path: Path) -> None:
 
 def test_a_packfile_of_any_name_is_read_as_it_is(run: Any, tmp_path: Path, cache: Path) -> None:
     written(tmp_path, "x.json")
-    assert run("pack", "-o", "packed.json", "x.json").returncode == 0
+    assert run("pack", "-o", "x.zion", "x.json").returncode == 0
+    (tmp_path / "x.zion").rename(tmp_path / "packed.json")
     result = run("query", query("'packed.json'"))
     assert (counted(result.stdout), result.stderr) == (COUNTED, b"")
     assert list(cache.glob("*.zion")) == []

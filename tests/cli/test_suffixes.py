@@ -153,3 +153,51 @@ def samples(run: Run, tmp_path: Path) -> list[Path]:
         assert run("pack", "--block-size", "1MiB", "-o", f"{name}.zion", source).returncode == 0
         found.append(tmp_path / f"{name}.zion")
     return found
+
+
+WRONG = {
+    "x.json": "json",
+    "x.ndjson.gz": "json",
+    "x.CSV": "csv",
+    "x.tsv.zst": "tsv",
+    "x.10n": "ion",
+    "x.arrow": "arrow",
+    "x.parquet": "parquet",
+    "x.md": "markdown",
+    "x.zion.gz": "gzip",
+    "x.zst": "zstd",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_no_packfile_gets_the_name_of_something_else(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "in.json").write_bytes(b'{"a": 1}\n')
+    assert run("pack", "-o", "in.zion", "in.json").returncode == 0
+    for words in (
+        ["pack", "--force", "-o", name, "in.json"],
+        ["append", "-o", name, "in.zion", "in.json"],
+        ["append", "--create", name, "in.json"],
+        ["concat", "-o", name, "in.zion", "in.zion"],
+        ["spark", "pack", "-o", name, "in.json"],
+    ):
+        ended = run(*words)
+        assert (ended.returncode, ended.stdout) == (2, b""), words
+        told = ended.stderr.decode()
+        expected = f"sdb: the name {name} says {WRONG[name]}, and what is written is a packfile\n"
+        assert told == f"{expected}hint: call it x.zion\n", words
+        assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["events", "x.ZION", "x.dat", "2026.01", "x.json.bak"])
+def test_packfiles_of_other_names(run: Run, tmp_path: Path, name: str) -> None:
+    assert run("pack", "-o", name, data=b'{"a": 1}\n').returncode == 0
+    assert run("query", f"SELECT a FROM './{name}'").stdout == b'{"a": 1}\n'
+    del tmp_path
+
+
+def test_a_packfile_that_has_such_a_name_grows_and_is_joined(run: Run, tmp_path: Path) -> None:
+    assert run("pack", "-o", "x.zion", data=b'{"a": 1}\n').returncode == 0
+    (tmp_path / "x.zion").rename(tmp_path / "x.json")
+    assert run("append", "x.json", data=b'{"a": 2}\n').returncode == 0
+    assert run("concat", "--force", "-o", "x.json", "x.json", "x.json").returncode == 0
+    assert run("head", "x.json").stdout == b'{"a": 1}\n{"a": 2}\n' * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -146,6 +147,10 @@ def test_append_makes_a_packfile(run: Run, tmp_path: Path) -> None:
         facts = json.loads(ended.stdout)
         assert (facts["rows_added"], facts["rows"]) == (1, turn)
     assert run("validate-file", "x.zion").returncode == 0
+    told = [run("append", "--create", "t.zion", "a.json").stderr.decode() for _ in "12"]
+    expected = r"made     t.zion: 1 row in 1 block\nsize     \d+\ntime     \d\.\d\d s\n"
+    assert re.fullmatch(expected, told[0])
+    assert "appended 1 row to 1, 1 block now" in told[1]
     assert run("append", "y.zion", "a.json").returncode == 3
     ended = run("append", "--create", "y.zion", data=b'{"a": }\n')
     assert (ended.returncode, (tmp_path / "y.zion").exists()) == (6, False)

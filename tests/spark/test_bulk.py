@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +21,9 @@ import sdb
 from sdb import errors
 from sdb.packfile import manifest
 from sdb.packfile.manifest import NAME
-from sdb.packfile.resolve import contents
 from sdb.spark.attempt import Options
 from sdb.spark.bulk import pack_on_spark
+from tests.folders import contents
 from tests.spark import accidents
 
 if TYPE_CHECKING:
@@ -194,6 +195,18 @@ def test_options_are_tried_before_anything_starts(tmp_path: Path) -> None:
         with pytest.raises(errors.SdbError):
             pack_on_spark([tmp_path / "a.json"], tmp_path / "out", options, master="nowhere")
     assert not (tmp_path / "out").exists()
+
+
+def test_warnings_are_about_the_whole_job(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b'{"a": 1}')
+    (tmp_path / "empty.json").write_bytes(b"\n")
+    for names, expected in ((["a.json", "empty.json"], []), (["empty.json"], ["no rows in"])):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", errors.SdbWarning)
+            pack_on_spark([tmp_path / n for n in names], tmp_path / f"out{len(names)}", spark=spark)
+        told = [str(one.message) for one in caught if one.category is errors.SdbWarning]
+        assert [text[:10] for text in told] == expected
+        assert all(str(tmp_path / "empty.json") in text for text in told)
 
 
 @pytest.mark.s3

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdb.packfile.resolve import contents
+from tests.folders import contents
 from tests.spark import accidents
 from tests.spark.test_bulk import GITHUB, check_clean, packed_alone, rows
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb.cli.spark import program
-from sdb.packfile.resolve import contents
 from tests.cli.conftest import COMMAND, ROOT, environment, run  # noqa: F401 - a fixture
+from tests.folders import contents
 from tests.spark import accidents
 from tests.spark.test_bulk import GITHUB, rows
 

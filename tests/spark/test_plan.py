@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections import Counter
 from contextlib import closing
@@ -134,3 +135,27 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         plan([InputFile("x", 1, "")], target_bytes=0)
     with pytest.raises(errors.UsageError):
         plan([InputFile("x", 1, "")], tasks=0)
+
+
+def test_inputs_are_of_the_kinds_that_pack_takes(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.json", tmp_path / "sub/b.json"]
+    (tmp_path / "sub").mkdir()
+    for path in paths:
+        path.write_bytes(b"{}")
+    for inputs, expected in (
+        (paths[0], paths[:1]),
+        (str(paths[0]), paths[:1]),
+        (paths, paths),
+        (iter(map(str, paths)), paths),
+        (tmp_path, paths),
+        (str(tmp_path / "sub"), paths[1:]),
+        (f"{tmp_path}/*.json", paths[:1]),
+    ):
+        assert [file.path for file in measure(inputs)] == list(map(str, expected))
+    with pytest.raises(errors.UsageError, match="Spark cannot pack rows") as refused:
+        measure([{"a": 1}])  # type: ignore[list-item]
+    assert "sdb.pack takes" in str(refused.value.hint)
+    with pytest.raises(errors.UsageError, match="Spark cannot pack an open file"):
+        measure(io.BytesIO(b"{}"))  # type: ignore[arg-type]
+    with pytest.raises(errors.UsageError, match="cannot be a int"):
+        measure(3)  # type: ignore[arg-type]

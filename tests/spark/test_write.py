@@ -10,7 +10,7 @@ import pytest
 
 import sdb
 from sdb.packfile import manifest
-from sdb.packfile.resolve import contents
+from tests.folders import contents
 from tests.spark import events
 
 if TYPE_CHECKING:

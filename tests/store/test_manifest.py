@@ -14,12 +14,13 @@ import sdb
 from sdb import errors
 from sdb.packfile import manifest
 from sdb.packfile.manifest import NAME, File, attempt_name, publish, sweep
-from sdb.packfile.resolve import contents, resolve
+from sdb.packfile.resolve import resolve
 from sdb.query.plan.dataset import TableName
 from sdb.query.plan.locations import candidates
 from sdb.store.s3.place import parse
 from sdb.store.s3.upload import Upload
 from sdb.store.url import store_of
+from tests.folders import contents
 
 if TYPE_CHECKING:
     from sdb.store.base import Location

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from sdb.packfile.describe import FileDescription, IndexDescription
+from sdb.packfile.descriptions import FileDescription, IndexDescription
 from sdb.packfile.sparseindex import Path, SparseIndex, Summary
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Block, Trailer

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -250,12 +251,16 @@ def test_errors_leave_everything_as_it_was(folder: Folder) -> None:
         sdb.append(folder.pack, [good, folder.path / "none.json"])
     with pytest.raises(UsageError):
         sdb.append(folder.pack, [])
+    there = shutil.copy(folder.pack, folder.path / "there.zion")
     with pytest.raises(ExistsError):
+        sdb.append(folder.pack, [good], output=there)
+    with pytest.raises(UsageError):
         sdb.append(folder.pack, [good], output=bad)
     with pytest.raises(CorruptError):
         sdb.append(bad, [good])
     assert folder.pack.read_bytes() == before
-    assert len(list(folder.path.iterdir())) == 4
+    assert there.read_bytes() == before
+    assert len(list(folder.path.iterdir())) == 5
 
 
 def test_output_elsewhere(folder: Folder) -> None:

@@ -59,11 +59,14 @@ def made_again(path: Path) -> tuple[bytes, ...]:
 
 def test_what_is_stored_is_read() -> None:
     assert list(stored()) == ["version", "rows", "types", "complete", "digests"]
+    many = Summary((3, 5), {(f"{n:02}",): 4 for n in range(16)}, complete=True)
+    assert list(Extension(many, (ONE, TWO)).encode()) == ["version", "summary", "digests"]
     for extension in (
         Extension(),
         Extension(SUMMARY),
         Extension(None, (ONE, TWO)),
         Extension(SUMMARY, (b"", TWO)),
+        Extension(many, (ONE, TWO), "", b"presence", b"provenance"),
     ):
         value = ion.loads(ion.dumps(extension.encode())) if extension.encode() else None
         assert Extension.read(value, 2) == extension

@@ -147,4 +147,4 @@ def test_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with sdb.sql(f"SELECT id FROM '{target}'") as result:
         with pytest.raises(NotFoundError, match="pandas is not installed"):
             result.to_pandas()
-        assert "the first 100 rows; there are more" in result._repr_html_()
+        assert "the first 100 of 1,000 rows" in result._repr_html_()

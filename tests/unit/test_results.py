@@ -3,9 +3,10 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import struct
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -21,6 +22,9 @@ from sdb.query.result.lines import Number, cells, lines, parse, text
 from sdb.query.result.replay import Replay
 from sdb.query.result.result import Result
 from sdb.view.grid import grid
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOON = datetime(2021, 1, 2, 12, tzinfo=UTC)
 NOON_US = 1_609_588_800_000_000
@@ -362,3 +366,22 @@ def test_cells_of_a_line_are_texts_as_printed() -> None:
     }
     assert cells('{"\\u00e9": "\\n", "": [1,  2]}') == {"\u00e9": "\n", "": "[1,  2]"}
     assert cells("{}") == {}
+
+
+def test_html_says_of_how_many_rows_the_first_are_shown(tmp_path: Path) -> None:
+    sdb.pack([{"n": n} for n in range(250)], tmp_path / "x.zion")
+    for limit, expected in (
+        (99, ""),
+        (100, ""),
+        (101, "<caption>the first 100 of 101 rows</"),
+        (9999, "<caption>the first 100 of 250 rows</"),
+    ):
+        with sdb.sql(f"SELECT n FROM '{tmp_path}/x.zion' LIMIT {limit}") as result:
+            page = result._repr_html_()
+        assert expected in page
+        assert ("<caption>" in page) == bool(expected)
+        assert page.count("<tr>") == 1 + min(limit, 100)
+    sdb.pack([{"t": "x" * 1000} for n in range(9000)], tmp_path / "y.zion", block_bytes=1 << 20)
+    with sdb.sql(f"SELECT t FROM '{tmp_path}/y.zion'", threads=1) as result:
+        page = result._repr_html_()
+    assert re.search(r"<caption>the first 100 rows of [\d,]+ or more</", page), page[:200]

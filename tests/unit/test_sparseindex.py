@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sdb import ion
+from sdb import _core, ion
 from sdb.errors import CorruptError
 from sdb.packfile.predicate import between
 from sdb.packfile.prune import blocks
@@ -12,6 +12,18 @@ from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.timeindex import UNBOUNDED, TimeIndex
 
 TS = ("ts",)
+
+
+MANY = {TS: 64, ("user",): 8192} | {("user", f"{n:02}"): 4 for n in range(14)}
+FORMS = [Summary((3, 5), {TS: 64}, complete=True), Summary((3, 5), MANY, complete=False)]
+
+
+def packed(*changes: tuple[int, object]) -> dict[str, Any]:
+    names = ["ts", "user", "id", "x", "id"]
+    value: list[object] = [True, [3, 2], [0, 0, 1, 0], [1, 1, 1, 2], names, [64, 8192, 4, 4]]
+    for number, change in changes:
+        value[number] = change
+    return {"version": 1, "summary": _core.zstd_compress(ion.dumps(value))}
 
 
 def summary(**changes: object) -> dict[str, Any]:
@@ -25,6 +37,22 @@ def test_the_extension_is_stored_as_documented() -> None:
         "types": [{"path": ["ts"], "mask": 64}],
         "complete": True,
     }
+    stored = FORMS[1].encode()
+    assert list(stored) == ["version", "summary"]
+    blob = stored["summary"]
+    assert isinstance(blob, bytes)
+    assert ion.loads(_core.zstd_decompress(blob, 1 << 20)) == [
+        False,
+        [3, 2],
+        [0, 0, *[1] * 14],
+        [1] * 16,
+        ["ts", "user", *(f"{n:02}" for n in range(14))],
+        [64, 8192, *[4] * 14],
+    ]
+    nested = {TS: 64, ("user",): 8192, ("user", "id"): 4, ("x", "id"): 4}
+    assert Summary.decode(packed()) == Summary((3, 5), nested, complete=True)
+    for form in FORMS:
+        assert Summary.decode(form.encode()) == form
     sparse = SparseIndex(
         2, {"a": 1}, {TS: TimeIndex([(1, 2)], [(0, 0)])}, Summary((3, 5), {}, True)
     )
@@ -53,6 +81,24 @@ def test_what_is_not_our_summary_is_ignored(value: object) -> None:
         summary(types=[{"path": [], "mask": 1}]),
         summary(types=[{"path": ["a"], "mask": 1 << 16}]),
         summary(types=[{"path": ["a"], "mask": -1}]),
+        summary(summary=1),
+        summary(summary=b"?"),
+        summary(summary=_core.zstd_compress(ion.dumps([True]))),
+        packed((0, 1)),
+        packed((1, [1, -2])),
+        packed((2, [0, 0, 2, 0])),
+        packed((2, [1, 0, 1, 0])),
+        packed((2, [0, 0, -1, 0])),
+        packed((2, [0, 0, 1])),
+        packed((3, [1, 1, 1, 3])),
+        packed((3, [1, 1, 0, 2])),
+        packed((3, [1, 1, 1, -1])),
+        packed((4, ["ts", "user", "id"])),
+        packed((4, ["ts", "ts", "id", "x", "id"])),
+        packed((4, ["ts", 1, "id", "x", "id"])),
+        packed((5, [64, 8192, 4, 1 << 16])),
+        packed((5, [64, 8192, 4, None])),
+        packed((2, [0] * 4097), (3, [1] * 4097), (5, [1] * 4097)),
     ],
 )
 def test_a_damaged_summary_is_refused(value: object) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sdb import bounds
+from sdb import bounds, effort
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
     BlockSize,
     Hints,
     InputFormat,
+    Level,
     NoVerify,
     OnError,
     Packfile,
@@ -48,6 +49,7 @@ def command(
         ),
     ] = None,
     fmt: InputFormat = None,
+    level: Level = None,
     threads: Threads = None,
     block_size: BlockSize = "50MiB",
     constant: Annotated[
@@ -100,6 +102,7 @@ def command(
             locate(context, packfile),
             inputs,
             output=target,
+            level=None if level is None else effort.read(level),
             block_bytes=bounds.BLOCK.read(block_size),
             threads=threads,
             constants=constants(constant) if constant else None,

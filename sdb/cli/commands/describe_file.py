@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Force, Packfiles, locate
+from sdb.cli.options import AsJson, Force, Packfiles, Verbose, locate
 from sdb.cli.parameters import Context, Option
 from sdb.errors import UsageError
-from sdb.packfile.describe import Description, as_dict, describe, text
+from sdb.packfile.describe import as_dict, describe, text
+from sdb.packfile.descriptions import Description
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -33,26 +34,32 @@ def command(
     ] = False,
     as_json: AsJson = False,
     force: Force = False,
+    verbose: Verbose = False,
 ) -> None:
     """Show size, blocks and time ranges of packfiles.
 
-    Only the end of each file is read.
+    Only the end of each file is read; on a terminal, and for a page, a few chunks of local files,
+    too, for the fields that take most.
     """
     if as_json and timeline:
         raise UsageError("--json and --timeline exclude each other", hint="--json --blocks")
-    description = describe(packfiles, root=context.obj or None)
+    if verbose:
+        output.prepare(verbose=True)
+    for_people = sys.stdout.isatty() and not (classic or as_json)
+    largest = for_people or html is not None
+    description = describe(packfiles, root=context.obj or None, largest=largest)
     if html is not None:
         output.check_apart(html, [locate(context, path) for path in packfiles])
         _write_page(description, html, force=force)
     if as_json:
         output.say_json(as_dict(description, blocks=blocks))
         return
-    if classic or not sys.stdout.isatty():
-        shown = text(description)
-    else:
+    if for_people:
         from sdb.view.facts import overview
 
-        shown = overview(description, columns=output.columns())
+        shown = overview(description, columns=output.columns(), can_draw=output.can_draw())
+    else:
+        shown = text(description)
     output.say(output.plain(shown.removesuffix("\n")))
     if blocks or timeline:
         _draw(description, blocks=blocks, timeline=timeline)

@@ -9,7 +9,17 @@ from sdb import bounds, notes
 from sdb.cli import found as printed
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, ProgressMode, Quiet, Since, Threads, Until, names
+from sdb.cli.options import (
+    AsJson,
+    ProgressMode,
+    Quiet,
+    Since,
+    Strict,
+    Threads,
+    TimeField,
+    Until,
+    names,
+)
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.typed import Annotated
 
@@ -57,10 +67,9 @@ def command(
     fmt: Annotated[str, Option(metavar="json|ion-text", help="Format of rows.")] = "json",
     since: Since = None,
     until: Until = None,
-    time_field: Annotated[
-        str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
-    ] = None,
+    time_field: TimeField = None,
     threads: Threads = None,
+    strict: Strict = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
     progress: ProgressMode = "auto",
@@ -93,6 +102,7 @@ def command(
         time_field=time_field,
         limit=limit,
         threads=threads,
+        strict=strict,
     )
     found = resolve(places, root=context.obj or None)
     shown = sys.stdout.isatty() and not (count or files or quiet)

@@ -7,9 +7,19 @@ import sys
 
 from sdb import bounds
 from sdb.cli import output, shown
-from sdb.cli.options import Fields, Packfile, Since, Strict, Until, Verbose, locate, names, period
+from sdb.cli.options import (
+    Fields,
+    Packfile,
+    Since,
+    Strict,
+    TimeField,
+    Until,
+    Verbose,
+    locate,
+    names,
+    period,
+)
 from sdb.cli.parameters import Context, Option
-from sdb.errors import UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -32,9 +42,7 @@ def command(
     ] = None,
     since: Since = None,
     until: Until = None,
-    time_field: Annotated[
-        str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
-    ] = None,
+    time_field: TimeField = None,
     strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:
@@ -44,20 +52,17 @@ def command(
     """
     output.prepare(verbose=verbose)
     form = shown.form(fmt)
+    since, until = period(since, until)
     place, chosen = locate(context, packfile), names(fields)
     if where is not None:
-        if since is not None or until is not None or time_field is not None:
-            raise UsageError(
-                "--where and times exclude each other", hint="put the time into --where"
-            )
-        shown.select(place, where, rows, form, chosen, strict=strict)
+        times = (since, until, time_field)
+        shown.select(place, where, rows, form, chosen, times, strict=strict)
         return
     from sdb.packfile.unpack import unpack
 
     terminal = sys.stdout.isatty()
     direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)
     target = io.BytesIO() if terminal or not direct else output.binary()
-    since, until = period(since, until)
     unpack(
         [place],
         target,

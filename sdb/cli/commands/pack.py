@@ -13,6 +13,7 @@ from sdb.cli.options import (
     Constants,
     Hints,
     InputFormat,
+    Level,
     NoVerify,
     OnError,
     ProgressMode,
@@ -49,6 +50,7 @@ def command(
     ] = None,
     fmt: InputFormat = None,
     algorithm: Algorithm = "zion+zstd",
+    level: Level = None,
     threads: Threads = None,
     block_size: BlockSize = "50MiB",
     constant: Constants = None,
@@ -75,7 +77,9 @@ def command(
     """
     if as_json and target == "-":
         raise UsageError("--json and -o - both write to standard output")
-    options = packing(algorithm, block_size, constant, hints, fmt, time_field, verify=not no_verify)
+    options = packing(
+        algorithm, level, block_size, constant, hints, fmt, time_field, verify=not no_verify
+    )
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     inputs = given(inputs)
     if target is None and spark:

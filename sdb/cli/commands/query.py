@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 
 from sdb import bounds
 from sdb.cli import answers, output
+from sdb.cli.following import Following
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
-from sdb.cli.options import Force, ProgressMode, Strict, Threads, Verbose, constants
+from sdb.cli.options import (
+    Force,
+    ProgressMode,
+    Since,
+    Strict,
+    Threads,
+    TimeField,
+    Until,
+    Verbose,
+    constants,
+    period,
+)
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -51,6 +64,9 @@ def command(
         bool, Option("--explain", help="Show which blocks would be read, and why.")
     ] = False,
     as_json: Annotated[bool, Option("--json", help="--fmt json; of --explain too.")] = False,
+    since: Since = None,
+    until: Until = None,
+    time_field: TimeField = None,
     no_prune: Annotated[
         bool, Option("--no-prune", help="Read all blocks: distrust time indexes.")
     ] = False,
@@ -79,27 +95,32 @@ def command(
     started = time.perf_counter()
     output.prepare(verbose=verbose)
     answers.allow_many_files()
+    since, until = period(since, until)
     form, compression = answers.form("json" if as_json and fmt is None else fmt, target)
-    with Interruptible() as signals:
-        with Meter("packing", progress) as meter:
-            result = run(
-                _text(sql, file),
-                params=constants(param or [], "parameter"),
-                root=root or context.obj or "",
-                threads=threads,
-                memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
-                prune=not no_prune,
-                strict=strict,
-                typed=form in {"ion", "ion-text", "arrow", "parquet"},
-                progress=meter,
-            )
+    with Interruptible() as signals, Meter("packing", progress) as meter:
+        result = run(
+            _text(sql, file),
+            params=constants(param or [], "parameter"),
+            root=root or context.obj or "",
+            threads=threads,
+            memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
+            prune=not no_prune,
+            strict=strict,
+            since=since,
+            until=until,
+            time_field=time_field,
+            typed=form in {"ion", "ion-text", "arrow", "parquet"},
+            progress=meter,
+        )
+        meter.stop()
         with result:
             signals.arm(result.interrupt)
             if explain:
                 answers.explain(result, as_json=as_json)
                 return
             output.check_apart(target, [*result.paths, *([file] if file else [])])
-            answers.write(result, form, target, force=force, compression=compression)
+            follow = partial(Following, meter=meter)
+            answers.write(result, form, target, force=force, compression=compression, follow=follow)
             if verbose:
                 spent = time.perf_counter() - started
                 output.say(summary(result.reading, spent), to=sys.stderr)

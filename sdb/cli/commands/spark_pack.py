@@ -10,6 +10,7 @@ from sdb.cli.options import (
     Constants,
     Hints,
     InputFormat,
+    Level,
     NoVerify,
     OnError,
     ProgressMode,
@@ -43,6 +44,7 @@ def command(
     print_submit: sparks.PrintSubmit = False,
     fmt: InputFormat = None,
     algorithm: Algorithm = "zion+zstd",
+    level: Level = None,
     block_size: BlockSize = "50MiB",
     constant: Constants = None,
     hints: Hints = None,
@@ -59,7 +61,9 @@ def command(
 
     Each task packs one packfile; formats and compressions are recognised by content.
     """
-    options = packing(algorithm, block_size, constant, hints, fmt, time_field, verify=not no_verify)
+    options = packing(
+        algorithm, level, block_size, constant, hints, fmt, time_field, verify=not no_verify
+    )
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)

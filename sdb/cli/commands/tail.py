@@ -6,7 +6,18 @@ import sys
 
 from sdb import bounds
 from sdb.cli import output, shown
-from sdb.cli.options import Fields, Packfile, Since, Strict, Until, Verbose, locate, names, period
+from sdb.cli.options import (
+    Fields,
+    Packfile,
+    Since,
+    Strict,
+    TimeField,
+    Until,
+    Verbose,
+    locate,
+    names,
+    period,
+)
 from sdb.cli.parameters import Context, Option
 from sdb.typed import Annotated
 
@@ -23,9 +34,7 @@ def command(
     fields: Fields = None,
     since: Since = None,
     until: Until = None,
-    time_field: Annotated[
-        str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
-    ] = None,
+    time_field: TimeField = None,
     strict: Strict = False,
     verbose: Verbose = False,
 ) -> None:

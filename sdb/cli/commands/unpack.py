@@ -17,6 +17,7 @@ from sdb.cli.options import (
     Since,
     Strict,
     Threads,
+    TimeField,
     Until,
     Verbose,
     locate,
@@ -50,9 +51,7 @@ def command(
     fields: Fields = None,
     since: Since = None,
     until: Until = None,
-    time_field: Annotated[
-        str | None, Option(metavar="PATH", help="Field that --since and --until are about.")
-    ] = None,
+    time_field: TimeField = None,
     blocks: Annotated[
         str | None, Option(metavar="N,N-N,...", help="Only these blocks of each file.")
     ] = None,

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import stat
-import tempfile
 import time
 from contextlib import suppress
 
@@ -42,6 +40,8 @@ class Scratch:
     __slots__ = ("_fd", "path")
 
     def __init__(self) -> None:
+        import tempfile
+
         try:
             above = tempfile.gettempdir()
             remove_abandoned(above)
@@ -55,6 +55,8 @@ class Scratch:
     def close(self) -> None:
         """Remove the folder; a second time does nothing."""
         if self._fd >= 0:
+            import shutil
+
             shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._fd)
             self._fd = -1
@@ -88,6 +90,8 @@ def remove_abandoned(above: str) -> None:
 
 
 def _remove_if_abandoned(path: str) -> None:
+    import shutil
+
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         status = os.fstat(fd)

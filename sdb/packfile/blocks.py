@@ -1,0 +1,179 @@
+"""Blocks of an open packfile: which there are, which are chosen, and their bytes."""
+
+from __future__ import annotations
+
+from sdb import errors
+from sdb.packfile import digest
+from sdb.packfile.selection import Selection, select
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from types import TracebackType
+    from typing import Self
+
+    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.trailer import Block, Trailer
+    from sdb.store.base import Reader
+
+
+class BlockReader:
+    """An open object, and the trailer that tells where its blocks are."""
+
+    def __init__(self, path: str, reader: Reader, trailer: Trailer, *, verify: bool = True) -> None:
+        self._reader = reader
+        self._path = path
+        self._trailer = trailer
+        self._verify = verify
+
+    @property
+    def path(self) -> str:
+        """Path or URL as it was given."""
+        return self._path
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the file in bytes."""
+        return self._reader.size_bytes
+
+    @property
+    def etag(self) -> str:
+        """ETag, which tells one version of the file from another; empty for local files."""
+        return self._reader.etag
+
+    @property
+    def reader(self) -> Reader:
+        """The open object that the packfile is."""
+        return self._reader
+
+    @property
+    def verify(self) -> bool:
+        """True if checksums and digests are compared with what is read."""
+        return self._verify
+
+    @property
+    def trailer(self) -> Trailer:
+        """The trailer: block list, sparse index and compression."""
+        return self._trailer
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks, in the order of the file."""
+        return self._trailer.blocks
+
+    def read_block(self, number: int) -> bytes:
+        """Read the compressed bytes of a block.
+
+        Parameters
+        ----------
+        number : int
+            The block, counted from 0.
+
+        Returns
+        -------
+        bytes
+            All its frames.
+
+        Raises
+        ------
+        NotFoundError
+            There is no such block.
+        CorruptError
+            The file became shorter since it was opened, or the block is not what was written.
+        """
+        if not 0 <= number < len(self.blocks):
+            raise errors.NotFoundError(f"{self._path} has no block {number}", path=self._path)
+        block = self._reader.read(*self._trailer.block_range(number))
+        if self._verify:
+            try:
+                digest.check(block, self._trailer.sparse.digest(number))
+            except errors.CorruptError as error:
+                raise self.blame(error, number) from None
+        return block
+
+    def place_block(self, number: int) -> bytes | tuple[int, int, int]:
+        """Tell the decoder where a block is, so that it reads only what it needs of it.
+
+        Parameters
+        ----------
+        number : int
+            The block, counted from 0.
+
+        Returns
+        -------
+        tuple of int, or bytes
+            An open descriptor and the range of the block in that file. Where there is no such
+            thing, all its frames.
+
+        Raises
+        ------
+        NotFoundError, CorruptError
+            See :meth:`read_block`.
+        """
+        descriptor = self._reader.descriptor
+        if descriptor is None or not 0 <= number < len(self.blocks):
+            return self.read_block(number)
+        return (descriptor, *self._trailer.block_range(number))
+
+    def select(
+        self,
+        *,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        time_field: str | Sequence[str] | None = None,
+        blocks: str | Sequence[int] | None = None,
+        predicate: Predicate | None = None,
+    ) -> Selection:
+        """Choose blocks; see :func:`sdb.packfile.selection.select`."""
+        try:
+            return select(
+                self._trailer,
+                since=since,
+                until=until,
+                time_field=time_field,
+                blocks=blocks,
+                predicate=predicate,
+            )
+        except errors.SdbError as error:
+            raise error.within(self._path, path=self._path) from None
+
+    def blame(self, error: errors.CorruptError, number: int) -> errors.CorruptError:
+        """Say in which block of which file an error of the decoder happened.
+
+        Parameters
+        ----------
+        error : CorruptError
+            What the decoder says; its offset counts from the start of the block.
+        number : int
+            The block.
+
+        Returns
+        -------
+        CorruptError
+            The same, with an offset in the file.
+        """
+        offset = self.blocks[number].offset + (error.offset or 0)
+        return errors.CorruptError(
+            f"{self._path}: block {number} at byte {offset:,}: {error.message}",
+            path=self._path,
+            offset=offset,
+            hint=f"sdb validate-file {self._path}",
+        )
+
+    def close(self) -> None:
+        """Close the file; a second time does nothing."""
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        """Give the packfile itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()

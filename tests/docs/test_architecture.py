@@ -1,0 +1,52 @@
+"""`docs/architecture.md` names what is there, and all of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+NAMES = set(re.findall(r"`([^`\n]+)`", PAGE))
+RUST, BINDINGS = ROOT / "rust/zion/src", ROOT / "rust/py/src"
+FILE = re.compile(r"[\w*./]+(\.(rs|py|pyi|md)|/)|\w+(/\w+)+")
+# Where a name on the page may begin.
+PLACES = [ROOT, ROOT / "sdb", ROOT / "sdb/packfile", RUST, BINDINGS]
+
+
+def is_there(name: str) -> bool:
+    return any(next(place.glob(name.rstrip("/")), None) for place in PLACES)
+
+
+def test_every_file_on_the_page_exists() -> None:
+    files = {name for name in NAMES if FILE.fullmatch(name)}
+    assert len(files) > 60
+    assert sorted(name for name in files if not is_there(name)) == []
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", PAGE)
+    assert len(links) > 3
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern"),
+    [
+        (ROOT / "sdb", "**/__init__.py"),
+        (RUST, "*.rs"),
+        (RUST, "*/mod.rs"),
+        (RUST / "ingest", "*/mod.rs"),
+        (BINDINGS, "*.rs"),
+    ],
+    ids=["packages", "files", "modules", "inputs", "bindings"],
+)
+def test_everything_is_on_the_page(folder: Path, pattern: str) -> None:
+    places = [path for path in folder.glob(pattern) if path.name != "lib.rs"]
+    packed = {path.parent if path.name in {"__init__.py", "mod.rs"} else path for path in places}
+    base = ROOT / "sdb" if folder == ROOT / "sdb" else BINDINGS if folder == BINDINGS else RUST
+    names = {str(path.relative_to(base)) for path in packed - {folder}}
+    assert len(names) > 3
+    assert sorted(names - NAMES) == []
