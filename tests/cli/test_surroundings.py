@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +16,6 @@ from tests.cli.conftest import COMMAND, ROOT, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 WIDE = "SELECT k, COUNT(*) AS n FROM 'wide.zion' GROUP BY k ORDER BY k LIMIT 1 OFFSET 59000"
 
@@ -143,6 +142,11 @@ def test_a_full_temporary_folder_is_no_lack_of_memory(run: Any, small: Path, wid
     assert b"keeping a part of the input in" in spooled.stderr
 
 
+def _is_locked(path: Path) -> bool:
+    """Tell whether a process has locked a folder, without trying to lock it: that could be in the other's way."""
+    return f":{path.stat().st_ino} " in Path("/proc/locks").read_text()
+
+
 def test_a_killed_query_leaves_nothing_for_long(
     run: Any, wide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,15 +156,17 @@ def test_a_killed_query_leaves_nothing_for_long(
     process = subprocess.Popen(
         [*COMMAND, "query", endless], cwd=wide.parent, env=environment(TMPDIR=str(folder))
     )
-    while not list(folder.iterdir()):
-        assert process.poll() is None
-        time.sleep(0.01)
-    (mine,) = folder.iterdir()
-    monkeypatch.setattr(scratch, "_YOUNG_SECONDS", -1)
-    scratch.remove_abandoned(str(folder))
-    assert mine.exists(), "the query that has it is alive"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    try:
+        while not any(map(_is_locked, folder.iterdir())):
+            assert process.poll() is None
+            time.sleep(0.01)
+        (mine,) = folder.iterdir()
+        monkeypatch.setattr(scratch, "_YOUNG_SECONDS", -1)
+        scratch.remove_abandoned(str(folder))
+        assert mine.exists(), "the query that has it is alive"
+    finally:
+        process.kill()
+        process.wait()
     monkeypatch.setattr(scratch, "_YOUNG_SECONDS", 3600)
     scratch.remove_abandoned(str(folder))
     assert mine.exists(), "it is young: its maker may not have locked it yet"
