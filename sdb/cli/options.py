@@ -14,8 +14,15 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from sdb.table.tableroot import TableRoot
+
 Packfile = Annotated[str, Argument(metavar="PACKFILE", help="A packfile.")]
 Packfiles = Annotated[list[str], Argument(metavar="PACKFILE...", help="One or more.")]
+Database = Annotated[str, Argument(metavar="DB", help="The database.")]
+Table = Annotated[str, Argument(metavar="TABLE", help="The table.")]
+Root = Annotated[
+    str | None, Option("--root", metavar="FOLDER", help="Folder or s3:// URL with the tables.")
+]
 AsJson = Annotated[bool, Option("--json", help="Print facts as JSON.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more of what happens.")]
@@ -116,6 +123,13 @@ _TRUTH = {"true": True, "false": False}
 _INT64 = range(-(2**63), 2**64)
 _MOST_DIGITS = 30
 _MOST_READ = 4000
+
+
+def table_root(context: Context, root: str | None) -> TableRoot:
+    """Give the root of tables: what the command names, or what stands before it, or here."""
+    from sdb.table import tableroot
+
+    return tableroot.table_root(root or context.obj or "")
 
 
 def locate(context: Context, path: str) -> str:

@@ -172,6 +172,20 @@ class Store(Protocol):
             Sorted by name; none where there is no folder.
         """
 
+    def folders(self, folder: Location) -> Sequence[str]:
+        """List the folders directly below a folder.
+
+        Parameters
+        ----------
+        folder : path or str
+            A path or URL, with or without a slash at its end.
+
+        Returns
+        -------
+        sequence of str
+            Their names, sorted; none where there is no folder.
+        """
+
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the objects that a pattern matches.
 

@@ -98,6 +98,13 @@ class MemoryStore(FlatStore):
         with self.calls.call("list", above, "listing"):
             return self._entries(lambda url: url.startswith(above) and "/" not in url[len(above) :])
 
+    def folders(self, folder: Location) -> Sequence[str]:
+        """List what locations below a folder have before their next slash."""
+        above = child(folder, "")
+        with self.calls.call("list", above, "listing"):
+            below = (url[len(above) :] for url in self._objects if url.startswith(above))
+            return sorted({rest.partition("/")[0] for rest in below if "/" in rest[1:]})
+
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the objects that a pattern matches."""
         with self.calls.call("list", pattern, "listing"):

@@ -20,5 +20,7 @@
 ``versionhistory``   where the versions of a table are
 ``versionstate``     what an index says of the version that it is
 ``definitioncheck``  all that is wrong with a definition
+``tableroot``        the folder or bucket with tables, and the keys for them
+``tablehandle``      a table that is open for reading
 ===================  =============================================================
 """

@@ -40,6 +40,11 @@ def of_content(pieces: Iterable[bytes]) -> str:
     return f'{_PREFIX}{b32encode(digest.digest()).decode()}"'
 
 
+def is_of_content(etag: str) -> bool:
+    """Tell whether an ETag is the digest of a content, which it is wherever that is copied to."""
+    return etag.startswith(_PREFIX)
+
+
 def check(etag: object) -> str:
     """Insist on an ETag as it was read from an object.
 

@@ -143,7 +143,7 @@ def test_a_full_temporary_folder_is_no_lack_of_memory(run: Any, small: Path, wid
 
 
 def _is_locked(path: Path) -> bool:
-    """Tell whether a process has locked a folder, without trying to lock it: that could be in the other's way."""
+    """Tell whether a process has locked a folder, without getting in its way."""
     return f":{path.stat().st_ino} " in Path("/proc/locks").read_text()
 
 

@@ -270,6 +270,9 @@ def test_listings_tell_what_is_there(place: Place) -> None:
     assert all(abs(entry.modified_us - began_us) < 60_000_000 for entry in found)
     assert store.list(place.root) == found
     assert [entry.location for entry in found] == [place.at(e.name) for e in found]
+    assert store.folders(place.root) == store.folders(place.root + "/") == ["deep"]
+    assert store.folders(place.at("deep")) == ["er"]
+    assert store.folders(place.at("none")) == store.folders(place.at("deep/er")) == []
     for pattern, names in {
         "*.gz": ["a.gz", "b.gz"],
         "**/*.gz": ["a.gz", "b.gz", "deep/c.gz", "deep/er/d.gz"],

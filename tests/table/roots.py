@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import tarfile
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sdb.table.signature import Keyring
 from tests.conftest import VECTORS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FOLDER = VECTORS / "table"
 LOCAL = Keyring.of_root(is_remote=False)
@@ -28,6 +31,15 @@ def objects(root: str) -> dict[str, bytes]:
             for member in archive
             if (file := archive.extractfile(member))
         }
+
+
+def unpacked(root: str, folder: Path) -> Path:
+    """Write the objects of a root into a folder."""
+    for key, data in objects(root).items():
+        place = folder / key
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    return folder
 
 
 def recorded() -> list[tuple[str, str]]:

@@ -78,6 +78,15 @@ class LocalStore:
             return []
         return _entries(child(folder, name) for name in names)
 
+    def folders(self, folder: Location) -> Sequence[str]:
+        """List the folders directly below a folder, hidden ones too."""
+        path = local_path(folder)
+        try:
+            with Translated(path, "listing"), os.scandir(path) as found:
+                return sorted(entry.name for entry in found if entry.is_dir())
+        except NotFoundError:
+            return []
+
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the files that a pattern matches, see :func:`sdb.store.local.globbing.matching`."""
         from sdb.store.local.globbing import matching

@@ -46,6 +46,12 @@ class S3Store(FlatStore):
 
         return prefix.entries(os.fspath(folder))
 
+    def folders(self, folder: Location) -> Sequence[str]:
+        """List what keys below a URL have before their next slash."""
+        from sdb.store.s3 import prefix
+
+        return prefix.folders(os.fspath(folder))
+
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the objects that a pattern matches; only what begins like it is listed."""
         from sdb.store.s3 import prefix

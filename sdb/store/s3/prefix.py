@@ -26,6 +26,18 @@ def entries(url: str) -> list[Entry]:
     return sorted(_listed(bucket, start, url, flat=True), key=lambda entry: entry.name)
 
 
+def folders(url: str) -> list[str]:
+    """List the folders directly below a URL; see :meth:`sdb.store.base.Store.folders`."""
+    bucket, start = _start(url)
+    names: set[str] = set()
+    with translated("listing", url):
+        pages = connect().get_paginator("list_objects_v2")
+        for page in pages.paginate(Bucket=bucket, Prefix=start, Delimiter="/"):
+            found = (str(one["Prefix"]) for one in page.get("CommonPrefixes", ()))
+            names.update(prefix[len(start) : -1] for prefix in found)
+    return sorted(names - {""})
+
+
 def matching(pattern: str) -> list[Entry]:
     """List the objects that a pattern matches.
 

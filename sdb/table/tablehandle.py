@@ -1,0 +1,184 @@
+"""Tables that are open for reading: one index, and the immutable objects that it leads to."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from sdb import errors
+from sdb.records import field, record
+from sdb.table import names
+from sdb.table.definition import MAX_BYTES as MAX_DEFINITION_BYTES
+from sdb.table.definition import Definition
+from sdb.table.index import MAX_BYTES, TableIndex
+from sdb.table.indirect import read_list
+from sdb.table.inputstree import InputsTree
+from sdb.table.tableroot import TableRoot, table_root
+from sdb.table.versionstate import state_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sdb.store.base import Location, Reader
+    from sdb.table.descriptor import Descriptor
+    from sdb.table.indirect import IndirectRef
+    from sdb.table.versionstate import VersionState
+
+
+@record
+class TableHandle:
+    """A table as its index was when it was read. Use :func:`open_table` to get one.
+
+    Attributes
+    ----------
+    root : TableRoot
+        The root that it is below.
+    keys : TableKeys
+        Its names, and the keys of its objects.
+    index : TableIndex
+        The index.
+    data : bytes
+        The object that the index is.
+    reader : Reader
+        The version of that object, closed: what :meth:`sdb.store.base.Store.put_if` replaces.
+    """
+
+    root: TableRoot
+    keys: names.TableKeys
+    index: TableIndex
+    data: bytes = field(repr=False)
+    reader: Reader = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Its name with that of the database: ``db.table``."""
+        return f"{self.keys.database}.{self.keys.table}"
+
+    @property
+    def state(self) -> VersionState | None:
+        """The version that the index is; None: no `sdb` has written it."""
+        return state_of(self.index.user_data)
+
+    @property
+    def inputs(self) -> InputsTree:
+        """The inputs that were taken; nodes are read when they are needed."""
+        return InputsTree(self.index.inputs, self.root.fetch)
+
+    def descriptors(self, refs: Iterable[IndirectRef] | None = None) -> Iterator[Descriptor]:
+        """Go over the packfiles, the oldest first.
+
+        Parameters
+        ----------
+        refs : iterable of IndirectRef, optional
+            Those lists of the indirect tree that are of interest; all if not given.
+
+        Yields
+        ------
+        Descriptor
+            As it is stored: whoever opens the packfile calls :meth:`Descriptor.checked`.
+
+        Raises
+        ------
+        CorruptError
+            A list is missing or damaged.
+        """
+        chosen = self.index.indirect.refs if refs is None else refs
+        listed = chain.from_iterable(map(self.listed, chosen))
+        yield from chain(listed, self.index.inline)
+
+    def listed(self, ref: IndirectRef) -> tuple[Descriptor, ...]:
+        """Read a list of the indirect tree."""
+        return read_list(self.root.fetch(ref.key, ref.etag), ref)
+
+
+def open_table(
+    root: TableRoot | Location, database: str, table: str, *, branch: str = "main"
+) -> TableHandle:
+    """Open a table: its index is read, and nothing else.
+
+    Parameters
+    ----------
+    root : TableRoot, path or str
+        The root, or where it is.
+    database, table : str
+        Their names.
+    branch : str
+        The branch whose index it is.
+
+    Returns
+    -------
+    TableHandle
+        The table.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table; the hint names one that may be meant.
+    CorruptError
+        The index is too large, not signed with one of the keys, or malformed.
+    UsageError
+        A name that cannot be one.
+    """
+    place = root if isinstance(root, TableRoot) else table_root(root)
+    keys = names.TableKeys(database, table)
+    key = keys.branch(branch)
+    try:
+        reader = place.open(key)
+    except errors.NotFoundError:
+        raise place.absent(keys) from None
+    try:
+        if reader.size_bytes >= MAX_BYTES:
+            message = f'opening index: index "{key}" is {reader.size_bytes} bytes; too big'
+            raise errors.CorruptError(message, path=key)
+        data = reader.read(0, reader.size_bytes)
+    finally:
+        reader.close()
+    try:
+        index = TableIndex.decode(data, place.keyring)
+    except (errors.CorruptError, errors.UnsupportedError) as error:
+        raise error.within(f"opening index {key}", path=key) from None
+    return TableHandle(place, keys, index, data, reader)
+
+
+def read_definition(root: TableRoot, keys: names.TableKeys) -> Definition:
+    """Read the definition of a table.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    keys : TableKeys
+        The names of the table.
+
+    Returns
+    -------
+    Definition
+        What the table takes.
+
+    Raises
+    ------
+    NotFoundError
+        There is none.
+    InputError
+        It is malformed.
+    """
+    key = keys.definition
+    try:
+        reader = root.open(key)
+    except errors.NotFoundError:
+        message = f"there is no definition of {keys.database}.{keys.table} below {root.location}"
+        raise errors.NotFoundError(message, path=key, hint="sdb create makes one") from None
+    try:
+        if reader.size_bytes > MAX_DEFINITION_BYTES:
+            message = f"{key}: {reader.size_bytes:,} bytes, the limit is {MAX_DEFINITION_BYTES:,}"
+            raise errors.CorruptError(message, path=key)
+        data = reader.read(0, reader.size_bytes)
+    finally:
+        reader.close()
+    try:
+        return Definition.parse(data.decode(), is_stored=True)
+    except UnicodeDecodeError as error:
+        message = f"{key} is not UTF-8 at byte {error.start:,}"
+        raise errors.InputError(message, path=key) from None
+    except errors.InputError as error:
+        raise error.within(key, path=key) from None

@@ -1,0 +1,162 @@
+"""Roots: the folder or bucket that has tables, and the keys for what is in it."""
+
+from __future__ import annotations
+
+import os
+
+from sdb import notes
+from sdb.errors import CorruptError, NotFoundError
+from sdb.records import field, record
+from sdb.store.base import child
+from sdb.store.url import store_of
+from sdb.table import etags, names
+from sdb.table.signature import VARIABLE, Keyring
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.store.base import Location, Reader, Store
+
+MAX_OBJECT_BYTES = 64 << 20
+"""No list of packfiles or inputs is larger: the original begins a new one at 256 KiB."""
+
+_MEANT = 0.6
+
+
+@record
+class TableRoot:
+    """A place with tables. Use :func:`table_root` to get one.
+
+    Attributes
+    ----------
+    location : str
+        Folder or URL that keys are relative to.
+    store : Store
+        The store that it is in.
+    keyring : Keyring
+        The keys for its indexes.
+    """
+
+    location: str
+    store: Store = field(repr=False)
+    keyring: Keyring = field(repr=False)
+
+    def place(self, key: str) -> str:
+        """Give the path or URL of an object by its key."""
+        return child(self.location, key)
+
+    def open(self, key: str, *, head_bytes: int = 0) -> Reader:
+        """Open an object; see :meth:`sdb.store.base.Store.open`."""
+        return self.store.open(self.place(key), head_bytes=head_bytes)
+
+    def fetch(self, key: str, etag: str) -> bytes:
+        """Read a small object, which must be the one that is meant.
+
+        Parameters
+        ----------
+        key : str
+            Its key.
+        etag : str
+            The ETag that another object has for it.
+
+        Returns
+        -------
+        bytes
+            All of it.
+
+        Raises
+        ------
+        CorruptError
+            It is missing, too large, or has another ETag.
+        """
+        try:
+            reader = self.open(key)
+        except NotFoundError:
+            raise CorruptError(f"{key} is missing: the table leads to it", path=key) from None
+        try:
+            if reader.size_bytes > MAX_OBJECT_BYTES:
+                size = f"{reader.size_bytes:,} bytes, the limit is {MAX_OBJECT_BYTES:,}"
+                raise CorruptError(f"{key}: {size}", path=key)
+            data = reader.read(0, reader.size_bytes)
+            found = reader.etag
+        finally:
+            reader.close()
+        if not found or etags.is_of_content(etag):
+            found = etags.of_content([data])
+        if found != etag:
+            raise CorruptError(f"{key}: ETag changed: {etag} -> {found}", path=key)
+        return data
+
+    def databases(self) -> list[str]:
+        """Give the names of the databases, sorted: of all folders that could be one."""
+        return _names(self.store.folders(self.place("db")))
+
+    def tables(self, database: str) -> list[str]:
+        """Give the names of the tables of a database that have an index, sorted."""
+        names.check_name(database, "database")
+        found = _names(self.store.folders(self.place(f"db/{database}")))
+        return [table for table in found if self.has(names.TableKeys(database, table).index)]
+
+    def has(self, key: str) -> bool:
+        """Tell whether there is an object; on S3 that is a request."""
+        return self.store.version(self.place(key)) is not None
+
+    def absent(self, keys: names.TableKeys) -> NotFoundError:
+        """Make the error for a table that is not there, with a table that may be meant."""
+        name = f"{keys.database}.{keys.table}"
+        message = f"there is no table {name} below {self.location}"
+        if self.has(keys.definition):
+            message = f"the table {name} below {self.location} has a definition, and no rows yet"
+            hint = f"sdb sync {keys.database} {keys.table}"
+        else:
+            hint = self._meant(keys)
+        return NotFoundError(message, path=self.place(keys.index), hint=hint)
+
+    def _meant(self, keys: names.TableKeys) -> str:
+        from difflib import get_close_matches
+
+        databases = self.databases()
+        if keys.database not in databases:
+            near = get_close_matches(keys.database, databases, 1, _MEANT)
+            if near:
+                return f"did you mean the database {near[0]}?"
+            return "a root has tables below db/: name it with --root" if not databases else _LIST
+        near = get_close_matches(keys.table, self.tables(keys.database), 1, _MEANT)
+        return f"did you mean {keys.database}.{near[0]}?" if near else _LIST
+
+
+_LIST = "sdb tables lists them"
+
+
+def table_root(location: Location = "", *, keyring: Keyring | None = None) -> TableRoot:
+    """Give the root at a location. Nothing is read.
+
+    Parameters
+    ----------
+    location : path or str
+        Folder or URL; the current folder when empty.
+    keyring : Keyring, optional
+        The keys; those of the environment if not given.
+
+    Returns
+    -------
+    TableRoot
+        The root.
+
+    Raises
+    ------
+    UsageError
+        The environment has keys that are none.
+    """
+    path = os.fspath(location) or "."
+    store = store_of(path)
+    if keyring is None:
+        keyring = Keyring.of_root(is_remote=store.is_remote)
+        if not keyring.keys:
+            notes.warn(f"{VARIABLE} is not set: nobody knows who wrote the indexes below {path}")
+    return TableRoot(path, store, keyring)
+
+
+def _names(found: Sequence[str]) -> list[str]:
+    return [name for name in found if not names.flaw_of_name(name)]

@@ -1,0 +1,149 @@
+"""Tables that are opened for reading: the recorded roots, and what is wrong with a root."""
+
+from __future__ import annotations
+
+import base64
+import json
+import warnings
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdb import errors
+from sdb.store import url
+from sdb.store.memory import MemoryStore
+from sdb.table.index import TableIndex
+from sdb.table.names import TableKeys
+from sdb.table.signature import Keyring
+from sdb.table.tablehandle import open_table, read_definition
+from sdb.table.tableroot import table_root
+from tests.table import roots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KEY = base64.b64encode(bytes(range(32))).decode()
+
+
+@pytest.fixture
+def memory() -> Iterator[MemoryStore]:
+    store = MemoryStore()
+    url.register("mem", store)
+    yield store
+    url.register("mem", None)
+
+
+@pytest.mark.parametrize(("root", "name"), roots.recorded())
+def test_every_recorded_table_opens(root: str, name: str, tmp_path: Path) -> None:
+    told = json.loads((roots.FOLDER / "roots" / name).read_text())["index"]
+    _, database, table, *_ = name.split(".")
+    handle = open_table(roots.unpacked(root, tmp_path), database, table)
+    wanted = [*told["indirect_descriptors"], *told["inline"]]
+    found = list(handle.descriptors())
+    assert [(one.key, one.etag, one.size_bytes) for one in found] == [
+        (one["path"], one["etag"], one["size"]) for one in wanted
+    ]
+    assert [one.checked().trailer.offset for one in found] == [
+        one["trailer"]["offset"] for one in wanted
+    ]
+    inputs = [[one.path, one.etag, one.number] for one in handle.inputs.walk()]
+    assert inputs == told["inputs"]
+    assert handle.name == f"{database}.{table}"
+    assert handle.state is None
+
+
+def test_names_of_tables_and_databases(tmp_path: Path) -> None:
+    root = table_root(roots.unpacked("14-two-tables-1", tmp_path))
+    assert root.databases() == ["demo", "other"]
+    assert root.tables("demo") == ["ta", "tb"]
+    assert root.tables("nope") == []
+    assert read_definition(root, TableKeys("demo", "ta")).inputs
+
+
+@pytest.mark.parametrize(
+    ("database", "table", "hint"),
+    [
+        ("demo", "taa", "did you mean demo.ta?"),
+        ("dem", "ta", "did you mean the database demo?"),
+        ("demo", "quite_different", "sdb tables lists them"),
+        ("quite", "different", "sdb tables lists them"),
+    ],
+)
+def test_unknown_tables(tmp_path: Path, database: str, table: str, hint: str) -> None:
+    root = roots.unpacked("14-two-tables-1", tmp_path)
+    with pytest.raises(errors.NotFoundError, match=f"no table {database}.{table} ") as raised:
+        open_table(root, database, table)
+    assert raised.value.hint == hint
+
+
+def test_a_table_without_rows_and_a_root_without_tables(tmp_path: Path) -> None:
+    with pytest.raises(errors.NotFoundError) as raised:
+        open_table(tmp_path, "demo", "t")
+    assert "--root" in (raised.value.hint or "")
+    place = tmp_path / "db/demo/t/definition.json"
+    place.parent.mkdir(parents=True)
+    place.write_text("{}")
+    with pytest.raises(errors.NotFoundError, match="has a definition") as raised:
+        open_table(tmp_path, "demo", "t")
+    assert raised.value.hint == "sdb sync demo t"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\nb"])
+def test_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
+    root = roots.unpacked("01-basic-1", tmp_path)
+    with pytest.raises(errors.UsageError):
+        open_table(root, name, "t")
+    with pytest.raises(errors.UsageError):
+        open_table(root, "demo", name)
+    with pytest.raises(errors.UsageError):
+        table_root(root).tables(name)
+
+
+def test_objects_that_are_not_what_the_index_tells(tmp_path: Path) -> None:
+    root = roots.unpacked("07-indirect-3", tmp_path)
+    handle = open_table(root, "demo", "t")
+    ref = handle.index.indirect.refs[0]
+    place = tmp_path / ref.key
+    data = place.read_bytes()
+    place.write_bytes(data[:-1])
+    with pytest.raises(errors.CorruptError, match="ETag changed") as raised:
+        list(handle.descriptors())
+    assert raised.value.path == ref.key
+    assert len(list(handle.descriptors(()))) == len(handle.index.inline)
+    place.unlink()
+    with pytest.raises(errors.CorruptError, match=f"{ref.key} is missing"):
+        list(handle.descriptors())
+
+
+def test_a_definition_that_cannot_be_read(tmp_path: Path) -> None:
+    place = tmp_path / "db/demo/t/definition.json"
+    place.parent.mkdir(parents=True)
+    root, keys = table_root(tmp_path), TableKeys("demo", "t")
+    for text, reason in [(b"\xff", "not UTF-8"), (b"[]", "not a JSON object")]:
+        place.write_bytes(text)
+        with pytest.raises(errors.InputError, match=reason):
+            read_definition(root, keys)
+    place.unlink()
+    with pytest.raises(errors.NotFoundError, match="no definition of demo"):
+        read_definition(root, keys)
+
+
+def test_keys_of_a_remote_root(memory: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = TableIndex("t")
+    other, ours = Keyring((bytes(32),), ("",)), Keyring.parse(KEY)
+    with url.atomic_write("mem://root/db/demo/t/index") as file:
+        file.write(index.encode(ours))
+    monkeypatch.delenv("SNELLER_INDEX_KEY", raising=False)
+    with pytest.warns(errors.SdbWarning, match="SNELLER_INDEX_KEY is not set"):
+        assert open_table("mem://root", "demo", "t").index == index
+    monkeypatch.setenv("SNELLER_INDEX_KEY", KEY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert open_table("mem://root", "demo", "t").index == index
+    zeros = base64.b64encode(bytes(32)).decode()
+    monkeypatch.setenv("SNELLER_INDEX_KEY", f"new={zeros},old={KEY}")
+    assert open_table("mem://root", "demo", "t").index == index
+    with pytest.raises(errors.CorruptError, match="bad index signature"):
+        open_table(table_root("mem://root", keyring=other), "demo", "t")
+    assert memory.contents
