@@ -24,7 +24,8 @@ from sdb.cli.parameters import Argument, Context, Option
 from sdb.version import LINE
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-_BARE = {"cache", "shell", "spark env", "version"}  # what is complete without any argument
+# What is complete without any argument.
+_BARE = {"cache", "shell", "show-config", "spark env", "tables", "version"}
 _SPARK = "Pack on Spark, and build the environment of its executors."
 
 

@@ -80,15 +80,20 @@ def _describe(reference: PackfileReference, most_chunks: int) -> FileDescription
         largest = _largest(path, reader, trailer, most_chunks) if most_chunks else None
     finally:
         reader.close()
+    indexes = index_descriptions(trailer)
+    return FileDescription(
+        path, url.shown(path), reader.etag, reader.size_bytes, trailer, indexes, largest
+    )
+
+
+def index_descriptions(trailer: Trailer) -> tuple[IndexDescription, ...]:
+    """Describe the time indexes of a packfile, those that are not trusted too."""
     sparse = trailer.sparse
-    indexes = tuple(
+    return tuple(
         IndexDescription(
             path, index.left, index.right, index.first_us, index.last_us, path in sparse.indices
         )
         for path, index in sorted((sparse.indices | sparse.distrusted).items())
-    )
-    return FileDescription(
-        path, url.shown(path), reader.etag, reader.size_bytes, trailer, indexes, largest
     )
 
 
@@ -158,21 +163,31 @@ def text(description: Description) -> str:
     str
         Lines, each with its end.
     """
-    lines = []
-    for file in description.files:
-        trailer = file.trailer
-        ratio = sizes.ratio(file.decompressed_bytes, file.size_bytes)
-        lines.append(f"{file.url} {file.etag} {sizes.human(file.size_bytes)}")
-        lines.append(
-            f"\ttrailer: {len(trailer.blocks)} blocks, {file.decompressed_bytes} bytes "
-            f"decompressed ({ratio}x compression, {trailer.packed_as})"
-        )
-        lines.extend(_index_lines(file.indexes))
-    ratio = sizes.ratio(description.decompressed_bytes, description.size_bytes)
-    lines.append(f"total blocks:       {description.block_count}")
-    lines.append(f"total compressed:   {sizes.human(description.size_bytes)}")
-    lines.append(f"total decompressed: {sizes.human(description.decompressed_bytes)} ({ratio}x)")
+    lines = [line for file in description.files for line in file_lines(file)]
+    lines += total_lines(description)
     return "".join(f"{line}\n" for line in lines)
+
+
+def file_lines(file: FileDescription, *, remark: str = "") -> Iterable[str]:
+    """Give the lines about one packfile; a remark is one of its own below its name."""
+    trailer = file.trailer
+    ratio = sizes.ratio(file.decompressed_bytes, file.size_bytes)
+    yield f"{file.url} {file.etag} {sizes.human(file.size_bytes)}"
+    if remark:
+        yield f"\t{remark}"
+    yield (
+        f"\ttrailer: {len(trailer.blocks)} blocks, {file.decompressed_bytes} bytes "
+        f"decompressed ({ratio}x compression, {trailer.packed_as})"
+    )
+    yield from _index_lines(file.indexes)
+
+
+def total_lines(description: Description) -> Iterable[str]:
+    """Give the lines about all packfiles together."""
+    ratio = sizes.ratio(description.decompressed_bytes, description.size_bytes)
+    yield f"total blocks:       {description.block_count}"
+    yield f"total compressed:   {sizes.human(description.size_bytes)}"
+    yield f"total decompressed: {sizes.human(description.decompressed_bytes)} ({ratio}x)"
 
 
 def _index_lines(indexes: tuple[IndexDescription, ...]) -> Iterable[str]:
@@ -206,7 +221,7 @@ def as_dict(description: Description, *, blocks: bool = False) -> dict[str, obje
         RFC 3339.
     """
     return {
-        "files": [_file_dict(file, blocks=blocks) for file in description.files],
+        "files": [file_dict(file, blocks=blocks) for file in description.files],
         "total": {
             "files": len(description.files),
             "blocks": description.block_count,
@@ -217,7 +232,8 @@ def as_dict(description: Description, *, blocks: bool = False) -> dict[str, obje
     }
 
 
-def _file_dict(file: FileDescription, *, blocks: bool) -> dict[str, object]:
+def file_dict(file: FileDescription, *, blocks: bool = False) -> dict[str, object]:
+    """Give the facts of one packfile as plain values; see :func:`as_dict`."""
     trailer = file.trailer
     summary = trailer.sparse.summary
     facts: dict[str, object] = {

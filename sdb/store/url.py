@@ -138,6 +138,13 @@ def diagnose(location: Location) -> Diagnosis:
     return store_of(location).diagnose(location)
 
 
+def settings() -> dict[str, str]:
+    """Give the settings that S3 is reached with, see :func:`sdb.store.s3.client.settings`."""
+    from sdb.store.s3 import client
+
+    return client.settings()
+
+
 def shown(location: Location) -> str:
     """Give the form in which `describe-file` shows a location: local paths get ``file://``."""
     path = os.fspath(location)

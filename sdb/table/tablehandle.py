@@ -137,6 +137,9 @@ def open_table(
         index = TableIndex.decode(data, place.keyring)
     except (errors.CorruptError, errors.UnsupportedError) as error:
         raise error.within(f"opening index {key}", path=key) from None
+    if index.name != table:
+        message = f"opening index {key}: it is that of a table {index.name!r}"
+        raise errors.CorruptError(message, path=key)
     return TableHandle(place, keys, index, data, reader)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from sdb import notes
-from sdb.errors import CorruptError, NotFoundError
+from sdb.errors import CorruptError, NotFoundError, UsageError
 from sdb.records import field, record
 from sdb.store.base import child
-from sdb.store.url import store_of
+from sdb.store.url import atomic_write, store_of
 from sdb.table import etags, names
 from sdb.table.signature import VARIABLE, Keyring
 
@@ -156,6 +156,48 @@ def table_root(location: Location = "", *, keyring: Keyring | None = None) -> Ta
         if not keyring.keys:
             notes.warn(f"{VARIABLE} is not set: nobody knows who wrote the indexes below {path}")
     return TableRoot(path, store, keyring)
+
+
+def fetch_file(root: TableRoot, key: str, *, folder: Location = "", overwrite: bool = False) -> str:
+    """Copy an object into a folder, under its last name.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    key : str
+        Its key.
+    folder : path or str
+        Where to; the current folder when empty.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    str
+        The file.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such object.
+    ExistsError
+        There is such a file, and `overwrite` is off.
+    UsageError
+        The key leads out of the root.
+    """
+    if flaw := names.flaw_of_key(key):
+        raise UsageError(f"the key of an object: {flaw}")
+    name = key.rpartition("/")[2]
+    target = child(folder, name) if os.fspath(folder) else name
+    reader = root.open(key)
+    try:
+        with atomic_write(target, overwrite=overwrite) as file:
+            for piece in reader.pieces(0, reader.size_bytes):
+                file.write(piece)
+    finally:
+        reader.close()
+    return target
 
 
 def _names(found: Sequence[str]) -> list[str]:

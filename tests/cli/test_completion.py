@@ -60,7 +60,7 @@ def offered(tmp_path: Path, events: Path) -> Any:
 
 
 def test_commands_and_options(offered: Any) -> None:
-    assert offered("sdb des^")[0] == ["describe-file"]
+    assert offered("sdb des^")[0] == ["describe-file", "describe"]
     assert "--fields" in offered("sdb head --f^")[0]
 
 

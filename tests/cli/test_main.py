@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from sdb import errors
 from sdb.cli import app, compat, main
+from tests.table.made import made_table
 
 ROOT = Path(__file__).parents[2]
 SLOW = {
@@ -102,6 +103,7 @@ def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> 
     shutil.copy(sample, tmp_path / "events.json.gz")
     if name == "pack":
         events.unlink()
+    made_table(tmp_path / "lake", "web", "gha", [tmp_path / "events.json.gz"])
     script = f'sdb() {{ {sys.executable} -m sdb.cli.main "$@"; }}\nset -eo pipefail\n'
     module = __import__(f"sdb.cli.commands.{name.replace('-', '_')}", fromlist=["EXAMPLES"])
     assert len(module.EXAMPLES) >= 2
@@ -268,7 +270,7 @@ def test_signals_leave_nothing_behind(tmp_path: Path, number: int, code: int) ->
 def test_completion(run: Any) -> None:
     assert b"_SDB_COMPLETE" in run("--show-completion", "bash").stdout
     words = {"_SDB_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
-    assert run(COMP_WORDS="sdb des", **words).stdout.split() == [b"describe-file"]
+    assert run(COMP_WORDS="sdb des", **words).stdout.split() == [b"describe-file", b"describe"]
     words["COMP_CWORD"] = "2"
     assert b"--fmt" in run(COMP_WORDS="sdb unpack --f", **words).stdout.split()
 

@@ -116,6 +116,13 @@ def test_objects_that_are_not_what_the_index_tells(tmp_path: Path) -> None:
         list(handle.descriptors())
 
 
+def test_an_index_that_was_moved_over_another(tmp_path: Path) -> None:
+    root = roots.unpacked("14-two-tables-1", tmp_path)
+    (root / "db/demo/ta/index").write_bytes((root / "db/demo/tb/index").read_bytes())
+    with pytest.raises(errors.CorruptError, match="db/demo/ta/index: it is that of a table 'tb'"):
+        open_table(root, "demo", "ta")
+
+
 def test_a_definition_that_cannot_be_read(tmp_path: Path) -> None:
     place = tmp_path / "db/demo/t/definition.json"
     place.parent.mkdir(parents=True)

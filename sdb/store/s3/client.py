@@ -114,11 +114,16 @@ def disconnect() -> None:
 def _build() -> dict[bool, Client]:
     from boto3.session import Session
 
-    session = Session()
+    session = Session(region_name=_region())
     style = "auto"
     if not Endpoint(_client(session, style, 1).meta.endpoint_url).is_aws:
         style = "path"
     return {False: _client(session, style, ATTEMPTS), True: _client(session, style, 1)}
+
+
+def _region() -> str | None:
+    """Give the region as all other SDKs than boto3 find it; None: boto3 looks for it."""
+    return os.environ.get("AWS_REGION") or None
 
 
 def _client(session: Client, addressing_style: str, attempts: int) -> Client:
@@ -139,3 +144,32 @@ def _client(session: Client, addressing_style: str, attempts: int) -> Client:
             response_checksum_validation="when_required",
         ),
     )
+
+
+def settings() -> dict[str, str]:
+    """Give the settings that S3 is reached with, by the names of their environment variables.
+
+    Returns
+    -------
+    dict
+        Those that are set, wherever they come from.
+
+    Raises
+    ------
+    AccessError, UsageError
+        The profile or another setting is wrong.
+    """
+    from boto3.session import Session
+
+    with translated("connecting to", "S3"):
+        session = Session(region_name=_region())
+        found = session.get_credentials()
+        keys = found.get_frozen_credentials() if found is not None else None
+    values = {
+        "AWS_REGION": session.region_name,
+        "AWS_ACCESS_KEY_ID": keys and keys.access_key,
+        "AWS_SECRET_ACCESS_KEY": keys and keys.secret_key,
+        "AWS_SESSION_TOKEN": keys and keys.token,
+        "S3_ENDPOINT": endpoint().url.rstrip("/"),
+    }
+    return {name: str(value) for name, value in values.items() if value}

@@ -1,0 +1,188 @@
+"""Descriptions of tables: what their indexes say of them and of their packfiles."""
+
+from __future__ import annotations
+
+from sdb import instants
+from sdb.packfile.describe import file_dict, file_lines, index_descriptions, total_lines
+from sdb.packfile.descriptions import Description, FileDescription
+from sdb.records import record
+from sdb.table.index import ZERO_US
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.sparseindex import Path
+    from sdb.table.descriptor import Descriptor
+    from sdb.table.tablehandle import TableHandle
+
+
+@record
+class TableFacts:
+    """Facts of a table, for which no packfile is opened.
+
+    Attributes
+    ----------
+    database, table : str
+        Its names.
+    version : int or None
+        Number of the version; None: no `sdb` has written it.
+    rows : int or None
+        Number of rows; None when a packfile does not tell.
+    packfiles : int
+        Number of packfiles.
+    size_bytes : int or None
+        Size of all packfiles; None when the lists of older ones would have to be read.
+    newest_path : tuple of str or None
+        Where the time of a row is; None when that is not obvious.
+    newest_us : int or None
+        The newest of these times.
+    synced_us : int or None
+        When the table was changed last; None: never.
+    """
+
+    database: str
+    table: str
+    version: int | None
+    rows: int | None
+    packfiles: int
+    size_bytes: int | None
+    newest_path: Path | None
+    newest_us: int | None
+    synced_us: int | None
+
+    @property
+    def name(self) -> str:
+        """Its name with that of the database."""
+        return f"{self.database}.{self.table}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Give the facts as plain values with stable names, for JSON."""
+        return {
+            "database": self.database,
+            "table": self.table,
+            "version": self.version,
+            "rows": self.rows,
+            "packfiles": self.packfiles,
+            "size_bytes": self.size_bytes,
+            "newest_path": None if self.newest_path is None else list(self.newest_path),
+            "newest_at": None if self.newest_us is None else instants.text(self.newest_us),
+            "synced_at": None if self.synced_us is None else instants.text(self.synced_us),
+        }
+
+
+@record
+class TableDescription:
+    """A table with each of its packfiles.
+
+    Attributes
+    ----------
+    facts : TableFacts
+        The facts of the whole.
+    packfiles : Description
+        The packfiles, the oldest first.
+    indirect : int
+        How many of them are listed by objects of their own, and not by the index.
+    """
+
+    facts: TableFacts
+    packfiles: Description
+    indirect: int
+
+    def text(self) -> str:
+        """Write the text of `describe`, the same as that of the original."""
+        lines: list[str] = []
+        for number, file in enumerate(self.packfiles.files):
+            remark = " (indirect)" if number < self.indirect else ""
+            lines += file_lines(file, remark=remark)
+        lines += total_lines(self.packfiles)
+        return "".join(f"{line}\n" for line in lines)
+
+    def as_dict(self) -> dict[str, object]:
+        """Give the facts as plain values with stable names, for JSON."""
+        files = [
+            file_dict(file) | {"indirect": number < self.indirect}
+            for number, file in enumerate(self.packfiles.files)
+        ]
+        return {**self.facts.as_dict(), "files": files}
+
+
+def facts(handle: TableHandle) -> TableFacts:
+    """Give the facts of a table; no other object than the index is read."""
+    index, state = handle.index, handle.state
+    # Another program has written the index since when the times differ: then the state is old.
+    counts = state if state is not None and state.created_us == index.created_us else None
+    known = None if index.indirect.refs else index.inline
+    path = time_path(handle)
+    return TableFacts(
+        handle.keys.database,
+        handle.keys.table,
+        None if state is None else state.version,
+        _rows(known) if counts is None else counts.rows,
+        sum(ref.objects for ref in index.indirect.refs) + len(index.inline),
+        _size(known) if counts is None else counts.size_bytes,
+        path,
+        None if path is None else _newest_us(handle, path),
+        None if index.created_us == ZERO_US else index.created_us,
+    )
+
+
+def describe_table(handle: TableHandle) -> TableDescription:
+    """Describe a table: the index is read, and the lists of older packfiles.
+
+    Raises
+    ------
+    CorruptError
+        A list is missing or damaged, or says what cannot be.
+    """
+    found = list(handle.descriptors())
+    files = tuple(_file(handle, descriptor.checked()) for descriptor in found)
+    packfiles = Description(files)
+    whole = facts(handle)
+    if whole.size_bytes is None:
+        from sdb.records import replace
+
+        whole = replace(whole, size_bytes=packfiles.size_bytes, rows=packfiles.rows)
+    return TableDescription(whole, packfiles, len(found) - len(handle.index.inline))
+
+
+def time_path(handle: TableHandle) -> Path | None:
+    """Give the obvious path of times: the only one that is indexed, or the only one at the top."""
+    paths = set(handle.index.indirect.indices)
+    for descriptor in handle.index.inline:
+        indices = descriptor.trailer.sparse.indices
+        paths.update(path for path, index in indices.items() if not index.is_empty)
+    at_top = [path for path in paths if len(path) == 1]
+    if len(at_top) == 1:
+        return at_top[0]
+    return next(iter(paths)) if len(paths) == 1 else None
+
+
+def _newest_us(handle: TableHandle, path: Path) -> int | None:
+    found = [descriptor.trailer.sparse.indices.get(path) for descriptor in handle.index.inline]
+    found.append(handle.index.indirect.indices.get(path))
+    times = [index.last_us for index in found if index is not None and not index.is_empty]
+    return max(times, default=None)
+
+
+def _rows(descriptors: tuple[Descriptor, ...] | None) -> int | None:
+    if descriptors is None:
+        return None
+    counts = [one.rows for one in descriptors]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _size(descriptors: tuple[Descriptor, ...] | None) -> int | None:
+    return None if descriptors is None else sum(one.size_bytes for one in descriptors)
+
+
+def _file(handle: TableHandle, descriptor: Descriptor) -> FileDescription:
+    root = handle.root
+    url = root.place(descriptor.key) if root.store.is_remote else f"file://{descriptor.key}"
+    return FileDescription(
+        descriptor.key,
+        url,
+        descriptor.etag,
+        descriptor.size_bytes,
+        descriptor.trailer,
+        index_descriptions(descriptor.trailer),
+    )

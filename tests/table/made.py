@@ -1,0 +1,89 @@
+"""Tables that tests make: packfiles, an index that is signed, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sdb
+from sdb.packfile.reader import open_packfile
+from sdb.packfile.sparseindex import build_indices
+from sdb.table import etags
+from sdb.table.descriptor import Descriptor, joined_ranges, slim
+from sdb.table.index import TableIndex
+from sdb.table.indirect import IndirectTree, Writer
+from sdb.table.inputnodes import StoredInputs, TakenInput
+from sdb.table.names import TableKeys, new_uid
+from tests.table.roots import LOCAL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+CREATED_US = 1_700_000_000_000_000
+
+
+def made_table(
+    root: Path,
+    database: str,
+    table: str,
+    parts: Sequence[Path],
+    *,
+    constants: Sequence[dict[str, Any]] = (),
+    indirect: int = 0,
+    per_list: int = 1,
+) -> Path:
+    """Make a table with a packfile for each input; gives the root.
+
+    The first `indirect` packfiles are told by lists of their own, with so many in each.
+    """
+    keys = TableKeys(database, table)
+    folder = root / keys.folder
+    folder.mkdir(parents=True)
+    (root / keys.definition).write_text('{"input": [{"pattern": "file://in/*.json.gz"}]}')
+    found = []
+    for number, part in enumerate(parts):
+        key = keys.packfile("", ".zion", new_uid())
+        fixed = constants[number] if constants else None
+        sdb.pack([part], root / key, constants=fixed)
+        found.append(descriptor_of(root, key))
+    taken = tuple(TakenInput(f"file://in/{no}-{at.name}", '"x"', no) for no, at in enumerate(parts))
+    tree, inline = tree_of(root, keys, found[:indirect], per_list), tuple(found[indirect:])
+    index = TableIndex(
+        table,
+        CREATED_US,
+        inline=inline,
+        indirect=tree,
+        inputs=StoredInputs((), taken or None),
+    )
+    write_index(root, keys, index)
+    return root
+
+
+def descriptor_of(root: Path, key: str) -> Descriptor:
+    data = (root / key).read_bytes()
+    with open_packfile(root / key) as pack:
+        return Descriptor(key, etags.of_content([data]), len(data), slim(pack.trailer))
+
+
+def tree_of(root: Path, keys: TableKeys, found: list[Descriptor], per_list: int) -> IndirectTree:
+    def put(data: bytes) -> tuple[str, str, int | None]:
+        key = keys.indirect(new_uid())
+        (root / key).write_bytes(data)
+        return key, etags.of_content([data]), None
+
+    def fetch(key: str, etag: str) -> bytes:
+        raise AssertionError((key, etag))
+
+    tree = IndirectTree()
+    for start in range(0, len(found), per_list):
+        moved = tuple(found[start : start + per_list])
+        # A list that is full: the next one begins a new object.
+        full = tree.refs
+        alone, _ = IndirectTree().appended(moved, len(moved), Writer(fetch, put))
+        indices = build_indices([joined_ranges(moved)], tree.indices, len(full))
+        tree = IndirectTree((*full, *alone.refs), indices)
+    return tree
+
+
+def write_index(root: Path, keys: TableKeys, index: TableIndex) -> None:
+    (root / keys.index).write_bytes(index.encode(LOCAL))
