@@ -8,6 +8,7 @@
 `sdb.unpack`            a packfile to text, Ion, Arrow or Parquet
 `sdb.grep`              rows of packfiles in which a text matches
 `sdb.sql`               a query on packfiles, see :class:`sdb.query.result.result.Result`
+`sdb.connect`           the tables below a root
 `sdb.cached`            packfiles that queries on other inputs have left in the cache
 `sdb.clear_cache`       removes them
 `sdb.register`          a packfile as a table of a DuckDB connection of yours
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sdb.packfile.validate import validate
     from sdb.packfile.writer import pack
     from sdb.query.api import sql
+    from sdb.query.connected import connect
     from sdb.query.registered import register
     from sdb.store.url import diagnose
 
@@ -46,6 +48,7 @@ __all__ = [
     "cached",
     "clear_cache",
     "concat",
+    "connect",
     "describe",
     "diagnose",
     "errors",
@@ -65,6 +68,7 @@ _PLACES = {
     "cached": ("sdb.packfile.ondemand", "cached"),
     "clear_cache": ("sdb.packfile.ondemand", "clear_cache"),
     "concat": ("sdb.packfile.concat", "concat"),
+    "connect": ("sdb.query.connected", "connect"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
     "field_stats": ("sdb.packfile.fieldreport", "field_stats"),

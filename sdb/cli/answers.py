@@ -196,6 +196,14 @@ def _explained(table: dict[str, Any]) -> Iterable[str]:
         for file in table["files"]
     ]
     yield table["table"]
+    for step in table["index"]:
+        yield (
+            f"  index: {step['lists']:,} of {step['all_lists']:,} lists, "
+            f"{step['packfiles']:,} of {step['all_packfiles']:,} packfiles"
+        )
+    if not rows:
+        yield "  no block has to be read"
+        return
     lines = drawn(head, rows, columns=1 << 16).splitlines()
     yield f"  {lines[0]}"
     for line, file in zip(lines[1:], table["files"], strict=True):

@@ -48,6 +48,11 @@ class BlockReader:
         return self._reader
 
     @property
+    def is_remote(self) -> bool:
+        """True if blocks come over a network, as a whole."""
+        return self._reader.descriptor is None
+
+    @property
     def verify(self) -> bool:
         """True if checksums and digests are compared with what is read."""
         return self._verify

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from sdb import errors
+from sdb import errors, notes
 from sdb.records import field, record
 from sdb.table import names
 from sdb.table.definition import MAX_BYTES as MAX_DEFINITION_BYTES
@@ -12,6 +12,7 @@ from sdb.table.definition import Definition
 from sdb.table.index import MAX_BYTES, TableIndex
 from sdb.table.indirect import read_list
 from sdb.table.inputstree import InputsTree
+from sdb.table.signature import VARIABLE
 from sdb.table.tableroot import TableRoot, table_root
 from sdb.table.versionstate import state_of
 
@@ -120,12 +121,25 @@ def open_table(
         A name that cannot be one.
     """
     place = root if isinstance(root, TableRoot) else table_root(root)
+    found = find_table(place, database, table, branch=branch)
+    if found is None:
+        raise place.absent(names.TableKeys(database, table))
+    return found
+
+
+def find_table(
+    root: TableRoot, database: str, table: str, *, branch: str = "main"
+) -> TableHandle | None:
+    """Open a table; None: there is none. See :func:`open_table`."""
     keys = names.TableKeys(database, table)
     key = keys.branch(branch)
     try:
-        reader = place.open(key)
+        reader = root.open(key)
     except errors.NotFoundError:
-        raise place.absent(keys) from None
+        return None
+    if not root.keyring.keys:
+        place = root.location
+        notes.warn(f"{VARIABLE} is not set: nobody knows who wrote the indexes below {place}")
     try:
         if reader.size_bytes >= MAX_BYTES:
             message = f'opening index: index "{key}" is {reader.size_bytes} bytes; too big'
@@ -134,13 +148,13 @@ def open_table(
     finally:
         reader.close()
     try:
-        index = TableIndex.decode(data, place.keyring)
+        index = TableIndex.decode(data, root.keyring)
     except (errors.CorruptError, errors.UnsupportedError) as error:
         raise error.within(f"opening index {key}", path=key) from None
     if index.name != table:
         message = f"opening index {key}: it is that of a table {index.name!r}"
         raise errors.CorruptError(message, path=key)
-    return TableHandle(place, keys, index, data, reader)
+    return TableHandle(root, keys, index, data, reader)
 
 
 def read_definition(root: TableRoot, keys: names.TableKeys) -> Definition:

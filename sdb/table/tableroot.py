@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 
-from sdb import notes
 from sdb.errors import CorruptError, NotFoundError, UsageError
 from sdb.records import field, record
 from sdb.store.base import child
 from sdb.store.url import atomic_write, store_of
 from sdb.table import etags, names
-from sdb.table.signature import VARIABLE, Keyring
+from sdb.table.signature import Keyring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,8 +152,6 @@ def table_root(location: Location = "", *, keyring: Keyring | None = None) -> Ta
     store = store_of(path)
     if keyring is None:
         keyring = Keyring.of_root(is_remote=store.is_remote)
-        if not keyring.keys:
-            notes.warn(f"{VARIABLE} is not set: nobody knows who wrote the indexes below {path}")
     return TableRoot(path, store, keyring)
 
 

@@ -1,14 +1,16 @@
 """Scans and DuckDB at work.
 
-===========  ================================================
-module       holds
-===========  ================================================
-`catalog`    opens the tables of a query
-`described`  answers DESCRIBE and SUMMARIZE
-`engine`     runs a statement
-`native`     runs what a scan answers alone
-`topk`       runs ORDER BY with LIMIT on a scan
-`udfs`       functions that DuckDB lacks
-`watching`   rows without a key, counted while they are read
-===========  ================================================
+=============  ================================================
+module         holds
+=============  ================================================
+`catalog`      opens the tables of a query
+`described`    answers DESCRIBE and SUMMARIZE
+`engine`       runs a statement
+`indexed`      counts groups that metadata tells
+`native`       runs what a scan answers alone
+`storedtable`  tables below a root, from the index to the packfiles that matter
+`topk`         runs ORDER BY with LIMIT on a scan
+`udfs`         functions that DuckDB lacks
+`watching`     rows without a key, counted while they are read
+=============  ================================================
 """

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import chain
 
-from sdb.errors import UsageError
+from sdb.errors import NotFoundError, UsageError
 from sdb.packfile.absent import tell
 from sdb.packfile.ondemand import open_table
-from sdb.packfile.predicate import Anywhere, Both, Instant
+from sdb.packfile.predicate import Anywhere, Both, Instant, Nowhere
 from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.plan.leftout import left_out
-from sdb.query.plan.locations import candidates
+from sdb.query.plan.locations import candidates, database_and_table, may_be_stored
 from sdb.query.plan.losses import losses
 from sdb.query.plan.mismatches import mismatches
 from sdb.query.plan.reduction import reduce
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.reader import Packfile
+    from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
+    from sdb.query.exec.storedtable import StoredTable
     from sdb.query.plan.dataset import TableName
     from sdb.query.plan.leftout import Seen
     from sdb.query.plan.period import Period
+    from sdb.query.plan.scans import Predicate as Plan
     from sdb.query.syntax import ast
 
+_ANYWHERE = Anywhere()
 _OPENERS = 16
 _SUFFIX = ".zion"
 
@@ -80,6 +84,7 @@ class Catalog:
         self._period = period
         self._open: dict[str, Packfile] = {}
         self._found: dict[TableName, list[Packfile]] = {}
+        self._tables: dict[TableName, StoredTable | None] = {}
         self.tables: list[TableScan] = []
         self.notes: list[str] = []
 
@@ -105,24 +110,71 @@ class Catalog:
         CorruptError
             A file is no packfile, or a damaged one.
         """
-        test, times = self._reduced(condition), None
-        packs = list(chain.from_iterable(map(self._find, tables)))
-        path = None if self._period is None else self._period.path(packs)
-        if self._period is not None and path is not None:
-            times = self._period.predicate(path)
-            test = Both((self._period.test(path), test)) if self._prune else test
+        test, times = self._within_period(tables, self._reduced(condition))
+        packs = self._packs(tables, test)
+        if self._period is not None:
+            self._period.path(packs)  # the same in those that were not looked at before
         name = " ++ ".join("/".join(name.parts) for name in tables)
-        table = TableScan(name, test, packs, prune=self._prune, times=times)
+        stored = [found for found in map(self._stored, tables) if found is not None]
+        steps = tuple(found.steps(test) for found in stored)
+        table = TableScan(name, test, packs, prune=self._prune, times=times, steps=steps)
         self.tables.append(table)
         self.notes += mismatches(test, table.parts)
         return table
+
+    def _within_period(
+        self, tables: tuple[TableName, ...], test: Predicate
+    ) -> tuple[Predicate, Plan | None]:
+        """Add the times that rows must have to a condition, and give what scans decide of them."""
+        period = self._period
+        if period is None:
+            return test, None
+        path = period.path(self._packs(tables, Nowhere())) or period.path(self._packs(tables, test))
+        if path is None:
+            return test, None
+        both = Both((period.test(path), test)) if self._prune else test
+        return both, period.predicate(path)
 
     def _reduced(self, condition: ast.Expr | None) -> Predicate:
         if condition is None or not self._prune:
             return Anywhere()
         return reduce(fold(condition, Instant(self._now_us)))
 
-    def _find(self, name: TableName) -> list[Packfile]:
+    def _packs(self, tables: tuple[TableName, ...], test: Predicate) -> list[Packfile]:
+        return list(chain.from_iterable(self._find(name, test) for name in tables))
+
+    def _find(self, name: TableName, test: Predicate = _ANYWHERE) -> list[Packfile]:
+        """Give the packfiles of a table; below a root those that the test does not rule out."""
+        stored = self._stored(name)
+        if stored is not None:
+            packs = stored.packs(test)
+            self._found[name] = list(dict.fromkeys([*self._found.get(name, ()), *packs]))
+            return packs
+        try:
+            self._found[name] = self._files(name)
+        except NotFoundError as error:
+            raise self._meant(name) or error from None
+        return self._found[name]
+
+    def _stored(self, name: TableName) -> StoredTable | None:
+        """Give the table below the root that a name means; None: it means files."""
+        if name not in self._tables:
+            self._tables[name] = None
+            names = database_and_table(name, self._root)
+            if names is not None and may_be_stored(self._root, *names):
+                from sdb.query.exec.storedtable import stored_table
+
+                self._tables[name] = stored_table(self._root, *names)
+        return self._tables[name]
+
+    def _meant(self, name: TableName) -> NotFoundError | None:
+        """Give the error for a name that means no file, if it can be that of a table."""
+        from sdb.query.exec.storedtable import unknown_table
+
+        names = database_and_table(name, self._root)
+        return unknown_table(self._root, *names) if names else None
+
+    def _files(self, name: TableName) -> list[Packfile]:
         paths = candidates(name, self._root)
         # What is packed for the query is so by all threads, one after the other, and in the thread
         # that Ctrl-C stops.
@@ -142,21 +194,31 @@ class Catalog:
                     future.result()
         elif new:
             self._open[new[0]] = open_packfile(new[0])
-        self._found[name] = [self._open[path] for path in paths]
-        return self._found[name]
+        return [self._open[path] for path in paths]
+
+    def _trailers(self, name: TableName) -> list[tuple[str, Trailer]]:
+        """Give names and whole trailers of the packfiles of a table."""
+        stored = self._stored(name)
+        if stored is not None:
+            return stored.trailers()
+        return [(pack.path, pack.trailer) for pack in self._find(name)]
+
+    def _is_whole(self, name: TableName) -> bool:
+        """Tell whether all packfiles of a table were looked at."""
+        stored = self._stored(name)
+        return stored is None or stored.is_whole
 
     def fields(self, tables: tuple[TableName, ...]) -> Inventory:
         """Give the fields of tables, whose rows follow each other, from their trailers."""
         from sdb.packfile.inventory import inventory
 
-        packs = chain.from_iterable(map(self._find, tables))
-        return inventory([(pack.path, pack.trailer) for pack in packs])
+        return inventory(list(chain.from_iterable(map(self._trailers, tables))))
 
     def statistics(self, tables: tuple[TableName, ...]) -> Statistics:
         """Find out what is in the fields of tables, from all of their rows."""
         from sdb.packfile.fieldstats import scan
 
-        packs = list(chain.from_iterable(map(self._find, tables)))
+        packs = self._packs(tables, _ANYWHERE)
         return scan(packs, threads=self._threads)
 
     def top_fields(self, tables: tuple[TableName, ...]) -> list[str] | None:
@@ -189,7 +251,8 @@ class Catalog:
             fields.setdefault(tuple(map(table_name, read.tables)), []).append(path)
         for tables, paths in fields.items():
             found = [self._found[name] for name in tables if name in self._found]
-            if len(found) == len(tables):
+            # What was not looked at may have the field.
+            if len(found) == len(tables) and all(map(self._is_whole, filter(None, tables))):
                 packs = [(pack.path, pack.trailer) for pack in chain.from_iterable(found)]
                 tell(paths, packs, strict=strict)
         if self._period is not None:
@@ -200,6 +263,8 @@ class Catalog:
             raise UsageError("the query reads no table of which since and until choose rows")
         if period.field is None:
             return
+        if not all(map(self._is_whole, self._found)):
+            return
         for table in self.tables:
             packs = [part.pack for part in table.parts]
             if (path := period.path(packs)) is not None:
@@ -207,5 +272,8 @@ class Catalog:
 
     def close(self) -> None:
         """Close all packfiles."""
+        for stored in self._tables.values():
+            if stored is not None:
+                stored.close()
         while self._open:
             self._open.popitem()[1].close()

@@ -8,13 +8,14 @@ from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
 from sdb.query.exec import udfs
+from sdb.query.exec.indexed import counted_groups
 from sdb.query.exec.native import run as answered
 from sdb.query.exec.watching import Watching, places
 from sdb.query.plan.choice import choose
 from sdb.query.plan.columns import Column, Execution
 from sdb.query.plan.explain import steps
 from sdb.query.plan.leftout import watched
-from sdb.query.plan.operations import Count
+from sdb.query.plan.operations import Count, HashAggregate
 from sdb.query.result.exhausted import exhausted
 
 TYPE_CHECKING = False
@@ -81,6 +82,8 @@ def run(
         return _explained(statement, translated(), chosen)
     if isinstance(chosen, Count):
         return _counted(chosen)
+    if isinstance(chosen, HashAggregate) and (counted := counted_groups(chosen)) is not None:
+        return counted
     keys = watched(statement)
     if chosen is None:
         return _executed(translated(), threads, memory_bytes, keys=keys)

@@ -6,6 +6,7 @@ import re
 
 from sdb.errors import NotFoundError, UsageError
 from sdb.packfile.resolve import resolve
+from sdb.store.base import child
 from sdb.store.url import store_of, under
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from sdb.query.plan.dataset import TableName
 
 _SUFFIX = ".zion"
+_PARTS = 2
 
 
 def candidates(table: TableName, root: str) -> list[str]:
@@ -47,6 +49,39 @@ def candidates(table: TableName, root: str) -> list[str]:
         case _:
             *folders, expression = table.parts
             return _fitting(_files("/".join([*folders, "*" + _SUFFIX]), root), expression)
+
+
+def database_and_table(table: TableName, root: str) -> tuple[str, str] | None:
+    """Give the names of the database and the table below a root that a name may mean.
+
+    Parameters
+    ----------
+    table : TableName
+        How the query names it: as ``db.table``, or so in quotes.
+    root : str
+        The root.
+
+    Returns
+    -------
+    tuple of str, or None
+        The names; None: it has another form, or is the name of a file.
+    """
+    parts = table.parts
+    if table.kind == "path" and len(parts) == _PARTS:
+        return parts[0], parts[1]
+    if table.kind not in {"path", "file"} or len(parts) != 1 or "/" in parts[0]:
+        return None
+    database, dot, name = parts[0].partition(".")
+    place = under(root, parts[0])
+    # On S3, where it would take a request to know, packfiles are known by their suffix.
+    is_file = parts[0].endswith(_SUFFIX) or store_of(place).has(place)
+    return (database, name) if dot and not is_file else None
+
+
+def may_be_stored(root: str, database: str, table: str) -> bool:
+    """Tell whether there is a table below a root; where that would take a request, there may be."""
+    place = child(root or ".", f"db/{database}/{table}/index")
+    return store_of(place).has(place) is not False
 
 
 def _files(path: str, root: str, *, folders: bool = True) -> list[str]:

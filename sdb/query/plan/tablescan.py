@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
+from sdb import ion
 from sdb.errors import CorruptError, from_os
 from sdb.packfile.prune import Intervals, blocks, reasons, union
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
@@ -35,6 +36,19 @@ _BITS = {
     11: LIST,
     13: STRUCT,
 }
+
+
+def _type(constant: object) -> int:
+    """Give the type of what all rows have."""
+    match constant:
+        case bool():
+            return BOOL
+        case int() | float():
+            return NUMBER
+        case str():
+            return STRING
+        case _:
+            return ANY if ion.instant_to_us(constant) is None else TIME
 
 
 @record
@@ -99,6 +113,9 @@ class PackfileScan:
         summary = self.pack.trailer.sparse.summary
         if not path:
             return STRUCT
+        constants = self.pack.trailer.sparse.constants
+        if len(path) == 1 and path[0] in constants:
+            return _type(constants[path[0]])
         if summary is None or not all(isinstance(step, str) for step in path):
             return None
         mask = summary.types.get(path, 0 if summary.complete else None)  # type: ignore[arg-type]
@@ -124,6 +141,24 @@ class PackfileScan:
         return [None if known is None else known[latest] for known in ranges]
 
 
+@record
+class IndexSteps:
+    """Lists and packfiles that the index of a table leaves, before any list is read.
+
+    Attributes
+    ----------
+    lists, all_lists : int
+        Lists of older packfiles that have to be read, and all of them.
+    packfiles, all_packfiles : int
+        Packfiles in these lists and in the index itself, and all of them.
+    """
+
+    lists: int
+    all_lists: int
+    packfiles: int
+    all_packfiles: int
+
+
 class TableScan:
     """Rows of packfiles, as a query reads them; a :class:`sdb.query.plan.dataset.Dataset`.
 
@@ -139,9 +174,11 @@ class TableScan:
         The same with the blocks that turned out to be enough.
     times : tuple or None
         What times rows must have, in the form of `_core.LaneScan`; None: any.
+    steps : tuple of IndexSteps
+        What the index of each table below a root has left; none for files.
     """
 
-    __slots__ = ("_prune", "done", "name", "parts", "test", "times")
+    __slots__ = ("_prune", "done", "name", "parts", "steps", "test", "times")
 
     def __init__(
         self,
@@ -151,12 +188,14 @@ class TableScan:
         *,
         prune: bool = True,
         times: tuple[Any, ...] | None = None,
+        steps: tuple[IndexSteps, ...] = (),
     ) -> None:
         self.name = name
         self.test = test
         self.parts = tuple(PackfileScan(pack, blocks(test, pack.trailer.sparse)) for pack in packs)
         self.done = self.parts
         self.times = times
+        self.steps = steps
         self._prune = prune
 
     @property
@@ -172,7 +211,7 @@ class TableScan:
     @property
     def is_remote(self) -> bool:
         """Tell whether blocks come whole, over a network, however little of them is needed."""
-        return any(part.pack.reader.descriptor is None for part in self.read)
+        return any(part.pack.is_remote for part in self.read)
 
     def types(self, path: ValuePath) -> int | None:
         """Give the types that occur at a path, ``None`` when they are not known."""

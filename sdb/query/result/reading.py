@@ -34,7 +34,21 @@ def facts(result: Result) -> dict[str, Any]:
         "tables": [
             {
                 "table": table.name,
-                "files": [_file(table, part, result.text) for part in table.parts],
+                "index": [
+                    {
+                        "lists": step.lists,
+                        "all_lists": step.all_lists,
+                        "packfiles": step.packfiles,
+                        "all_packfiles": step.all_packfiles,
+                    }
+                    for step in table.steps
+                ],
+                "files": [
+                    _file(table, part, result.text)
+                    for part in table.parts
+                    # A table may have a million that the condition rules out.
+                    if part.intervals or not table.steps
+                ],
             }
             for table in result.tables
         ],

@@ -37,7 +37,7 @@ class Reading:
     files, all_files : int
         Packfiles with blocks to read, and all of them.
     blocks, all_blocks : int
-        Blocks to read, and all of them.
+        Blocks to read, and all of them but those of packfiles in lists that were not read.
     stored_bytes, all_stored_bytes : int
         Size of these blocks as they are stored; few of their bytes are decompressed.
     scanned_bytes, all_scanned_bytes : int
@@ -58,9 +58,11 @@ def reading(tables: list[TableScan]) -> Reading:
     """Sum up what is read; a packfile counts as often as the query names it."""
     parts = [part for table in tables for part in table.done]
     trailers = [part.pack.trailer for part in parts]
+    steps = [step for table in tables for step in table.steps]
+    unlisted = sum(step.all_packfiles - step.packfiles for step in steps)
     return Reading(
         sum(bool(part.intervals) for part in parts),
-        len(parts),
+        len(parts) + unlisted,
         sum(len(part.blocks) for part in parts),
         sum(len(trailer.blocks) for trailer in trailers),
         sum(part.compressed_bytes for part in parts),

@@ -1,0 +1,207 @@
+"""`sdb.connect`: the tables below a root, in Python."""
+
+from __future__ import annotations
+
+from sdb.errors import UsageError
+from sdb.table.tablehandle import open_table
+from sdb.table.tableroot import table_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    import pyarrow as pa
+
+    from sdb.progress import Progress
+    from sdb.query.result.result import Result
+    from sdb.store.base import Location
+    from sdb.table.inputstates import InputStatus
+    from sdb.table.tabledescription import TableDescription, TableFacts
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+    from sdb.table.tablevalidation import TableReport
+
+
+class TableConnection:
+    """The tables below a root. Use :func:`connect` to get one.
+
+    Nothing is kept open: each call reads what is there then.
+
+    Examples
+    --------
+    >>> db = sdb.connect("s3://bucket")                         # doctest: +SKIP
+    >>> db.sql("SELECT COUNT(*) FROM web.gha").to_arrow()       # doctest: +SKIP
+    """
+
+    def __init__(self, root: TableRoot) -> None:
+        self._root = root
+
+    @property
+    def root(self) -> TableRoot:
+        """The root."""
+        return self._root
+
+    def tables(self, database: str | None = None) -> list[TableFacts]:
+        """Give the facts of all tables, or of those of one database.
+
+        Raises
+        ------
+        CorruptError
+            An index is damaged.
+        """
+        from sdb.table.tabledescription import facts
+
+        databases = self._root.databases() if database is None else [database]
+        names = [(one, table) for one in databases for table in self._root.tables(one)]
+        return [facts(open_table(self._root, *name)) for name in names]
+
+    def table(self, name: str) -> StoredTableView:
+        """Give a table.
+
+        Parameters
+        ----------
+        name : str
+            Its name with that of the database: ``db.table``.
+
+        Returns
+        -------
+        StoredTableView
+            The table.
+
+        Raises
+        ------
+        NotFoundError
+            There is no such table.
+        CorruptError
+            Its index is damaged.
+        """
+        database, dot, table = name.partition(".")
+        if not dot:
+            raise UsageError(f"{name!r} is not the name of a table", expected="database.table")
+        return StoredTableView(open_table(self._root, database, table))
+
+    def sql(self, text: str, **options: Any) -> Result:  # noqa: ANN401 - those of `sdb.sql`
+        """Run a query on tables and packfiles below the root; see :func:`sdb.query.api.sql`."""
+        from sdb.query.api import sql
+
+        return sql(text, root=self._root.location, **options)
+
+    def __repr__(self) -> str:
+        """Show the root."""
+        return f"<TableConnection to {self._root.location}>"
+
+
+class StoredTableView:
+    """A table, as its index was when this was made; rows are those of the query's moment.
+
+    Examples
+    --------
+    >>> t = sdb.connect("lake").table("web.gha")                # doctest: +SKIP
+    >>> t.to_arrow(fields=["type"], since="1h")                 # doctest: +SKIP
+    """
+
+    def __init__(self, handle: TableHandle) -> None:
+        self._handle = handle
+
+    @property
+    def name(self) -> str:
+        """Its name with that of the database."""
+        return self._handle.name
+
+    @property
+    def handle(self) -> TableHandle:
+        """The index, and what leads to the other objects."""
+        return self._handle
+
+    def describe(self) -> TableDescription:
+        """Describe the table and its packfiles, see `sdb describe`."""
+        from sdb.table.tabledescription import describe_table
+
+        return describe_table(self._handle)
+
+    def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:
+        """Go over the inputs, see :func:`sdb.table.inputstates.input_states`."""
+        from sdb.table.inputstates import input_states
+
+        return input_states(self._handle, seek=seek, check=check)
+
+    def validate(
+        self, *, threads: int | None = None, progress: Progress | None = None
+    ) -> TableReport:
+        """Check every object and row, see :func:`sdb.table.tablevalidation.validate_table`."""
+        from sdb.progress import silent
+        from sdb.table.tablevalidation import validate_table
+
+        return validate_table(self._handle, threads=threads, progress=progress or silent)
+
+    def to_arrow(
+        self,
+        *,
+        fields: Sequence[str] | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        time_field: str | Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> pa.Table:
+        """Read rows into an Arrow table.
+
+        Parameters
+        ----------
+        fields : sequence of str, optional
+            Names of the top-level fields; all if not given.
+        since, until : str or datetime, optional
+            Only rows with a time from `since` on and before `until`.
+        time_field : str or sequence of str, optional
+            Path of that time; without it the obvious one.
+        limit : int, optional
+            At most so many rows.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
+        from sdb import bounds
+        from sdb.query.api import sql
+
+        bounds.ROWS.check(limit)
+        columns = "*" if fields is None else ", ".join(map(_quoted, fields))
+        keys = self._handle.keys
+        text = f"SELECT {columns} FROM {_quoted(keys.database)}.{_quoted(keys.table)}"  # noqa: S608
+        if limit is not None:
+            text += f" LIMIT {limit}"
+        root = self._handle.root.location
+        with sql(text, root=root, since=since, until=until, time_field=time_field) as result:
+            return result.to_arrow()
+
+    def __repr__(self) -> str:
+        """Show the name and the root."""
+        return f"<StoredTableView {self.name} below {self._handle.root.location}>"
+
+
+def connect(root: Location = "") -> TableConnection:
+    """Give the tables below a root.
+
+    Parameters
+    ----------
+    root : path or str
+        Folder or URL; the current folder when empty.
+
+    Returns
+    -------
+    TableConnection
+        The tables. Nothing is read yet.
+
+    Raises
+    ------
+    UsageError
+        The keys in the environment are none.
+    """
+    return TableConnection(table_root(root))
+
+
+def _quoted(name: str) -> str:
+    """Write a name as queries have it."""
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,148 @@
+"""Tables below a root, as queries read them: from the index to the packfiles that matter."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from sdb.packfile.predicate import Anywhere
+from sdb.packfile.prune import blocks
+from sdb.packfile.reader import open_packfile
+from sdb.packfile.sparseindex import SparseIndex
+from sdb.query.plan.tablescan import IndexSteps
+from sdb.table.names import TableKeys, flaw_of_name
+from sdb.table.tablehandle import find_table
+from sdb.table.tablepackfile import OpenObjects, TablePackfile
+from sdb.table.tableroot import table_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sdb.errors import NotFoundError
+    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.reader import Packfile
+    from sdb.packfile.trailer import Trailer
+    from sdb.table.descriptor import Descriptor
+    from sdb.table.tablehandle import TableHandle
+
+_ANYWHERE = Anywhere()
+
+
+class StoredTable:
+    """A table below a root, of which as little is read as a query needs.
+
+    Parameters
+    ----------
+    handle : TableHandle
+        The table.
+    """
+
+    def __init__(self, handle: TableHandle) -> None:
+        self._handle = handle
+        self._objects = OpenObjects()
+        self._listed: dict[int, list[Packfile]] = {}
+        self._inline: list[Packfile] | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name with that of the database."""
+        return self._handle.name
+
+    def packs(self, test: Predicate = _ANYWHERE) -> list[Packfile]:
+        """Give the packfiles that can hold rows for which a condition is TRUE.
+
+        Parameters
+        ----------
+        test : Predicate
+            The condition: lists of older packfiles that it rules out are not read.
+
+        Returns
+        -------
+        list of Packfile
+            Those of all other lists, and those that the index itself has. None is open.
+
+        Raises
+        ------
+        CorruptError
+            A list is missing or damaged, or says what cannot be.
+        """
+        if self._inline is None:
+            self._inline = self._packs(self._handle.index.inline)
+        listed = chain.from_iterable(map(self._list, self._chosen(test)))
+        return [*listed, *self._inline]
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every list of packfiles was read."""
+        return len(self._listed) == len(self._handle.index.indirect.refs)
+
+    def steps(self, test: Predicate) -> IndexSteps:
+        """Tell what the index alone rules out."""
+        index = self._handle.index
+        refs = index.indirect.refs
+        left = self._chosen(test)
+        return IndexSteps(
+            len(left),
+            len(refs),
+            sum(refs[number].objects for number in left) + len(index.inline),
+            sum(ref.objects for ref in refs) + len(index.inline),
+        )
+
+    def trailers(self) -> list[tuple[str, Trailer]]:
+        """Read the trailers of all packfiles, which say more of fields than the index does."""
+        found = []
+        for pack in self.packs():
+            with open_packfile(pack.path) as whole:
+                found.append((pack.path, whole.trailer))
+        return found
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._objects.close()
+
+    def _chosen(self, test: Predicate) -> list[int]:
+        tree = self._handle.index.indirect
+        intervals = blocks(test, SparseIndex(len(tree.refs), indices=tree.indices))
+        return [number for start, stop in intervals for number in range(start, stop)]
+
+    def _list(self, number: int) -> list[Packfile]:
+        if number not in self._listed:
+            ref = self._handle.index.indirect.refs[number]
+            self._listed[number] = self._packs(self._handle.listed(ref))
+        return self._listed[number]
+
+    def _packs(self, told: Iterable[Descriptor]) -> list[Packfile]:
+        root = self._handle.root
+        return [TablePackfile(root, one.checked(), self._objects) for one in told]
+
+
+def stored_table(root: str, database: str, table: str) -> StoredTable | None:
+    """Open a table; None: there is none.
+
+    Parameters
+    ----------
+    root : str
+        The root; the current folder when empty.
+    database, table : str
+        Its names.
+
+    Returns
+    -------
+    StoredTable or None
+        The table.
+
+    Raises
+    ------
+    CorruptError
+        Its index is damaged.
+    """
+    if flaw_of_name(database) or flaw_of_name(table):
+        return None
+    handle = find_table(table_root(root), database, table)
+    return None if handle is None else StoredTable(handle)
+
+
+def unknown_table(root: str, database: str, table: str) -> NotFoundError | None:
+    """Make the error for a table that is not there; None: the root has no tables at all."""
+    place = table_root(root)
+    return place.absent(TableKeys(database, table)) if place.databases() else None

@@ -1,0 +1,181 @@
+"""Packfiles of a table: known from their descriptors, and opened when a block is read."""
+
+from __future__ import annotations
+
+import threading
+
+from sdb.errors import CorruptError, NotFoundError
+from sdb.packfile.reader import Packfile
+from sdb.store.base import PIECE_BYTES, read_pieces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from sdb.store.base import Reader
+    from sdb.table.descriptor import Descriptor
+    from sdb.table.tableroot import TableRoot
+
+MOST_OPEN = 128
+"""So many objects of a query are open at once."""
+
+
+class OpenObjects:
+    """The objects that were read last, open: those that were not used for longest are let go.
+
+    They close when nobody uses them any more.
+
+    Parameters
+    ----------
+    most : int
+        How many are kept.
+    """
+
+    def __init__(self, most: int = MOST_OPEN) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._open: dict[str, Reader] = {}
+
+    def get(self, key: str) -> Reader | None:
+        """Give an object that is open, and keep it open for longer."""
+        with self._lock:
+            found = self._open.pop(key, None)
+            if found is not None:
+                self._open[key] = found
+            return found
+
+    def put(self, key: str, reader: Reader) -> None:
+        """Keep an object open, and let go those that are too many."""
+        with self._lock:
+            self._open[key] = reader
+            while len(self._open) > self._most:
+                del self._open[next(iter(self._open))]
+
+    def __len__(self) -> int:
+        """Give the number of objects that are kept open."""
+        return len(self._open)
+
+    def close(self) -> None:
+        """Let all go."""
+        with self._lock:
+            self._open.clear()
+
+
+class _HeldDescriptor(int):
+    """The descriptor of an open file, which stays open as long as this is there."""
+
+    reader: Reader
+
+
+class LateReader:
+    """A packfile of a table that is opened when it is read; see :class:`sdb.store.base.Reader`.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    told : Descriptor
+        What the index says of it.
+    objects : OpenObjects
+        Keeps it open.
+    """
+
+    __slots__ = ("_objects", "_root", "_told")
+
+    def __init__(self, root: TableRoot, told: Descriptor, objects: OpenObjects) -> None:
+        self._root = root
+        self._told = told
+        self._objects = objects
+
+    @property
+    def path(self) -> str:
+        """Path or URL of the packfile."""
+        return self._root.place(self._told.key)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size, as the index tells it."""
+        return self._told.size_bytes
+
+    @property
+    def etag(self) -> str:
+        """ETag, as the index tells it."""
+        return self._told.etag
+
+    @property
+    def version(self) -> str:
+        """Name of the version: the ETag."""
+        return self._told.etag
+
+    @property
+    def descriptor(self) -> int | None:
+        """Descriptor of the open file; None where there is no such thing."""
+        if self._root.store.is_remote:
+            return None
+        reader = self._opened(0, 1)
+        held = _HeldDescriptor(reader.descriptor or 0)
+        held.reader = reader
+        return held
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Read the bytes of a half-open range."""
+        return self._opened(start, stop).read(start, stop)
+
+    def pieces(self, start: int, stop: int) -> Generator[bytes]:
+        """Read the bytes of a half-open range piece by piece."""
+        return read_pieces(self, start, stop)
+
+    def reopen(self) -> LateReader:
+        """Give the reader itself."""
+        return self
+
+    def close(self) -> None:
+        """Do nothing: what is open belongs to all."""
+
+    def _opened(self, start: int, stop: int) -> Reader:
+        """Open the object, which must be the one that the index tells of."""
+        key = self._told.key
+        found = self._objects.get(key)
+        if found is not None:
+            return found
+        try:
+            reader = self._root.open(key, head_bytes=stop if start <= PIECE_BYTES else 1)
+        except NotFoundError:
+            raise CorruptError(
+                f"{key} is missing: the table leads to it",
+                path=key,
+                hint="if it was collected meanwhile, run it again; else sdb validate",
+            ) from None
+        if reader.size_bytes != self.size_bytes:
+            sizes = f"{reader.size_bytes:,} bytes, the index says {self.size_bytes:,}"
+            reader.close()
+            raise CorruptError(f"{key} is not what was written: {sizes}", path=key)
+        if reader.etag and reader.etag != self.etag:
+            found_etag = reader.etag
+            reader.close()
+            raise CorruptError(f"{key}: ETag changed: {self.etag} -> {found_etag}", path=key)
+        self._objects.put(key, reader)
+        return reader
+
+
+class TablePackfile(Packfile):
+    """A packfile of a table, see :class:`sdb.packfile.reader.Packfile`.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    told : Descriptor
+        What the index says of it, checked.
+    objects : OpenObjects
+        Keeps it open.
+    """
+
+    def __init__(self, root: TableRoot, told: Descriptor, objects: OpenObjects) -> None:
+        super().__init__(root.place(told.key), LateReader(root, told, objects), told.trailer)
+        self._is_remote = root.store.is_remote
+
+    @property
+    def is_remote(self) -> bool:
+        """True if blocks come over a network; the packfile is not opened for that."""
+        return self._is_remote
