@@ -13,8 +13,11 @@ const SAMPLE: usize = 64 << 10;
 const NANOSECONDS_FOR_TWO_BYTES: usize = 3;
 /// And for each byte that is left of it, for what does not repeat has to be looked for in vain.
 const NANOSECONDS_A_BYTE_LEFT: usize = 22;
-/// What a byte less may take.
-const NANOSECONDS_A_BYTE_SAVED: usize = 300;
+/// What a byte less may take in the first part of all text: a small packfile may take time, for that is lost among
+/// everything else.
+const PRICE_AT_FIRST: usize = 1000;
+/// And in later parts.
+const PRICE: usize = 175;
 
 /// What has to be found out of segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +26,8 @@ enum Question {
     None,
     /// Whether they become smaller.
     Smaller,
-    /// Whether what they become smaller is worth the time.
-    Worth,
+    /// Whether what they become smaller is worth the time, of which a byte less may take so many nanoseconds.
+    Worth(usize),
 }
 
 /// Which segments of a chunk are compressed thoroughly.
@@ -40,11 +43,9 @@ impl Effort {
     pub const QUICK: Self = Self { thorough: 0, question: Question::None };
 
     /// What to do with the first chunk after a full symbol table, in the first part of all text or in a later one.
-    /// In the first part time counts for nothing: in a small packfile that of a few chunks is lost among
-    /// everything else.
     pub fn begin(level: i32, is_first_part: bool) -> Self {
         let question = match level {
-            zstd::DEFAULT_LEVEL if !is_first_part => Question::Worth,
+            zstd::DEFAULT_LEVEL => Question::Worth(if is_first_part { PRICE_AT_FIRST } else { PRICE }),
             _ if zstd::has_choice(level) => Question::Smaller,
             _ => Question::None,
         };
@@ -75,8 +76,11 @@ impl Effort {
             let sample = content.get(..SAMPLE).unwrap_or(content);
             let quick = compressor.make(sample, false)?;
             let thorough = compressor.make(sample, true)?;
-            if thorough < quick && (self.question == Question::Smaller || pays(sample.len(), quick, thorough))
-            {
+            let is_worth_it = match self.question {
+                Question::Worth(price) => pays(sample.len(), quick, thorough, price),
+                _ => thorough < quick,
+            };
+            if is_worth_it {
                 self.thorough |= bit;
                 if sample.len() == content.len() {
                     out.extend_from_slice(compressor.made());
@@ -90,10 +94,10 @@ impl Effort {
     }
 }
 
-/// Whether the bytes that are saved are worth the time.
-fn pays(length: usize, quick: usize, thorough: usize) -> bool {
+/// Whether the bytes that are saved are worth the time, at a price in nanoseconds a byte.
+fn pays(length: usize, quick: usize, thorough: usize, price: usize) -> bool {
     let nanoseconds = NANOSECONDS_FOR_TWO_BYTES * length / 2 + NANOSECONDS_A_BYTE_LEFT * quick;
-    quick.saturating_sub(thorough) * NANOSECONDS_A_BYTE_SAVED >= nanoseconds
+    quick.saturating_sub(thorough) * price >= nanoseconds
 }
 
 #[cfg(test)]
@@ -106,13 +110,14 @@ mod tests {
         Ok(out.len())
     }
 
-    /// Lines of words in no order, and a number that counts up.
+    /// Lines of a log, with words in no order.
     fn lines() -> Vec<u8> {
         let words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"];
         let word = |mixed: u32, at: u32| words[(mixed >> at & 7) as usize];
         let line = |number: u32| {
             let mixed = number.wrapping_mul(2_654_435_761);
-            format!("{} {} {} {number}\n", word(mixed, 29), word(mixed, 26), word(mixed, 23))
+            let [host, folder, file] = [29, 26, 23].map(|at| word(mixed, at));
+            format!("GET /{host}/{folder}/{file} HTTP/1.1 {}\n", number % 7)
         };
         (0..6000).map(line).collect::<String>().into_bytes()
     }
