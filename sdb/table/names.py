@@ -19,6 +19,7 @@ UID_BYTES = 16
 UID_LETTERS = 26
 _MOST_NAME_BYTES = 255
 _MOST_KEY_BYTES = 1024
+_USUAL_LETTERS = range(3, _MOST_NAME_BYTES + 1)  # none of "", "." and ".."
 _FIRST_PRINTABLE = 32
 _DELETE = 127
 _LAST_CONTROL = 159
@@ -42,7 +43,9 @@ def flaw_of_name(name: str) -> str:
 def flaw_of_key(key: str) -> str:
     """Tell why a text cannot be the key of an object; empty: it can."""
     for part in key.split("/"):
-        if flaw := flaw_of_name(part):
+        # Almost all: an index has a million keys.
+        is_usual = part.isascii() and part.isprintable() and len(part) in _USUAL_LETTERS
+        if not is_usual and (flaw := flaw_of_name(part)):
             return flaw
     if len(key.encode()) > _MOST_KEY_BYTES:
         return f"a key of {len(key.encode()):,} bytes, the limit is {_MOST_KEY_BYTES:,}"

@@ -1,0 +1,131 @@
+"""Plans of queries on tables with many packfiles: an index made by a script, no data.
+
+``python benchmarks/tables.py [PACKFILES]`` prints times and memory of the plan of a narrow window,
+cold and warm, and of the list of all packfiles.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sdb.packfile.predicate import Both, Compare, Instant
+from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
+from sdb.packfile.trailer import Block, Trailer
+from sdb.query.exec.storedtable import StoredTable, stored_table
+from sdb.table import etags
+from sdb.table.descriptor import Descriptor, joined_ranges
+from sdb.table.index import TableIndex
+from sdb.table.indirect import IndirectTree, Writer
+from sdb.table.names import TableKeys, new_uid
+from sdb.table.signature import Keyring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+KEYS = TableKeys("bench", "many")
+MINUTE_US = 60_000_000
+START_US = 1_700_000_000_000_000
+PER_LIST = 2_500
+INLINE = 256
+ROWS = 10_000
+
+
+def descriptor(number: int) -> Descriptor:
+    """Make what the index says of a packfile with the rows of one minute."""
+    start_us = START_US + number * MINUTE_US
+    indices = build_indices([{("ts",): (start_us, start_us + MINUTE_US - 1)}])
+    summary = Summary((ROWS,), {("ts",): 1 << 6}, complete=False)
+    sparse = SparseIndex(1, indices=indices, summary=summary)
+    trailer = Trailer(1, 1_000_000, "zion+zstd", 20, (Block(0, 4),), sparse)
+    uid = new_uid()
+    return Descriptor(
+        f"{KEYS.folder}/data/{uid}.zion", etags.of_content([uid.encode()]), 1_001_000, trailer
+    )
+
+
+def make(root: Path, packfiles: int) -> None:
+    """Write the index of a table and the lists that it leads to."""
+    (root / KEYS.folder).mkdir(parents=True)
+
+    def put(data: bytes) -> tuple[str, str, int | None]:
+        key = KEYS.indirect(new_uid())
+        (root / key).write_bytes(data)
+        return key, etags.of_content([data]), None
+
+    def fetch(key: str, etag: str) -> bytes:
+        raise AssertionError((key, etag))
+
+    refs, ranges = [], []
+    for start in range(0, packfiles - INLINE, PER_LIST):
+        moved = tuple(map(descriptor, range(start, min(start + PER_LIST, packfiles - INLINE))))
+        tree, _ = IndirectTree().appended(moved, len(moved), Writer(fetch, put))
+        refs += tree.refs
+        ranges.append(joined_ranges(moved))
+    inline = tuple(map(descriptor, range(packfiles - INLINE, packfiles)))
+    index = TableIndex(
+        KEYS.table,
+        START_US,
+        inline=inline,
+        indirect=IndirectTree(tuple(refs), build_indices(ranges)),
+    )
+    (root / KEYS.index).write_bytes(index.encode(Keyring.of_root(is_remote=False)))
+
+
+def window(packfiles: int) -> Both:
+    """Give a condition that two packfiles in the middle satisfy."""
+    start_us = START_US + packfiles // 2 * MINUTE_US
+    return Both(
+        (
+            Compare(("ts",), ">=", Instant(start_us)),
+            Compare(("ts",), "<", Instant(start_us + 2 * MINUTE_US)),
+        )
+    )
+
+
+def timed(name: str, work: Callable[[], T]) -> T:
+    """Print how long something takes."""
+    start = time.perf_counter()
+    made = work()
+    spent = time.perf_counter() - start
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    print(f"{name:40} {spent * 1e3:10.1f} ms   {most:6,} MiB")
+    return made
+
+
+def opened(root: Path) -> StoredTable:
+    """Open the table."""
+    found = stored_table(str(root), KEYS.database, KEYS.table)
+    if found is None:
+        raise AssertionError("the table is not there")
+    return found
+
+
+def main() -> None:
+    """Make a table and measure its plans."""
+    packfiles = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        timed(f"make {packfiles:,} packfiles", lambda: make(root, packfiles))
+        sizes = [place.stat().st_size for place in root.rglob("indirect-*")]
+        print(
+            f"{len(sizes):,} lists of {max(sizes):,} bytes,",
+            f"index of {(root / KEYS.index).stat().st_size:,}",
+        )
+        test = window(packfiles)
+        table = timed("open the index", lambda: opened(root))
+        chosen = timed("narrow window, cold", lambda: table.packs(test))
+        timed("narrow window, warm", lambda: table.packs(test))
+        everything = timed("all packfiles", table.packs)
+        print(f"{len(chosen):,} of {len(everything):,} packfiles listed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""Tables in every store: read by the same code, and on S3 with few requests."""
+
+from __future__ import annotations
+
+import base64
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.packfile.sparseindex import build_indices
+from sdb.store import url as stores
+from sdb.table import etags
+from sdb.table.descriptor import Descriptor, joined_ranges, slim
+from sdb.table.index import TableIndex
+from sdb.table.indirect import IndirectTree, Writer
+from sdb.table.inputnodes import StoredInputs, TakenInput
+from sdb.table.names import TableKeys, new_uid
+from sdb.table.signature import Keyring
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.store.conftest import Place, Requests, S3Place
+
+DAYS = 4
+KEYS = TableKeys("web", "logs")
+KEY = base64.b64encode(bytes(range(32))).decode()
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", f"spare={KEY}")
+
+
+def etag_of(place: str) -> str:
+    with closing(stores.open_read(place)) as reader:
+        return reader.etag or etags.of_content([reader.read(0, reader.size_bytes)])
+
+
+def fill(place: Place, folder: Path) -> None:
+    """Make a table of a packfile for each day, of which two are told by a list."""
+    store = stores.store_of(place.root)
+    store.make(place.at(f"{KEYS.folder}/data"))
+    store.make(place.at("in"))
+    found, taken = [], []
+    for day in range(1, DAYS + 1):
+        source = folder / f"{day}.json"
+        rows = [{"ts": f"2024-01-{day:02}T{hour:02}:00:00Z", "day": day} for hour in range(24)]
+        source.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        key = KEYS.content("", new_uid())
+        sdb.pack([source], place.at(key), constants={"half": (day - 1) // 2})
+        with sdb.open(place.at(key)) as pack:
+            told = slim(pack.trailer)
+            found.append(Descriptor(key, etag_of(place.at(key)), pack.size_bytes, told))
+        name = place.put(f"in/{day}.json", source.read_bytes())
+        uri = name if store.is_remote else f"file://in/{day}.json"
+        taken.append(TakenInput(uri, etag_of(name), day - 1))
+
+    def put(data: bytes) -> tuple[str, str, int | None]:
+        key = KEYS.indirect(new_uid())
+        return key, etag_of(place.put(key, data)), None
+
+    def fetch(key: str, etag: str) -> bytes:
+        raise AssertionError((key, etag))
+
+    moved = (found[0], found[1])
+    tree, _ = IndirectTree().appended(moved, 2, Writer(fetch, put))
+    tree = IndirectTree(tree.refs, build_indices([joined_ranges(moved)]))
+    inputs = StoredInputs((), tuple(taken))
+    index = TableIndex("logs", 1, inline=tuple(found[2:]), indirect=tree, inputs=inputs)
+    keyring = Keyring.of_root(is_remote=store.is_remote)
+    place.put(KEYS.index, index.encode(keyring))
+
+
+def test_tables_are_the_same_in_every_store(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    fill(place, tmp_path / "rows")
+    db = sdb.connect(place.root)
+    (facts,) = db.tables()
+    assert (facts.name, facts.packfiles) == ("web.logs", DAYS)
+    table = db.table("web.logs")
+    assert table.describe().facts.rows == 24 * DAYS
+    report = table.validate()
+    assert (report.ok, report.rows, report.inputs) == (True, 24 * DAYS, DAYS)
+    with db.sql("SELECT half, COUNT(*) AS n FROM web.logs GROUP BY half ORDER BY half") as result:
+        assert list(result) == [{"half": 0, "n": 48}, {"half": 1, "n": 48}]
+    with db.sql("SELECT MAX(day) AS d, COUNT(*) AS n FROM web.logs WHERE day <> 4") as result:
+        assert list(result) == [{"d": 3, "n": 72}]
+    with pytest.raises(sdb.errors.NotFoundError, match="no table"):
+        db.sql("SELECT * FROM web.lugs")
+
+
+def test_inputs_that_change_are_told(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    fill(place, tmp_path / "rows")
+    place.put("in/1.json", b"{}")
+    stores.store_of(place.root).delete(place.at("in/2.json"))
+    states = [one.state.value for one in sdb.connect(place.root).table("web.logs").inputs()]
+    assert states == ["taken"] * DAYS
+    checked = sdb.connect(place.root).table("web.logs").inputs(check=True)
+    assert [one.state.value for one in checked] == ["changed", "vanished", "taken", "taken"]
+
+
+@pytest.mark.s3
+def test_requests_of_plans_and_queries(bucket: S3Place, tmp_path: Path, requests: Requests) -> None:
+    fill(bucket, tmp_path)
+    for text, most, answer in [
+        # The index.
+        ("SELECT COUNT(*) AS n FROM web.logs WHERE ts > `2025-01-01T00:00:00Z`", 1, 0),
+        # And a list of packfiles.
+        ("SELECT COUNT(*) AS n FROM web.logs", 2, 24 * DAYS),
+        # The index and one packfile, whose block comes with the request that opens it.
+        ("SELECT COUNT(*) AS n FROM web.logs WHERE ts > `2024-01-04T12:00:00Z`", 2, 11),
+        ("SELECT SUM(day) AS n FROM web.logs WHERE half = 1", 4, 24 * 7),
+    ]:
+        requests.clear()
+        with sdb.sql(text, root=bucket.root) as result:
+            assert list(result) == [{"n": answer}]
+        assert requests.count() == most, (text, requests.sent)
+
+
+@pytest.mark.s3
+def test_a_packfile_that_was_replaced_is_refused(bucket: S3Place, tmp_path: Path) -> None:
+    fill(bucket, tmp_path)
+    (packed, *_) = [name for name in bucket.names() if "/data/" in name]
+    data = bucket.get(packed)
+    bucket.put(packed, data[:100] + bytes([data[100] ^ 1]) + data[101:])
+    with pytest.raises(sdb.errors.CorruptError, match="ETag changed") as raised:
+        list(sdb.sql("SELECT SUM(day) FROM web.logs", root=bucket.root))
+    assert raised.value.path == packed
+    report = sdb.connect(bucket.root).table("web.logs").validate()
+    assert any(one.key == packed and "etag changed" in one.text for one in report.findings)
+
+
+@pytest.mark.s3
+def test_without_a_key_a_warning_says_so(
+    bucket: S3Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(bucket, tmp_path)
+    monkeypatch.delenv("SNELLER_INDEX_KEY")
+    with pytest.warns(sdb.errors.SdbWarning, match="SNELLER_INDEX_KEY is not set"):
+        assert list(sdb.sql("SELECT COUNT(*) AS n FROM web.logs", root=bucket.root))
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(bytes(32)).decode())
+    with pytest.raises(sdb.errors.CorruptError, match="bad index signature"):
+        sdb.sql("SELECT COUNT(*) AS n FROM web.logs", root=bucket.root)
