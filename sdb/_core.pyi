@@ -180,6 +180,7 @@ class LaneScan:
         limit: int | None = None,
         batch_rows: int = 16384,
         watched: Sequence[int] = ...,
+        origins: Sequence[tuple[str, Sequence[int]]] | None = None,
     ) -> Self: ...
     def aggregate(
         self,

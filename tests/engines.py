@@ -47,6 +47,9 @@ class Blind:
     def row_count(self) -> None:
         return None
 
+    def origins(self) -> list[tuple[str, list[int]]]:
+        return self._table.origins()
+
     def bounds(self, _: dataset.Path, **__: object) -> list[list[int | None]]:
         return [[None] * len(chunks) for _, chunks, *_ in self.sources]
 

@@ -349,3 +349,14 @@ def test_nothing_is_said_where_null_is_or_all_rows_have_the_field(run: Run, tmp_
     for test, rows in (("a IS NULL", 0), ("a = NULL", 0), ("b = NULL", 1), ("b IS NULL", 1)):
         done = run("query", f"SELECT a FROM n WHERE {test}")
         assert (done.stdout.count(b"\n"), done.stderr) == (rows, b"")
+
+
+def test_rows_tell_their_file_and_number(ask: Ask) -> None:
+    both = "'gh.zion' ++ 'ct.zion'"
+    counts = ask(f"SELECT _file, COUNT(*) AS n, MAX(_row) AS m FROM {both} GROUP BY 1 ORDER BY 1")
+    assert counts == [{"_file": f"{name}.zion", "n": 1000, "m": 999} for name in ("ct", "gh")]
+    ids = [row["id"] for row in ask("SELECT id FROM 'gh.zion'")]
+    found = ask("SELECT id, _row FROM 'gh.zion' WHERE type = 'ForkEvent' ORDER BY created_at DESC")
+    assert found
+    assert [row["id"] for row in found] == [ids[row["_row"]] for row in found]
+    assert "_row" not in ask("SELECT * FROM 'gh.zion' LIMIT 1")[0]

@@ -124,7 +124,16 @@ fn ranked(block: &Block, form: Form, lanes: &[Lane], predicate: Option<&Predicat
 
 fn request(plan: Plan) -> Request {
     let (plan, looked) = (Arc::new(plan), Arc::default());
-    Request { plan, picks: None, limit: None, threads: 1, batch_rows: 7, looked, watch: Watch::default() }
+    Request {
+        plan,
+        picks: None,
+        limit: None,
+        threads: 1,
+        batch_rows: 7,
+        looked,
+        watch: Watch::default(),
+        origins: None,
+    }
 }
 
 /// The number of rows that come out, if the block is good.

@@ -11,7 +11,7 @@ use zion::aggregate::{Groups, Summary};
 use zion::codec::Algorithm;
 use zion::profile::Shaped;
 use zion::runs::Form;
-use zion::scan::{First, Plan, Ranking, Request, Watch};
+use zion::scan::{First, Origins, Plan, Ranking, Request, Watch};
 
 use crate::asked::{self, AnyCall, AnyKey, AnyPath, AnySort, lane, predicate, sorts, unnest};
 use crate::capsule;
@@ -27,6 +27,17 @@ pub type AnySource = (Py<PyAny>, Vec<usize>, String, usize, Option<Py<PyAny>>);
 pub fn source((read, chunks, algorithm, align, blame): AnySource) -> Result<Source> {
     let form = Form::new(Algorithm::from_name(&algorithm)?, align)?;
     Ok(Source { read, blame, chunks, form })
+}
+
+/// Name of a source, and the number of the first row of each of its blocks.
+type AnyOrigin = (String, Vec<u64>);
+
+fn origins(given: Vec<AnyOrigin>) -> Origins {
+    let of = |(name, firsts): AnyOrigin| {
+        let name: Arc<str> = name.into();
+        firsts.into_iter().map(move |first| (Arc::clone(&name), first))
+    };
+    Origins::new(given.into_iter().flat_map(of).collect())
 }
 
 /// Lanes of the rows of blocks. Each consumer gets a stream of its own.
@@ -50,7 +61,7 @@ impl LaneScan {
     #[new]
     #[allow(clippy::too_many_arguments)] // They are keywords in Python.
     #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
-    #[pyo3(signature = (sources, lanes, *, explode=Vec::new(), predicate=None, threads=0, limit=None, batch_rows=16384, watched=Vec::new()))]
+    #[pyo3(signature = (sources, lanes, *, explode=Vec::new(), predicate=None, threads=0, limit=None, batch_rows=16384, watched=Vec::new(), origins=None))]
     fn new(
         sources: Vec<AnySource>,
         lanes: Vec<(usize, AnyPath, String)>,
@@ -60,6 +71,7 @@ impl LaneScan {
         limit: Option<u64>,
         batch_rows: usize,
         watched: Vec<usize>,
+        origins: Option<Vec<AnyOrigin>>,
     ) -> PyResult<Self> {
         let sources = sources.into_iter().map(source).collect::<Result<Vec<_>>>().map_err(to_py)?;
         let lanes = lanes.into_iter().map(lane).collect::<Result<Vec<_>>>().map_err(to_py)?;
@@ -68,9 +80,10 @@ impl LaneScan {
         let plan = Arc::new(Plan::new(&unnests, &lanes, predicate.as_ref()).map_err(to_py)?);
         let watch = Watch::new(&plan, &watched).map_err(to_py)?;
         let looked = Arc::default();
+        let origins = origins.map(|origins| Arc::new(self::origins(origins)));
         Ok(Self {
             sources: Arc::new(sources),
-            request: Request { plan, picks: None, limit, threads, batch_rows, looked, watch },
+            request: Request { plan, picks: None, limit, threads, batch_rows, looked, watch, origins },
             meter: Arc::default(),
             failure: Arc::default(),
             stopped: Arc::default(),

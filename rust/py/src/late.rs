@@ -95,6 +95,7 @@ impl Scene<'_> {
         let all = blocks(self.sources);
         let found = numbers.iter().map(|&number| all.get(number).copied());
         let places = found.collect::<Option<Vec<_>>>().ok_or_else(|| Error::argument("no such block"));
+        request.origins = request.origins.map(|origins| Arc::new(origins.of(&numbers)));
         request.picks = Some(Arc::new(picks));
         let runs = py.detach(|| request.batches()).map_err(to_py)?;
         let (sources, meter) = (Arc::clone(self.sources), Arc::clone(self.meter));

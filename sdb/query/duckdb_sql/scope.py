@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from sdb.query.analyze.refusals import rejected
-from sdb.query.analyze.types import ANY, MISSING
+from sdb.query.analyze.types import ANY, MISSING, NUMBER
+from sdb.query.duckdb_sql.composed import passed
 from sdb.query.duckdb_sql.fields import FieldValue
+from sdb.query.duckdb_sql.lanes import Typed
+from sdb.query.plan.pseudo import PSEUDO
 from sdb.query.syntax import ast
 from sdb.records import changing_record, field
 from sdb.typed import Protocol
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from sdb.errors import QueryError
     from sdb.query.duckdb_sql.lanes import Value
+    from sdb.query.duckdb_sql.levels import Reference
     from sdb.query.plan.scans import ScanNode
 
 
@@ -41,21 +45,27 @@ class Binding(Protocol):
 
 @changing_record
 class ScanRows:
-    """The rows of a scan."""
+    """The rows of a scan, or those that an outer join may lack."""
 
     alias: str | None
     scan: ScanNode
     row: Value
+    optional: Reference | None = None
 
     def named(self, name: str) -> Value | None:
         """Give value of a bare name: a field, when there is no alias."""
         if self.alias == name:
             raise rejected(f"cannot reference raw table {name!r}")
-        return self.row.step(name) if self.alias is None else None
+        return self.field(name) if self.alias is None else None
 
     def field(self, name: str) -> Value | None:
-        """Give value of a field."""
-        return self.row.step(name)
+        """Give value of a field, or of a pseudo-column that no field has the name of."""
+        if name not in PSEUDO or self.scan.holds((name,)):
+            return self.row.step(name)
+        letter, kind = PSEUDO[name]
+        lane = self.scan.lane(0, (name,), letter)
+        value = Typed(kind, lane, absent=0, integer=kind == NUMBER)
+        return value if self.optional is None else passed(self.optional, value, optional=True)
 
     def outputs(self) -> list[tuple[str, Value]]:
         """Give the row as a whole."""

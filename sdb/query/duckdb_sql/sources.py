@@ -144,8 +144,9 @@ class From:
                 self.scans.append(opened)
                 return opened.name, ScanRows(source.alias, opened, row)
             level = Level(self.context.name("q"), (opened.name,))
-            row = passed(Reference(level, level.name), row, optional=True)
-            return level, ScanRows(source.alias, opened, row)
+            reference = Reference(level, level.name)
+            row = passed(reference, row, optional=True)
+            return level, ScanRows(source.alias, opened, row, reference)
         part, reference = self.context.refer(opened)
         columns = opened.through(reference, optional=optional)
         alias = source.alias

@@ -15,6 +15,7 @@ from sdb.query.plan.leftout import left_out
 from sdb.query.plan.locations import candidates, database_and_table, may_be_stored
 from sdb.query.plan.losses import losses
 from sdb.query.plan.mismatches import mismatches
+from sdb.query.plan.pseudo import is_pseudo
 from sdb.query.plan.reduction import reduce
 from sdb.query.plan.tables import table_name
 from sdb.query.plan.tablescan import TableScan
@@ -248,7 +249,8 @@ class Catalog:
         fields: dict[tuple[TableName | None, ...], list[FieldPath]] = {}
         for read in statement.reads:
             path = tuple([step if isinstance(step, str) else None for step in read.steps])
-            fields.setdefault(tuple(map(table_name, read.tables)), []).append(path)
+            if not is_pseudo(path):
+                fields.setdefault(tuple(map(table_name, read.tables)), []).append(path)
         for tables, paths in fields.items():
             found = [self._found[name] for name in tables if name in self._found]
             # What was not looked at may have the field.

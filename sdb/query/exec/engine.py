@@ -16,6 +16,7 @@ from sdb.query.plan.columns import Column, Execution
 from sdb.query.plan.explain import steps
 from sdb.query.plan.leftout import watched
 from sdb.query.plan.operations import Count, HashAggregate
+from sdb.query.plan.pseudo import origins
 from sdb.query.result.exhausted import exhausted
 
 TYPE_CHECKING = False
@@ -126,6 +127,7 @@ def _lane_scan(scan: ScanNode, threads: int, watched: Sequence[int] = ()) -> _co
         threads=threads,
         limit=scan.limit,
         watched=watched,
+        origins=origins(scan),
     )
 
 

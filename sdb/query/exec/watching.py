@@ -26,7 +26,11 @@ def places(lanes: Iterable[Lane], paths: Sequence[Fields]) -> dict[Fields, int]:
     dict
         The number of a lane for each path that has one.
     """
-    found = {path: at for at, (level, path, _) in enumerate(lanes) if not level}
+    found = {
+        path: at
+        for at, (level, path, letter) in enumerate(lanes)
+        if not level and letter not in {"file", "row"}
+    }
     return {path: found[path] for path in paths if path in found}
 
 

@@ -10,6 +10,7 @@ module         holds
 `locations`    names of tables to paths and URLs
 `reduction`    conditions as far as metadata can answer them
 `tablescan`    packfiles and blocks that a table comes to
+`pseudo`       `_file` and `_row`, where no field has the name
 `period`       times that the rows of all tables must have
 `rewrite`      conditions in a tree: split, joined
 `inward`       conditions on a sub-query, moved into it

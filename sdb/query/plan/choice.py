@@ -12,6 +12,7 @@ from sdb.query.analyze.namescope import scope_of
 from sdb.query.analyze.types import INTEGER, LETTERS, MISSING, NULL, NUMBER, STRUCT, TIME
 from sdb.query.plan.columns import Column, Shape
 from sdb.query.plan.operations import Count, DataShape, HashAggregate, Take, TopK
+from sdb.query.plan.pseudo import is_pseudo
 from sdb.query.plan.pushdown import Pusher, Unsuited
 from sdb.query.plan.rewrite import about, conjuncts
 from sdb.query.plan.scans import FieldRef, ScanNode
@@ -162,6 +163,9 @@ class _Rows:
         level = self.levels[place.rows.number]
         if not level and not (place.steps and isinstance(place.steps[0], str)):
             return None
+        if not level and is_pseudo(place.steps):
+            # The engine finds out whether a field has the name.
+            raise Unsuited
         return FieldRef(self.scan, level, place.steps)
 
     def field(self, expr: ast.Expr) -> FieldRef:

@@ -57,6 +57,9 @@ class Dataset(Protocol):
     def row_count(self) -> int | None:
         """Rows in all the blocks, from metadata; ``None`` when not known."""
 
+    def origins(self) -> list[tuple[str, list[int]]]:
+        """For each source the name of its file, and the numbers of the first rows of its blocks."""
+
     def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[list[int | None]]:
         """For each source and each of its blocks a time that no other under a path is in front of.
 

@@ -13,6 +13,7 @@ import math
 
 from sdb import instants
 from sdb.packfile.predicate import Anywhere, Both, Compare, Either, Nowhere
+from sdb.query.plan.pseudo import is_pseudo
 from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
@@ -149,4 +150,8 @@ def _path(expr: ast.Expr) -> Path | None:
     while isinstance(expr, ast.Dot):
         names.append(expr.name)
         expr = expr.base
-    return (expr.name, *reversed(names)) if isinstance(expr, ast.Name) else None
+    if not isinstance(expr, ast.Name):
+        return None
+    path = (expr.name, *reversed(names))
+    # Where no field has the name it is there nevertheless.
+    return None if is_pseudo(path) else path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import accumulate, chain
 
 from sdb import ion
 from sdb.errors import CorruptError, from_os
@@ -107,6 +107,24 @@ class PackfileScan:
             pack.trailer.align_bytes,
             blame,
         )
+
+    def origin(self) -> tuple[str, list[int]]:
+        """Give the name of the packfile, and the number of the first row of each block to read.
+
+        Where the writer did not count its rows, those of the blocks in front are counted now.
+        """
+        numbers, summary = self.blocks, self.pack.trailer.sparse.summary
+        stop = max(numbers, default=0)
+        rows = list(summary.rows[:stop]) if summary is not None else self._counted(stop)
+        firsts = list(accumulate(rows, initial=0))
+        return self.pack.path, [firsts[number] for number in numbers]
+
+    def _counted(self, stop: int) -> list[int]:
+        """Count the rows of each of the first blocks."""
+        from sdb import _core
+
+        blocks = [PackfileScan(self.pack, ((one, one + 1),)) for one in range(stop)]
+        return [_core.LaneScan([one.source()], []).count() for one in blocks]
 
     def types(self, path: ValuePath) -> int | None:
         """Give the types that occur at a path, ``None`` when they are not known."""
@@ -222,6 +240,10 @@ class TableScan:
                 return None
             types |= more
         return types
+
+    def origins(self) -> list[tuple[str, list[int]]]:
+        """Give for each source its name, and the number of the first row of each of its blocks."""
+        return [part.origin() for part in self.read]
 
     def row_count(self) -> int | None:
         """Give the number of rows in the blocks to read, ``None`` when it is not known."""

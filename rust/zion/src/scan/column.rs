@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt8Type};
-use arrow_array::{ArrayRef, BooleanArray, ListArray};
+use arrow_array::types::{
+    Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
+};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, ListArray, StringArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{ArrowError, Field};
 
+use super::origin::Origin;
 use super::plan::Letter;
 use super::typed::buffers::{Bytes, primitive, strings};
 use crate::budget;
@@ -64,6 +67,7 @@ enum Data {
     Value(Bytes),
     Json(Bytes),
     Name(Bytes),
+    File(Vec<Arc<str>>, Vec<i32>),
     Numbers(Vec<i32>, Vec<f64>),
     Keys(Vec<i32>, Bytes),
 }
@@ -76,13 +80,14 @@ impl Column {
             Letter::Integer => Data::Integer(Vec::new()),
             Letter::Time => Data::Time(Vec::new()),
             Letter::Size => Data::Size(Vec::new()),
-            Letter::Row => Data::Row(Vec::new()),
+            Letter::Row | Letter::RowInFile => Data::Row(Vec::new()),
             Letter::Bool => Data::Bool(BooleanBufferBuilder::new(0)),
             Letter::Text => Data::Text(Bytes::new()),
             Letter::Key => Data::Key(Bytes::new()),
             Letter::Value => Data::Value(Bytes::new()),
             Letter::Json => Data::Json(Bytes::new()),
             Letter::Name => Data::Name(Bytes::new()),
+            Letter::File => Data::File(Vec::new(), Vec::new()),
             Letter::Numbers => Data::Numbers(vec![0], Vec::new()),
             Letter::Keys => Data::Keys(vec![0], Bytes::new()),
         };
@@ -136,6 +141,25 @@ impl Column {
         Ok(())
     }
 
+    /// Adds where a row comes from, if that is known: its number in the file, or the name of that.
+    pub(super) fn put_origin(&mut self, origin: Option<&Origin>, number: i64) {
+        let Some(origin) = origin else {
+            self.nulls.append_null();
+            return self.data.pad();
+        };
+        match &mut self.data {
+            Data::Row(values) => values.push(origin.in_file(number)),
+            Data::File(names, keys) => {
+                if !names.last().is_some_and(|last| Arc::ptr_eq(last, &origin.name)) {
+                    names.push(Arc::clone(&origin.name));
+                }
+                keys.push(names.len() as i32 - 1);
+            }
+            _ => return,
+        }
+        self.nulls.append_non_null();
+    }
+
     /// The array of what was added; the column is empty then.
     pub(super) fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         let nulls = std::mem::replace(&mut self.nulls, NullBufferBuilder::new(0)).finish();
@@ -154,6 +178,10 @@ impl Column {
             | Data::Value(texts)
             | Data::Json(texts)
             | Data::Name(texts) => Arc::new(strings(texts, nulls)?),
+            Data::File(names, keys) => {
+                let names = StringArray::from_iter_values(std::mem::take(names));
+                Arc::new(DictionaryArray::try_new(primitive::<Int32Type>(keys, nulls)?, Arc::new(names))?)
+            }
             Data::Numbers(ends, values) => {
                 let items: ArrayRef = Arc::new(primitive::<Float64Type>(values, None)?);
                 list(ends, items, nulls)?
@@ -190,6 +218,7 @@ impl Data {
             | Self::Value(texts)
             | Self::Json(texts)
             | Self::Name(texts) => texts.pad(1),
+            Self::File(_, keys) => keys.push(0),
             Self::Numbers(ends, _) | Self::Keys(ends, _) => ends.extend_from_within(ends.len() - 1..),
         }
     }
@@ -236,7 +265,7 @@ impl Data {
             }
             Self::Numbers(ends, values) => put_numbers(scene, ends, values, *value),
             Self::Keys(ends, texts) => put_keys(scene, ends, texts, *value),
-            Self::Type(_) | Self::Name(_) | Self::Row(_) => Ok(false),
+            Self::Type(_) | Self::Name(_) | Self::File(..) | Self::Row(_) => Ok(false),
         }
     }
 }

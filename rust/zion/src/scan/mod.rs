@@ -11,6 +11,7 @@ mod column;
 mod first;
 mod ion;
 pub(crate) mod order;
+mod origin;
 mod picks;
 pub(crate) mod plan;
 pub(crate) mod predicate;
@@ -30,6 +31,7 @@ pub use accumulator::Accumulator;
 pub use first::{First, Ranking};
 pub use ion::IonRows;
 pub use order::Sort;
+pub use origin::Origins;
 pub use picks::{Picks, arranged};
 pub use plan::{Inside, Lane, Letter, MAX_STEPS, Path, Plan, Step, Unnest};
 pub use predicate::{Constant, Op, Pattern, Predicate};
@@ -63,6 +65,8 @@ pub struct Request {
     pub looked: Arc<AtomicU64>,
     /// Counts those that came out without some of their values.
     pub watch: Watch,
+    /// Where the rows of each block come from, for lanes that tell it.
+    pub origins: Option<Arc<Origins>>,
 }
 
 impl Request {

@@ -57,6 +57,10 @@ pub enum Letter {
     Name,
     /// The number of the row.
     Row,
+    /// The number of the row in its file.
+    RowInFile,
+    /// The name of the file of the row.
+    File,
 }
 
 impl Letter {
@@ -77,10 +81,24 @@ impl Letter {
             "e" => Self::Keys,
             "name" => Self::Name,
             "r" => Self::Row,
+            "row" => Self::RowInFile,
+            "file" => Self::File,
             _ => {
-                return Err(Error::argument(format!("lane {name:?}: one of t n x s b u k v j z l e name r")));
+                return Err(Error::argument(format!(
+                    "lane {name:?}: one of t n x s b u k v j z l e name r row file"
+                )));
             }
         })
+    }
+
+    /// Whether it tells where a row stands, and nothing of what is in it.
+    fn is_of_row(self) -> bool {
+        matches!(self, Self::Row) || self.is_of_origin()
+    }
+
+    /// Whether it tells where a row comes from.
+    pub(crate) fn is_of_origin(self) -> bool {
+        matches!(self, Self::RowInFile | Self::File)
     }
 
     pub(crate) fn data_type(self) -> DataType {
@@ -89,10 +107,11 @@ impl Letter {
             Self::Type => DataType::UInt8,
             Self::Number => DataType::Float64,
             Self::Integer => DataType::Decimal128(WHOLE_DIGITS, 0),
-            Self::Size | Self::Row => DataType::Int64,
+            Self::Size | Self::Row | Self::RowInFile => DataType::Int64,
             Self::Bool => DataType::Boolean,
             Self::Time => DataType::Timestamp(TimeUnit::Microsecond, None),
             Self::Text | Self::Key | Self::Value | Self::Json | Self::Name => DataType::Utf8,
+            Self::File => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
             Self::Numbers => list(DataType::Float64),
             Self::Keys => list(DataType::Utf8),
         }
@@ -222,6 +241,11 @@ impl Plan {
         })
     }
 
+    /// Whether a column tells where rows come from.
+    pub(crate) fn tells_origins(&self) -> bool {
+        self.columns.iter().any(|column| column.letter.is_of_origin())
+    }
+
     /// Whether rows need not be looked at to be counted.
     pub fn counts_all(&self) -> bool {
         self.predicate.is_none() && self.levels.len() == 1
@@ -232,7 +256,8 @@ impl Lane {
     /// Whether nothing needs to be decoded for it.
     fn is_free(&self) -> bool {
         match self.letter {
-            Letter::Name | Letter::Row => true,
+            Letter::Name => true,
+            letter if letter.is_of_row() => true,
             Letter::Type => self.level == 0 && self.path.is_empty(),
             _ => false,
         }

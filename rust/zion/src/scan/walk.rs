@@ -12,6 +12,7 @@ use arrow_schema::ArrowError;
 use super::Request;
 use super::accumulator::Accumulator;
 use super::column::{Column, Scene, Tools};
+use super::origin::Origin;
 use super::plan::{Inside, Letter, Plan};
 use super::predicate;
 use super::tally::{self, Tally};
@@ -41,6 +42,8 @@ pub(super) struct Walker<A> {
     columns: Vec<Column>,
     accumulator: Option<A>,
     pub(super) watch: Share,
+    /// Where the chunk at hand comes from, if a lane tells it.
+    pub(super) origin: Option<Origin>,
     /// Whether [`Walker::tally`] does it all.
     is_tally: bool,
     tools: Tools,
@@ -57,6 +60,7 @@ impl<A: Accumulator> Walker<A> {
             is_tally,
             batch_rows: request.batch_rows.max(1),
             watch: request.watch.share(),
+            origin: None,
             targets: plan.nodes.iter().map(|_| Vec::new()).collect(),
             tops: Vec::new(),
             slots: vec![None; plan.nodes.len()],
@@ -313,7 +317,7 @@ impl<A: Accumulator> Emit<'_, A> {
     }
 
     fn put(&mut self) -> Result<()> {
-        let Walker { slots, labels, columns, accumulator, tools, .. } = &mut *self.walker;
+        let Walker { slots, labels, columns, accumulator, tools, origin, .. } = &mut *self.walker;
         if let Some(accumulator) = accumulator {
             self.left -= 1;
             return accumulator.add(self.data, self.table, slots, self.number);
@@ -324,6 +328,7 @@ impl<A: Accumulator> Emit<'_, A> {
             let value = slots[wanted.node].as_ref();
             match wanted.letter {
                 Letter::Row => column.put_row(self.number),
+                Letter::RowInFile | Letter::File => column.put_origin(origin.as_ref(), self.number),
                 Letter::Type if wanted.node == 0 => column.put_type(bits::STRUCT),
                 Letter::Name => {
                     column.put_name(&mut scene, labels[wanted.level], value.map_or(0, |value| value.at))?;

@@ -104,6 +104,15 @@ impl<A: Accumulator> Worker<A> {
         Some(picks.len() as u64)
     }
 
+    /// The number of the first row of a chunk, after the walker is told where the chunk comes from.
+    fn locate(&mut self, job: &Job, chunk: usize) -> Result<i64> {
+        let first = row_number(job, chunk)?;
+        if let Some(origins) = self.request.origins.as_ref().filter(|_| self.request.plan.tells_origins()) {
+            self.walker.origin = Some(origins.chunk(job, chunk, first)?);
+        }
+        Ok(first)
+    }
+
     /// Adds the rows of a plain chunk.
     fn plain(
         &mut self,
@@ -116,7 +125,8 @@ impl<A: Accumulator> Worker<A> {
         let Some(chunk) = reader.next_chunk()? else { return Ok(None) };
         self.walker.sync(chunk.table, is_first || chunk.resets);
         let marked = self.mark(job, chunk.number);
-        let ask = Ask { first: row_number(job, chunk.number)?, limit: limit.min(marked.unwrap_or(limit)) };
+        let first = self.locate(job, chunk.number)?;
+        let ask = Ask { first, limit: limit.min(marked.unwrap_or(limit)) };
         let seen = self.rows(plan, &chunk, ask, marked.is_some()).map_err(|error| chunk.error(&error))?;
         Ok(Some(seen))
     }
@@ -141,7 +151,8 @@ impl<A: Accumulator> Worker<A> {
             reader.close(chunk);
             return Ok(Some(Seen::default()));
         }
-        let ask = Ask { first: row_number(job, chunk.number)?, limit: limit.min(marked.unwrap_or(limit)) };
+        let first = self.locate(job, chunk.number)?;
+        let ask = Ask { first, limit: limit.min(marked.unwrap_or(limit)) };
         let is_open = marked.is_none() && plan.predicate.is_some();
         let tested = plan.tested.as_deref().filter(|_| is_open && plan.fields != plan.tested);
         if let Some(tested) = tested {

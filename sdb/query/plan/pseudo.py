@@ -1,0 +1,28 @@
+"""Pseudo-columns: what rows have beside their fields, when it is named."""
+
+from __future__ import annotations
+
+from sdb.query.analyze.types import NUMBER, STRING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.query.plan.scans import ScanNode
+
+PSEUDO = {"_file": ("file", STRING), "_row": ("row", NUMBER)}
+"""For each name the letter of the lane and the type: the file that a row comes from, and the number
+of the row in it, from 0 on. A field of the name goes before it."""
+
+
+def is_pseudo(path: Sequence[object]) -> bool:
+    """Tell whether a path from the row is the name of a pseudo-column, if no field has the name."""
+    return len(path) == 1 and path[0] in PSEUDO
+
+
+def origins(scan: ScanNode) -> list[tuple[str, list[int]]] | None:
+    """Give what tells a scan where its rows come from, if it has to know."""
+    letters = {letter for letter, _ in PSEUDO.values()}
+    if not any(letter in letters for _, _, letter in scan.lanes):
+        return None
+    return scan.dataset.origins()
