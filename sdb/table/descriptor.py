@@ -142,7 +142,8 @@ def joined_ranges(descriptors: tuple[Descriptor, ...]) -> dict[Path, tuple[int, 
     Returns
     -------
     dict
-        For each path the first and last time in µs.
+        For each path the first and last time in µs. A path at which a packfile may have times that
+        its index does not know is left out.
     """
     ranges: dict[Path, tuple[int, int]] = {}
     for found in descriptors:
@@ -150,7 +151,26 @@ def joined_ranges(descriptors: tuple[Descriptor, ...]) -> dict[Path, tuple[int, 
             if not index.is_empty:
                 lo_us, hi_us = ranges.get(path, (index.first_us, index.last_us))
                 ranges[path] = (min(lo_us, index.first_us), max(hi_us, index.last_us))
-    return ranges
+    return {
+        path: found
+        for path, found in ranges.items()
+        if all(has_all_times(descriptor, path) for descriptor in descriptors)
+    }
+
+
+def has_all_times(descriptor: Descriptor, path: Path) -> bool:
+    """Tell whether the index of a path knows of all times that a packfile has there.
+
+    `sdb` does not index a path that few rows have a time at. The original indexes all: its
+    packfiles are known by their names, and by what only `sdb` writes.
+    """
+    sparse = descriptor.trailer.sparse
+    index = sparse.indices.get(path)
+    if index is not None and not index.is_empty:
+        return True
+    if sparse.summary is None and descriptor.name.startswith("packed-"):
+        return True
+    return sparse.is_without_times(path)
 
 
 def slim(trailer: Trailer) -> Trailer:

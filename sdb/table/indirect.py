@@ -9,11 +9,10 @@ from __future__ import annotations
 from sdb import ion
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
-from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import old_ranges
 from sdb.records import field, record, replace
 from sdb.table import etags, names, structs, zstdframes
-from sdb.table.descriptor import Descriptor, joined_ranges
+from sdb.table.descriptor import Descriptor, has_all_times, joined_ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from sdb.packfile.sparseindex import Path
+    from sdb.packfile.timeindex import TimeIndex
 
 TARGET_BYTES = 256 << 10
 """A list whose compressed object is smaller takes more descriptors."""
@@ -190,14 +190,22 @@ class IndirectTree:
         """
         if not moved:
             return self, ()
+        sure = {
+            path: index
+            for path, index in self.indices.items()
+            if all(has_all_times(one, path) for one in moved)
+        }
+        ranges = joined_ranges(moved)
+        if self.refs:  # of what is in their lists nothing else is known
+            ranges = {path: found for path, found in ranges.items() if path in sure}
         if self.refs and self.refs[-1].size_bytes < TARGET_BYTES:
             last = self.refs[-1]
             ref = writer.write((*writer.read(last), *moved))
             ref = replace(ref, original_objects=last.original_objects + count)
-            indices = _widened(self.indices, len(self.refs), joined_ranges(moved))
+            indices = _widened(sure, ranges)
             return replace(self, refs=(*self.refs[:-1], ref), indices=indices), (last.key,)
         ref = replace(writer.write(moved), original_objects=count)
-        indices = build_indices([joined_ranges(moved)], self.indices, len(self.refs))
+        indices = build_indices([ranges], sure, len(self.refs))
         return replace(self, refs=(*self.refs, ref), indices=indices), ()
 
 
@@ -266,15 +274,10 @@ def read_list(data: bytes, ref: IndirectRef) -> tuple[Descriptor, ...]:
 
 
 def _widened(
-    indices: dict[Path, TimeIndex], refs: int, ranges: dict[Path, tuple[int, int]]
+    indices: dict[Path, TimeIndex], ranges: dict[Path, tuple[int, int]]
 ) -> dict[Path, TimeIndex]:
     """Widen the last reference of each time index by more times."""
     widened = {path: index.copy() for path, index in indices.items()}
     for path, (lo_us, hi_us) in ranges.items():
-        if path in widened:
-            widened[path].extend_last(lo_us, hi_us)
-        else:
-            index = TimeIndex()
-            index.push(lo_us, hi_us)
-            widened[path] = index.delayed(refs - 1)
-    return {path: widened[path] for path in sorted(widened)}
+        widened[path].extend_last(lo_us, hi_us)
+    return widened

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import sdb
 from sdb.packfile.reader import open_packfile
-from sdb.packfile.sparseindex import build_indices
+from sdb.records import replace
 from sdb.table import etags
-from sdb.table.descriptor import Descriptor, joined_ranges, slim
+from sdb.table.descriptor import Descriptor, slim
 from sdb.table.index import TableIndex
-from sdb.table.indirect import IndirectTree, Writer
+from sdb.table.indirect import TARGET_BYTES, IndirectTree, Writer
 from sdb.table.inputnodes import StoredInputs, TakenInput
 from sdb.table.names import TableKeys, new_uid
 from tests.table.roots import LOCAL
@@ -78,10 +78,9 @@ def tree_of(root: Path, keys: TableKeys, found: list[Descriptor], per_list: int)
     for start in range(0, len(found), per_list):
         moved = tuple(found[start : start + per_list])
         # A list that is full: the next one begins a new object.
-        full = tree.refs
-        alone, _ = IndirectTree().appended(moved, len(moved), Writer(fetch, put))
-        indices = build_indices([joined_ranges(moved)], tree.indices, len(full))
-        tree = IndirectTree((*full, *alone.refs), indices)
+        full = [replace(ref, size_bytes=TARGET_BYTES) for ref in tree.refs]
+        more, _ = replace(tree, refs=tuple(full)).appended(moved, len(moved), Writer(fetch, put))
+        tree = replace(more, refs=(*tree.refs, *more.refs[len(full) :]))
     return tree
 
 

@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb import errors
+from sdb.records import replace
 from sdb.table import tablepackfile
+from sdb.table.tablehandle import open_table
 from sdb.table.tablepackfile import OpenObjects
+from sdb.table.versionstate import VersionState, with_state
 from tests.table import roots
-from tests.table.made import made_table
+from tests.table.made import made_table, write_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,6 +217,39 @@ def test_pruning_loses_no_row(lake: Path, start: int, hours: int, also: str | No
     assert also or sorted(one["n"] for one in pruned) == key
     period = answer("SELECT n FROM web.logs", lake, since=first, until=last)
     assert sorted(one["n"] for one in period) == key
+
+
+@pytest.mark.parametrize("per_list", [1, 2, 3])
+def test_times_that_few_rows_have_are_found_in_old_lists(tmp_path: Path, per_list: int) -> None:
+    """A packfile has no index of them, and those beside it have."""
+    made = []
+    for number, month in enumerate([1, 6, 2]):
+        part = tmp_path / f"{number}.json"
+        rows = [{"u": f"2024-{month:02}-01T00:00:00Z"}, {}] if month != 6 else [{}] * 9
+        rows += [{"u": "2024-06-01T00:00:00Z"}] if month == 6 else []
+        part.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        made.append(part)
+    root = made_table(tmp_path / "lake", "web", "few", made, indirect=3, per_list=per_list)
+    handle = open_table(root, "web", "few")
+    assert len(handle.index.indirect.refs) == -(-3 // per_list)
+    counts = {
+        text: answer(f"SELECT COUNT(*) AS n FROM web.few WHERE {text}", root)
+        for text in ("u >= `2024-05-01T00:00:00Z`", "u < `2024-02-02T00:00:00Z`")
+    }
+    assert [found for (found,) in counts.values()] == [{"n": 1}, {"n": 2}]
+
+
+def test_lists_of_another_program_over_ours_are_all_read(tmp_path: Path) -> None:
+    root = made_table(tmp_path / "lake", "web", "logs", parts(tmp_path)[:2], indirect=1)
+    handle = open_table(root, "web", "logs")
+    state = VersionState(bytes(16), 1, "a", 1, handle.index.created_us, "insert")
+    late = "SELECT COUNT(*) AS n FROM web.logs WHERE ts > `2024-01-02T12:00:00Z`"
+    for created_us, lists in [(handle.index.created_us, 0), (handle.index.created_us + 1, 1)]:
+        index = replace(handle.index, user_data=with_state({}, state), created_us=created_us)
+        write_index(root, handle.keys, index)
+        with sdb.sql(late, root=str(root)) as result:
+            assert list(result) == [{"n": 11}]
+            assert result.tables[0].steps[0].lists == lists
 
 
 def test_partitions_prune(lake: Path, opened: list[str]) -> None:

@@ -42,6 +42,10 @@ class StoredTable:
         self._objects = OpenObjects()
         self._listed: dict[int, list[Packfile]] = {}
         self._inline: list[Packfile] | None = None
+        # Another program that made lists of packfiles of ours took what they do not index for
+        # what they do not have.
+        state = handle.state
+        self._are_lists_ours = state is None or state.created_us == handle.index.created_us
 
     @property
     def name(self) -> str:
@@ -102,7 +106,8 @@ class StoredTable:
 
     def _chosen(self, test: Predicate) -> list[int]:
         tree = self._handle.index.indirect
-        intervals = blocks(test, SparseIndex(len(tree.refs), indices=tree.indices))
+        indices = tree.indices if self._are_lists_ours else {}
+        intervals = blocks(test, SparseIndex(len(tree.refs), indices=indices))
         return [number for start, stop in intervals for number in range(start, stop)]
 
     def _list(self, number: int) -> list[Packfile]:
