@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import signal
 import statistics
+import subprocess
+import time
 from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -11,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from tests.cli.conftest import ROOT, SAMPLE
+from tests.cli.conftest import COMMAND, ROOT, SAMPLE, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Run
+    from tests.cli.conftest import Run, Screen
 
     Ask = Callable[..., list[dict[str, Any]]]
 
@@ -326,6 +330,38 @@ def test_summarize_of_what_is_damaged_says_so(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_a_summary_tells_what_it_reads(screen: Screen, run: Run, tmp_path: Path) -> None:
+    sdb.pack([SAMPLE], tmp_path / "gh.zion")
+    with sdb.open(tmp_path / "gh.zion") as pack:
+        size = pack.trailer.decompressed_bytes
+    done = run("query", "-v", "SUMMARIZE gh")
+    assert done.stderr.decode().startswith(f"{size} bytes (")
+    assert b"1 of 1 blocks, 1 of 1 files" in done.stderr
+    assert b"total: 1 of 1 blocks" in run("query", "--explain", "SUMMARIZE gh").stdout
+    code, text = screen("query", "SUMMARIZE gh", columns=40)
+    assert code == 0
+    *table, more, rows = text.splitlines()
+    assert max(map(len, table)) <= 40
+    assert "more columns: " in more
+    assert rows.startswith(f"({len(table) - 2} of ")
+
+
+def test_a_summary_ends_soon_when_it_is_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "big.json").write_bytes(gzip.decompress(SAMPLE.read_bytes()) * 120)
+    sdb.pack([tmp_path / "big.json"], tmp_path / "big.zion")
+    command = [*COMMAND, "query", "-j1", "-o", "out.csv", "SUMMARIZE big"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment()
+    ) as process:
+        time.sleep(0.6)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        _, told = process.communicate(timeout=20)
+    assert (process.returncode, told) == (130, b"")
+    assert time.monotonic() - start < 1
+    assert not (tmp_path / "out.csv").exists()
+
+
 @pytest.mark.parametrize("test", ["errorCode = NULL", "NULL = errorCode", "errorCode IS NULL"])
 def test_null_is_looked_for_where_fields_are_missing(run: Run, tmp_path: Path, test: str) -> None:
     """Issue 16: nothing comes out, for what is not there is MISSING, not NULL."""
@@ -360,3 +396,22 @@ def test_rows_tell_their_file_and_number(ask: Ask) -> None:
     assert found
     assert [row["id"] for row in found] == [ids[row["_row"]] for row in found]
     assert "_row" not in ask("SELECT * FROM 'gh.zion' LIMIT 1")[0]
+
+
+def test_negations_that_keep_rows_without_the_field_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "n.json").write_text('{"a": 1, "b": 5}{"a": 2, "b": null}{"a": 3}')
+    sdb.pack([tmp_path / "n.json"], tmp_path / "n.zion")
+    warning = (
+        "warning: NOT (b IS NULL) is TRUE where b is MISSING, in 1 of 3 rows; "
+        "b IS NOT NULL leaves them out\n"
+    )
+    for test, rows, told in (
+        ("NOT (b IS NULL)", [1, 3], warning),
+        ("NOT b IS NULL AND a > 1", [3], warning),
+        ("NOT (b IS NULL) AND b IS NOT MISSING", [1], ""),
+        ("b IS NOT NULL", [1], ""),
+        ("NOT (a IS NULL)", [1, 2, 3], ""),
+    ):
+        done = run("query", f"SELECT a FROM n WHERE {test}")
+        assert [json.loads(line)["a"] for line in done.stdout.splitlines()] == rows
+        assert done.stderr.decode() == told

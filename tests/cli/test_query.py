@@ -485,6 +485,7 @@ def test_a_quick_query_has_no_bar(events: Path, screen: Screen) -> None:
         "SELECT MEDIAN(payload.size) AS n FROM 'events.zion'",
         "SELECT * FROM 'events.zion' ORDER BY id LIMIT 3",
         "SELECT * FROM 'events.zion'",
+        "SUMMARIZE 'events.zion'",
     ],
 )
 def test_progress_counts_the_bytes_of_blocks(events: Path, run: Run, query: str) -> None:

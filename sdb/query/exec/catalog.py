@@ -215,12 +215,11 @@ class Catalog:
 
         return inventory(list(chain.from_iterable(map(self._trailers, tables))))
 
-    def statistics(self, tables: tuple[TableName, ...]) -> Statistics:
-        """Find out what is in the fields of tables, from all of their rows."""
+    def statistics(self, table: TableScan, progress: Progress) -> Statistics:
+        """Find out what is in the fields of a table, from all of its rows."""
         from sdb.packfile.fieldstats import scan
 
-        packs = self._packs(tables, _ANYWHERE)
-        return scan(packs, threads=self._threads)
+        return scan([part.pack for part in table.parts], threads=self._threads, progress=progress)
 
     def top_fields(self, tables: tuple[TableName, ...]) -> list[str] | None:
         """Give the names of these fields at the top; None when they are not all known."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sdb.packfile.fieldstats import FieldStatistics, SeenValue
+    from sdb.progress import Progress
     from sdb.query.exec.catalog import Catalog
     from sdb.query.plan.dataset import TableName
     from sdb.query.syntax import ast
@@ -99,8 +100,9 @@ def summarized(table: ast.Table, catalog: Catalog) -> Execution:
         It is no table of packfiles.
     """
     name = _name(table, "SUMMARIZE")
-    catalog.fields((name,))  # what cannot be opened is told of now
-    return Execution(_SUMMARY, _Summary(lambda: catalog.statistics((name,)).fields))
+    opened = catalog((name,), None)  # what cannot be opened is told of now
+    summary = _Summary(lambda progress: catalog.statistics(opened, progress).fields)
+    return Execution(_SUMMARY, summary, None, (summary,), summary.interrupt)
 
 
 def _name(table: ast.Table, word: str) -> TableName:
@@ -111,15 +113,34 @@ def _name(table: ast.Table, word: str) -> TableName:
 
 
 class _Summary:
-    """Rows of SUMMARIZE, made when they are asked for."""
+    """Rows of SUMMARIZE, made when they are asked for; tells what it has read, as `LaneScan`."""
 
-    def __init__(self, fields: Callable[[], tuple[FieldStatistics, ...]]) -> None:
+    failure = None
+
+    def __init__(self, fields: Callable[[Progress], tuple[FieldStatistics, ...]]) -> None:
         self._fields = fields
+        self._blocks = self._bytes = 0
+        self._is_stopped = False
+
+    @property
+    def stats(self) -> tuple[int, int, int]:
+        """Blocks read, bytes read; rows are not counted."""
+        return self._blocks, self._bytes, 0
+
+    def interrupt(self) -> None:
+        """Make it stop at the next block; Ctrl-C in the main thread does so at once."""
+        self._is_stopped = True
+
+    def _count(self, consumed_bytes: int, _: int | None) -> None:
+        if self._is_stopped:
+            raise KeyboardInterrupt
+        self._blocks += 1
+        self._bytes = consumed_bytes
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         from sdb.query.result.replay import given
 
-        rows = [_row(one) for one in self._fields()]
+        rows = [_row(one) for one in self._fields(self._count)]
         return given(rows, _SUMMARY).__arrow_c_stream__(requested_schema)
 
 

@@ -14,7 +14,7 @@ from sdb.query.syntax import ast, printer, visitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sdb.query.plan.leftout import Packs
 
@@ -68,13 +68,17 @@ def losses(statement: ast.Statement, packs: Packs) -> list[str]:
         return None if None in known else reduce(or_, (one for one in known if one is not None), 0)
 
     lines: dict[str, None] = {}
-    for node in visitor.nodes(statement.select, into_selects=False):
-        null = _tested_for_null(node)
+    nodes = list(visitor.nodes(statement.select, into_selects=False))
+    negated = {id(test): test.operand for test in _negated(nodes)}
+    for node in nodes:
+        null = negated.get(id(node)) or _tested_for_null(node)
         path = None if null is None else path_of(null, statement.select)
         if null is not None and path is not None:
             lacking = counted(opened, path)
             held = types(null) or 0
-            if kinds(held) and not held & NULL and lacking is not None and lacking[0]:
+            if id(node) in negated and lacking is not None and lacking[0]:
+                lines[_kept(printer.text(null), *lacking)] = None
+            elif kinds(held) and not held & NULL and lacking is not None and lacking[0]:
                 lines[_missing(printer.text(null), *lacking)] = None
         if isinstance(node, ast.Cast):
             lines |= dict.fromkeys(_of_cast(node, types(node.operand) or 0))
@@ -83,6 +87,16 @@ def losses(statement: ast.Statement, packs: Packs) -> list[str]:
             if held and not held & loose(wanted):
                 lines[_useless(node, operand, held, wanted)] = None
     return list(lines)[:_MOST]
+
+
+def _negated(nodes: Sequence[ast.Node]) -> Iterator[ast.Is]:
+    """Find tests for NULL that are negated from outside, of what is not tested for MISSING too."""
+    tested = {one.operand for one in nodes if isinstance(one, ast.Is) and one.what == "MISSING"}
+    for node in nodes:
+        match node:
+            case ast.Unary("NOT", ast.Is(operand, "NULL", negated=False) as test):
+                if operand not in tested:
+                    yield test
 
 
 def _tested_for_null(node: ast.Node) -> ast.Expr | None:
@@ -101,6 +115,13 @@ def _missing(text: str, lacking: int, rows: int) -> str:
     return (
         f"warning: {text} is NULL in no row, and MISSING in {lacking:,} of {rows:,}; "
         f"did you mean {text} IS MISSING?"
+    )
+
+
+def _kept(text: str, lacking: int, rows: int) -> str:
+    return (
+        f"warning: NOT ({text} IS NULL) is TRUE where {text} is MISSING, "
+        f"in {lacking:,} of {rows:,} rows; {text} IS NOT NULL leaves them out"
     )
 
 
