@@ -6,9 +6,10 @@ CARGO := cargo --quiet
 MANIFEST := --manifest-path rust/Cargo.toml
 RUST_SOURCES := $(shell find rust/zion rust/py -name '*.rs' -o -name Cargo.toml) rust/Cargo.toml rust/Cargo.lock
 FUZZ_SECONDS ?= 600
+SIMULATE_SECONDS ?= 3600
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test test-all attack lint format bench fuzz man wheel clean
+.PHONY: build demo test test-all attack simulate lint format bench fuzz man wheel clean
 
 build: $(VENV)/.built
 
@@ -41,6 +42,10 @@ test-all: $(VENV)/.built $(VENV)/.dev
 # with SDB_ATTACK_SEED=2, and many more with SDB_ATTACK_ROUNDS=20.
 attack: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/pytest -q -n 2 --dist worksteal tests/attack tests/kill
+
+# Commits to tables, from seeds that nobody has seen yet; the one that fails is printed with the command that plays it again.
+simulate: $(VENV)/.built $(VENV)/.dev
+	$(BIN)/python -m tests.table.simulation --first $$(date +%s)000 --seconds $(SIMULATE_SECONDS)
 
 lint: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/ruff check

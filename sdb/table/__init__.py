@@ -19,6 +19,11 @@
 ``contentid``        names of packfiles that tell their content
 ``versionhistory``   where the versions of a table are
 ``versionstate``     what an index says of the version that it is
+``surroundings``     clock, patience and dice of a writer
+``objectwriter``     objects that are written once
+``tablechange``      what a commit does to an index
+``succession``       versions that follow each other, those of other programs among them
+``commit``           the one way in which a table changes
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading

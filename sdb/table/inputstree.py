@@ -127,6 +127,7 @@ class InputsTree:
         self._split = split
         self._root = _Node(children=[_Node(ref=ref) for ref in stored.root])
         self._journal: dict[str, TakenInput] = {}
+        self._is_forced = False
         for one in stored.journal or ():
             if self._insert(one) is not Taking.TAKEN:
                 raise CorruptError(f"the journal has {one.path!r}, which changes nothing")
@@ -165,6 +166,16 @@ class InputsTree:
         """
         return self._insert(TakenInput(path, etag, number))
 
+    def put(self, path: str, etag: str, number: int) -> None:
+        """Record an input whatever is known of it.
+
+        The original takes no journal with such an entry, so that the nodes are written out.
+        """
+        one = TakenInput(path, etag, number)
+        if self._insert(one) is not Taking.TAKEN and self.lookup(path) != one:
+            self._place(one)
+            self._is_forced = True
+
     def walk(self, start: str = "") -> Iterator[TakenInput]:
         """Go over the inputs with paths from `start` on, in the order of the paths."""
         yield from self._walk(self._root, start, 0)
@@ -184,7 +195,8 @@ class InputsTree:
         """
         if not self._journal:
             return InputsWritten(self._stored, ())
-        if len(self._journal) < JOURNAL_ENTRIES and self._data_bytes() < JOURNAL_BYTES:
+        is_small = len(self._journal) < JOURNAL_ENTRIES and self._data_bytes() < JOURNAL_BYTES
+        if is_small and not self._is_forced:
             stored = StoredInputs(self._stored.root, tuple(self._journal.values()))
             return InputsWritten(stored, ())
         replaced: list[str] = []
@@ -192,6 +204,7 @@ class InputsTree:
         for child in children:
             self._write(child, put, replaced)
         self._journal = {}
+        self._is_forced = False
         self._stored = StoredInputs(tuple([_ref(child) for child in children]))
         return InputsWritten(self._stored, tuple(replaced))
 
@@ -206,6 +219,11 @@ class InputsTree:
                 return Taking.CHANGED
             if before.etag == one.etag and (before.is_failed or not one.is_failed):
                 return Taking.KNOWN
+        self._place(one)
+        return Taking.TAKEN
+
+    def _place(self, one: TakenInput) -> None:
+        """Put an input into the tree and the journal."""
         self._put(self._root, one, 0)
         children = self._root.children or []
         if len(children) >= self._split:
@@ -213,7 +231,6 @@ class InputsTree:
             halves = (children[:middle], children[middle:])
             self._root.children = [_Node(children=half, is_changed=True) for half in halves]
         self._journal[one.path] = one
-        return Taking.TAKEN
 
     def _put(self, node: _Node, one: TakenInput, depth: int) -> None:
         """Put an input into the leaf below an inner node, and split what becomes too large."""

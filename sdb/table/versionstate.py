@@ -111,6 +111,8 @@ class VersionState:
         What is older than this may be collected when nothing leads to it.
     unknown : dict
         Members of later versions of `sdb`, which are kept.
+    seal : bytes
+        Digest of what else the index says; another one tells that someone else has written it.
     """
 
     table: bytes
@@ -131,6 +133,7 @@ class VersionState:
     branches: tuple[str, ...] = ()
     boundary_us: int = 0
     unknown: dict[str, Any] = field(default_factory=dict)
+    seal: bytes = b""
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -152,6 +155,7 @@ class VersionState:
             "tags": {name: tag.struct() for name, tag in self.tags.items()},
             "branches": list(self.branches),
             "boundary": ion.instant_from_us(self.boundary_us),
+            "seal": self.seal,
         }
         if self.parent is not None:
             value["parent"] = self.parent.struct()
@@ -200,6 +204,7 @@ class VersionState:
             all_listed(found, "branches", _branch),
             required_instant(found, "boundary"),
             {name: member for name, member in found.items() if name not in _MEMBERS},
+            structs.blob(found, "seal") if "seal" in found else b"",
         )
         _check_order(state)
         return state
@@ -267,7 +272,7 @@ _MEMBERS = frozenset(
     {
         *("format", "table", "version", "id", "at", "created", "operation", "rows", "bytes"),
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
-        "boundary",
+        *("boundary", "seal"),
     }
 )
 

@@ -1,0 +1,243 @@
+"""Commits: the one way in which a table changes.
+
+A commit reads the index, makes the version that follows, writes it below ``versions/``, and puts it
+in the place of the index that it has read, if that is still there. Whoever comes second begins
+again. Nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UncertainError
+from sdb.records import record
+from sdb.table import names
+from sdb.table.index import TableIndex
+from sdb.table.objectwriter import ObjectWriter, look, put_new
+from sdb.table.succession import Succession, succession_of
+from sdb.table.surroundings import REAL, Surroundings
+from sdb.table.tablechange import PackfileGoneError
+from sdb.table.tablehandle import open_table
+from sdb.table.versionstate import state_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from sdb.table.succession import NewVersion
+    from sdb.table.tablechange import TableChange
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+    from sdb.table.versionstate import VersionState
+
+    Plan: TypeAlias = "Callable[[TableIndex], TableChange | None]"
+
+PATIENCE_SECONDS = 60.0
+_FIRST_PAUSE_SECONDS = 0.02
+_LONGEST_PAUSE_SECONDS = 2.0
+
+
+@record
+class Committed:
+    """The result of a commit.
+
+    Attributes
+    ----------
+    version : int
+        The version that it made; of a commit without any change the one that was there.
+    commit : str
+        Its id.
+    is_new : bool
+        Whether it made a version now: the same id is one version, and a change of nothing none.
+    attempts : int
+        How often it took, because others committed meanwhile.
+    """
+
+    version: int
+    commit: str
+    is_new: bool
+    attempts: int
+
+
+def check_writable(root: TableRoot) -> None:
+    """Insist on a key that signs indexes.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    if not root.keyring.keys:
+        root.keyring.sign(b"")
+
+
+def commit(
+    root: TableRoot,
+    keys: names.TableKeys,
+    plan: Plan | TableChange,
+    *,
+    commit_id: str = "",
+    around: Surroundings = REAL,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> Committed:
+    """Change a table, in one step.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    plan : TableChange or callable
+        The change; or what gives it for the index that is there, each time that one is read, and
+        None for no change. A plan may raise to give up.
+    commit_id : str
+        The client's own id: the same id twice is one version. A random one if not given.
+    around : Surroundings
+        The clock and the dice.
+    patience_seconds : float
+        How long to begin again when others commit meanwhile.
+
+    Returns
+    -------
+    Committed
+        The version.
+
+    Raises
+    ------
+    ConflictError
+        Others were faster all the time, or have replaced what the change replaces. Nothing has
+        changed.
+    UncertainError
+        It is not known whether the table was changed. The same id again is safe.
+    CorruptError
+        The table is damaged. Nothing has changed.
+    UsageError
+        There is no key to sign with, or an id that cannot be one.
+    """
+    check_writable(root)
+    is_given = bool(commit_id)
+    commit_id = commit_id or names.new_uid(around.random_bytes)
+    names.check_name(commit_id, "commit")
+    attempts = _Attempts(ObjectWriter(root, keys, around), plan, commit_id, is_given=is_given)
+    began = around.elapsed()
+    unknown: UncertainError | None = None
+    while True:
+        try:
+            return attempts.run()
+        except (ConflictError, UncertainError) as error:
+            if isinstance(error, PackfileGoneError) and not callable(plan):
+                raise  # it does not come back
+            # Whatever became of it, the next attempt finds the id in the history, or not.
+            unknown = error if isinstance(error, UncertainError) else unknown
+            if around.elapsed() - began >= patience_seconds:
+                if unknown is None:
+                    raise
+                raise _uncertain(unknown, attempts) from error
+        except SdbError as error:
+            if unknown is None:
+                raise
+            raise _uncertain(unknown, attempts) from error
+        longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempts.count)
+        around.sleep(around.uniform(0, longest))
+
+
+def _uncertain(unknown: UncertainError, attempts: _Attempts) -> UncertainError:
+    keys = attempts.writer.keys
+    return UncertainError(
+        f"committing to {keys.database}.{keys.table}: {unknown.message}",
+        path=unknown.path,
+        hint=f"run it again; with --txn-id {attempts.commit_id} rows are not inserted twice",
+    )
+
+
+class _Attempts:
+    """The attempts of one commit."""
+
+    def __init__(
+        self, writer: ObjectWriter, plan: Plan | TableChange, commit_id: str, *, is_given: bool
+    ) -> None:
+        self.writer = writer
+        self.commit_id = commit_id
+        self.count = 0
+        self._plan = plan
+        self._since: int | None = 0 if is_given else None
+
+    def run(self) -> Committed:
+        """Try once."""
+        self.count += 1
+        root, keys = self.writer.root, self.writer.keys
+        with ExitStack() as stack:
+            is_locked = True
+            try:
+                stack.enter_context(root.store.lock(root.place(keys.index)))
+            except NotFoundError:
+                is_locked = False
+            head = _head(root, keys)
+            if head is not None and not is_locked:
+                raise ConflictError(f"{keys.index} appeared meanwhile", path=keys.index)
+            return self._follow(head)
+
+    def _follow(self, head: TableHandle | None) -> Committed:
+        last = succession_of(head, self.writer)
+        number = 0 if last.state is None else last.state.version
+        since = number if self._since is None else self._since
+        self._since = since
+        done = last.place_of(self.commit_id, since)
+        if done is not None and not last.pending:
+            return Committed(done.version, self.commit_id, is_new=False, attempts=self.count)
+        next_one = last if done is not None else self._next(last)
+        if next_one is None:
+            return Committed(number, self.commit_id, is_new=False, attempts=self.count)
+        self._publish(next_one, head)
+        found = next_one.place_of(self.commit_id, since)
+        version = number if found is None else found.version
+        return Committed(version, self.commit_id, is_new=done is None, attempts=self.count)
+
+    def _next(self, last: Succession) -> Succession | None:
+        change = self._plan(last.index) if callable(self._plan) else self._plan
+        return None if change is None else last.follow(change, self.commit_id)
+
+    def _publish(self, last: Succession, head: TableHandle | None) -> None:
+        """Store the versions that are new, and let the last of them become the index."""
+        root, keys = self.writer.root, self.writer.keys
+        for version in last.pending[:-1]:
+            put_new(root, version.key, version.data)
+        data = self._store(last.pending[-1])
+        try:
+            root.store.put_if(root.place(keys.index), data, None if head is None else head.reader)
+        except ExistsError as error:
+            raise ConflictError(error.message, path=keys.index, hint="run it again") from error
+
+    def _store(self, version: NewVersion) -> bytes:
+        """Store a version; one of the same id that follows the same version may be there."""
+        root = self.writer.root
+        try:
+            put_new(root, version.key, version.data)
+        except ConflictError:
+            found = look(root, version.key)
+            if found is None or not self._is_same(found[0], version.data):
+                raise
+            return found[0]
+        return version.data
+
+    def _is_same(self, found: bytes, made: bytes) -> bool:
+        """Tell whether two indexes are the version of one commit after the same version."""
+        ours, theirs = self._state(made), self._state(found)
+        if ours is None or theirs is None:
+            return False
+        is_same = ours.table == theirs.table or ours.version == 1
+        return is_same and ours.commit == theirs.commit and ours.parent == theirs.parent
+
+    def _state(self, data: bytes) -> VersionState | None:
+        return state_of(TableIndex.decode(data, self.writer.root.keyring).user_data)
+
+
+def _head(root: TableRoot, keys: names.TableKeys) -> TableHandle | None:
+    if not root.store.is_remote and not root.has(keys.index):
+        return None
+    try:
+        return open_table(root, keys.database, keys.table)
+    except NotFoundError:
+        return None

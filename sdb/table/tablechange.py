@@ -1,0 +1,251 @@
+"""Changes of tables: what a commit does to the index that it finds, whichever that is."""
+
+from __future__ import annotations
+
+from sdb.errors import ConflictError
+from sdb.records import record, replace
+from sdb.table.indirect import Writer, read_list
+from sdb.table.inputstree import InputsTree, Taking
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from sdb.table.descriptor import Descriptor
+    from sdb.table.index import TableIndex
+    from sdb.table.inputnodes import StoredInputs, TakenInput
+    from sdb.table.objectwriter import ObjectWriter
+
+    Fetch: TypeAlias = Callable[[str, str], bytes]
+
+MAX_INLINE = 256
+"""With more packfiles in the index, the older half moves to the indirect tree."""
+
+FAILED = -1
+
+
+class PackfileGoneError(ConflictError):
+    """A packfile that a change replaces is not in the table any more."""
+
+
+class InputKnownError(ConflictError):
+    """An input that a change takes is known to the table already."""
+
+
+@record
+class ChangedInput:
+    """An input that a change takes.
+
+    Attributes
+    ----------
+    path, etag : str
+        The input.
+    packfile : int
+        Which of the packfiles that are added has its rows; `FAILED`: it has none.
+    is_forced : bool
+        Whether it takes the place of what is known of it. Otherwise it must be new, or have failed
+        with another ETag.
+    """
+
+    path: str
+    etag: str
+    packfile: int = 0
+    is_forced: bool = False
+
+
+@record
+class TableChange:
+    """A change of a table.
+
+    Attributes
+    ----------
+    operation : str
+        What makes it.
+    added : tuple of Descriptor
+        Packfiles that come in.
+    removed : frozenset of str
+        Keys of packfiles that go. All of them must be there.
+    inputs : tuple of ChangedInput
+        Inputs whose rows come in.
+    definition : bytes or None
+        The digest of the definition that it was made with; None: as it is.
+    author, message : str
+        Who makes it, and why; may be empty.
+    """
+
+    operation: str
+    added: tuple[Descriptor, ...] = ()
+    removed: frozenset[str] = frozenset()
+    inputs: tuple[ChangedInput, ...] = ()
+    definition: bytes | None = None
+    author: str = ""
+    message: str = ""
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if it leaves the table as it is."""
+        return not (self.added or self.removed or self.inputs)
+
+
+@record
+class ChangedIndex:
+    """An index with a change.
+
+    Attributes
+    ----------
+    index : TableIndex
+        The index.
+    removed : tuple of Descriptor
+        The packfiles that went.
+    """
+
+    index: TableIndex
+    removed: tuple[Descriptor, ...]
+
+
+def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -> ChangedIndex:
+    """Apply a change to an index. Nodes of its trees are written where they change.
+
+    Parameters
+    ----------
+    index : TableIndex
+        The index.
+    change : TableChange
+        The change.
+    writer : ObjectWriter
+        Writes the nodes.
+
+    Returns
+    -------
+    ChangedIndex
+        The index afterwards.
+
+    Raises
+    ------
+    PackfileGoneError
+        A packfile that the change removes is not there.
+    InputKnownError
+        An input is known already.
+    """
+    first = index.objects
+    inputs = _with_inputs(index, change, first, writer)
+    changed, removed = _without(index, change.removed, writer)
+    at = next(
+        (at for at, one in enumerate(index.inline) if one.key in change.removed),
+        len(changed.inline),
+    )
+    inline = (*changed.inline[:at], *change.added, *changed.inline[at:])
+    user_data = index.user_data
+    if change.definition is not None:
+        user_data = user_data | {"definition": {"hash": change.definition}}
+    full = replace(changed, inline=inline, inputs=inputs, user_data=user_data)
+    return ChangedIndex(spill(full, writer), removed)
+
+
+def spill(index: TableIndex, writer: ObjectWriter) -> TableIndex:
+    """Move the older half of many packfiles from an index to the indirect tree."""
+    if len(index.inline) <= MAX_INLINE:
+        return index
+    half = len(index.inline) // 2
+    lists = Writer(writer.root.fetch, writer.indirect)
+    indirect, _ = index.indirect.appended(index.inline[:half], half, lists)
+    return replace(index, indirect=indirect, inline=index.inline[half:])
+
+
+def _with_inputs(
+    index: TableIndex, change: TableChange, first: int, writer: ObjectWriter
+) -> StoredInputs:
+    if not change.inputs:
+        return index.inputs
+    tree = InputsTree(index.inputs, writer.root.fetch)
+    for one in change.inputs:
+        number = FAILED if one.packfile == FAILED else first + one.packfile
+        if one.is_forced:
+            tree.put(one.path, one.etag, number)
+        elif tree.insert(one.path, one.etag, number) is not Taking.TAKEN:
+            raise InputKnownError(f"{one.path}: the table knows this input already", path=one.path)
+    return tree.write_out(writer.inputs).stored
+
+
+def _without(
+    index: TableIndex, keys: frozenset[str], writer: ObjectWriter
+) -> tuple[TableIndex, tuple[Descriptor, ...]]:
+    """Take packfiles out of an index: of the list in it, and of those that hold the others."""
+    if not keys:
+        return index, ()
+    removed = [one for one in index.inline if one.key in keys]
+    inline = tuple([one for one in index.inline if one.key not in keys])
+    missing = keys - {one.key for one in removed}
+    if not missing:
+        return replace(index, inline=inline), tuple(removed)
+    lists = Writer(writer.root.fetch, writer.indirect)
+    refs = []
+    for ref in index.indirect.refs:
+        listed = lists.read(ref) if missing else ()
+        gone = [one for one in listed if one.key in missing]
+        if gone:
+            kept = tuple([one for one in listed if one.key not in missing])
+            removed += gone
+            missing -= {one.key for one in gone}
+            refs.append(replace(lists.write(kept), original_objects=ref.original_objects))
+        else:
+            refs.append(ref)
+    if missing:
+        some = min(missing)
+        raise PackfileGoneError(f"{some}: someone else has replaced it", path=some)
+    indirect = replace(index.indirect, refs=tuple(refs))
+    return replace(index, inline=inline, indirect=indirect), tuple(removed)
+
+
+def packfiles_between(
+    before: TableIndex | None, after: TableIndex, fetch: Fetch
+) -> tuple[tuple[Descriptor, ...], tuple[Descriptor, ...]]:
+    """Compare the packfiles of two versions; lists that both have are not read.
+
+    Parameters
+    ----------
+    before : TableIndex or None
+        The one; None: an empty table.
+    after : TableIndex
+        The other.
+    fetch : callable
+        Reads a list.
+
+    Returns
+    -------
+    tuple
+        Descriptors that came in, and descriptors that went.
+    """
+    shared: set[str] = set()
+    if before is not None:
+        shared = {ref.key for ref in before.indirect.refs} & {
+            ref.key for ref in after.indirect.refs
+        }
+    old = _listed(before, shared, fetch)
+    new = _listed(after, shared, fetch)
+    added = tuple([one for key, one in new.items() if key not in old])
+    return added, tuple([one for key, one in old.items() if key not in new])
+
+
+def _listed(index: TableIndex | None, shared: set[str], fetch: Fetch) -> dict[str, Descriptor]:
+    found: dict[str, Descriptor] = {}
+    if index is None:
+        return found
+    for ref in index.indirect.refs:
+        if ref.key not in shared:
+            found |= {one.key: one for one in read_list(fetch(ref.key, ref.etag), ref)}
+    return found | {one.key: one for one in index.inline}
+
+
+def inputs_between(
+    before: TableIndex | None, after: TableIndex, fetch: Fetch
+) -> tuple[TakenInput, ...]:
+    """Give the inputs that a version has otherwise than the one before it."""
+    if before is not None and before.inputs == after.inputs:
+        return ()
+    known: dict[str, TakenInput] = {}
+    if before is not None:
+        known = {one.path: one for one in InputsTree(before.inputs, fetch).walk()}
+    walked = InputsTree(after.inputs, fetch).walk()
+    return tuple([one for one in walked if known.get(one.path) != one])

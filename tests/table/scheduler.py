@@ -1,0 +1,165 @@
+"""One program at a time: threads that run one after the other, in an order that a seed gives.
+
+Whoever is about to ask the store waits here, and the dice choose who goes on, what goes wrong with
+the request, how long the others are held up, and what the clocks say.
+"""
+
+from __future__ import annotations
+
+import threading
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from sdb.store.faults import CrashError, Fault
+from sdb.store.memory import MemoryStore
+from sdb.table.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.store.faults import StoreCall
+
+START_US = 1_700_000_000_000_000
+HOUR_US = 3_600_000_000
+FAULTS = tuple(Fault)
+MOST_CALLS = 20_000
+
+
+class Actor:
+    """A program: a thread that runs when it is its turn."""
+
+    def __init__(self, name: str, work: Callable[[Actor], None], schedule: Schedule) -> None:
+        self.name = name
+        self.schedule = schedule
+        self.gate = threading.Lock()
+        self.gate.acquire()
+        self.skew_us = 0
+        self.held_up = 0
+        self.fault_rate = schedule.fault_rate
+        self.failure: BaseException | None = None
+        self._work = work
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        self.gate.acquire()
+        try:
+            self._work(self)
+        except CrashError:
+            pass
+        except BaseException as error:  # noqa: BLE001 - told by the schedule
+            self.failure = error
+        self.schedule.leave(self)
+
+    def around(self) -> Surroundings:
+        schedule = self.schedule
+        return Surroundings(
+            now_us=self.now_us,
+            elapsed=lambda: schedule.seconds,
+            sleep=schedule.sleep,
+            random_bytes=schedule.random.randbytes,
+            uniform=schedule.random.uniform,
+        )
+
+    def now_us(self) -> int:
+        return START_US + int(self.schedule.seconds * 1e6) + self.skew_us
+
+
+class Schedule:
+    """The order in which actors run, and what happens to them."""
+
+    def __init__(self, seed: int, *, fault_rate: float | None = None) -> None:
+        self.random = Random(seed)
+        rates = (0.0, 0.02, 0.08)
+        self.fault_rate = self.random.choice(rates) if fault_rate is None else fault_rate
+        self.seconds = 0.0
+        self.calls = 0
+        self.actors: list[Actor] = []
+        self.current: Actor | None = None
+        self._over = threading.Lock()
+
+    def add(self, name: str, work: Callable[[Actor], None]) -> Actor:
+        actor = Actor(name, work, self)
+        self.actors.append(actor)
+        return actor
+
+    def run(self) -> None:
+        """Run all actors to their ends; the first failure is raised."""
+        self._over.acquire()
+        everyone = list(self.actors)
+        for actor in everyone:
+            actor.thread.start()
+        self._hand_over()
+        self._over.acquire()
+        self._over.release()
+        for actor in everyone:
+            actor.thread.join()
+        self.current = None
+        for actor in everyone:
+            if actor.failure is not None:
+                raise actor.failure
+
+    def leave(self, actor: Actor) -> None:
+        self.actors.remove(actor)
+        if self.actors:
+            self._hand_over()
+        else:
+            self._over.release()
+
+    def script(self, _: StoreCall) -> Fault | None:
+        """Let another one go on, and say what goes wrong with a call."""
+        me = self.current
+        if me is None:
+            return None
+        self.calls += 1
+        if self.calls > MOST_CALLS:
+            raise AssertionError(f"more than {MOST_CALLS:,} calls")
+        self.seconds += self.random.random() * 0.01
+        self.switch(me)
+        dice = self.random.random()
+        if dice < me.fault_rate:
+            return self.random.choice(FAULTS)
+        if dice > 0.995:
+            me.skew_us += self.random.choice((-1, 1)) * self.random.randrange(2 * HOUR_US)
+        if dice > 0.96:
+            me.held_up = self.random.randrange(60)
+        return None
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        if self.current is not None:
+            self.switch(self.current)
+
+    def switch(self, me: Actor) -> None:
+        if self._hand_over(me) is not me:
+            me.gate.acquire()
+
+    def _hand_over(self, me: Actor | None = None) -> Actor:
+        ready = [actor for actor in self.actors if not actor.held_up]
+        for actor in self.actors:
+            actor.held_up = max(0, actor.held_up - 1)
+        chosen = self.random.choice(ready or self.actors)
+        self.current = chosen
+        if chosen is not me:
+            chosen.gate.release()
+        return chosen
+
+
+class LoggedStore(MemoryStore):
+    """A store that knows all that was ever written, in its order."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__(schedule.script, lambda: START_US + int(schedule.seconds * 1e6))
+        self.log: list[tuple[str, bytes]] = []
+        self._objects = _Logged(self.log)
+
+
+class _Logged(dict[str, Any]):
+    """Objects, and a log of what was put among them."""
+
+    def __init__(self, log: list[tuple[str, bytes]]) -> None:
+        super().__init__()
+        self._log = log
+
+    def __setitem__(self, url: str, found: Any) -> None:
+        self._log.append((url, found.data))
+        super().__setitem__(url, found)

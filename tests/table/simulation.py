@@ -1,0 +1,294 @@
+"""The simulation of commits: what must hold whatever happens is `check`.
+
+    python -m tests.table.simulation --seconds 3600
+    python -m tests.table.simulation --seed 17
+
+Everybody who works with a table is real code over a store in memory; a seed decides who goes on at
+each request, and what goes wrong with it (:mod:`tests.table.scheduler`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from sdb import notes
+from sdb.table import commit as committing
+from sdb.table import etags, inputstree, tablechange, versionstate
+from sdb.table.index import TableIndex
+from sdb.table.indirect import read_list
+from sdb.table.inputstree import InputsTree
+from sdb.table.succession import FOREIGN, seal_of
+from sdb.table.versionhistory import read_history
+from sdb.table.versionstate import state_of
+from tests.table import actors
+from tests.table.actors import INPUTS, KEYS, LOCAL, World
+from tests.table.scheduler import Actor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.table.versionstate import VersionState
+
+
+@contextmanager
+def small_bounds() -> Iterator[None]:
+    """Let lists spill and nodes split early."""
+    with (
+        mock.patch.object(tablechange, "MAX_INLINE", 5),
+        mock.patch.object(versionstate, "MAX_INLINE", 6),
+        mock.patch.object(versionstate, "MAX_LISTED", 9),
+        mock.patch.object(inputstree, "JOURNAL_ENTRIES", 4),
+    ):
+        yield
+
+
+def run(seed: int) -> World:
+    """Play one seed, and check what came of it; of every eighth one many are not ours."""
+    world = World(seed)
+    dice = world.random
+    schedule = world.schedule
+    with small_bounds(), _unheard():
+        for number in range(dice.randrange(1, 4)):
+            schedule.add(f"insert{number}", actors.inserter(world, dice.randrange(1, 5)))
+        for number in range(dice.choice((0, 0, 1, 2))):
+            schedule.add(f"sync{number}", actors.syncer(world, dice.randrange(1, 3)))
+        for number in range(dice.choice((0, 0, 1))):
+            schedule.add(f"compact{number}", actors.rewriter(world, dice.randrange(1, 4)))
+        for number in range(dice.choice((0, 1))):
+            schedule.add(f"read{number}", actors.reader(world, dice.randrange(1, 4)))
+        strangers = 4 if seed % 8 == 0 else dice.choice((0, 0, 1, 2))
+        for number in range(strangers):
+            schedule.add(f"original{number}", actors.original(world, dice.randrange(1, 4)))
+        schedule.run()
+        settle(world)
+        check(world)
+    return world
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    with mock.patch.object(notes, "warn"):
+        yield
+
+
+def settle(world: World) -> None:
+    """Let one more sync of ours run when all others are gone: it finds whatever is left to do."""
+    actor = Actor("last", lambda _: None, world.schedule)
+    actor.fault_rate = 0
+    world.intended["last"] = ("last",)
+    change = tablechange.TableChange("insert", (world.packed(("last",)),))
+    committing.commit(world.root, KEYS, change, commit_id="last", around=actor.around())
+    world.acknowledged["last"] = ("last",)
+    actors.sync(world, actor, "last-sync", len(INPUTS))
+
+
+@lru_cache(256)
+def decoded(data: bytes) -> tuple[TableIndex, VersionState | None]:
+    index = TableIndex.decode(data, LOCAL)
+    return index, state_of(index.user_data)
+
+
+def _state(data: bytes) -> VersionState:
+    state = decoded(data)[1]
+    assert state is not None
+    return state
+
+
+@lru_cache(256)
+def is_ours(data: bytes) -> bool:
+    index, state = decoded(data)
+    return state is not None and (state.created_us, state.seal) == (
+        index.created_us,
+        seal_of(index),
+    )
+
+
+class Version:
+    """A version as it is kept, with its rows."""
+
+    def __init__(self, world: World, key: str, etag: str) -> None:
+        data = world.store.contents.get(world.root.place(key))
+        assert data is not None, f"{key} is missing"
+        assert etags.of_content([data]) == etag, f"{key} was overwritten"
+        self.key, self.data = key, data
+        self.index, state = decoded(data)
+        assert state is not None
+        self.state = state
+        self.packfiles = packfiles_of(world, self.index)
+
+    def rows(self, world: World) -> Counter[str]:
+        return Counter(token for key in self.packfiles.elements() for token in world.tokens(key))
+
+
+def packfiles_of(world: World, index: TableIndex) -> Counter[str]:
+    """Give the packfiles of an index; all objects that it leads to must be there."""
+    fetch = world.root.fetch
+    found = [one for ref in index.indirect.refs for one in read_list(fetch(ref.key, ref.etag), ref)]
+    found += index.inline
+    for one in found:
+        assert world.root.place(one.key) in world.store.contents, f"{one.key} is missing"
+    list(InputsTree(index.inputs, fetch).walk())
+    return Counter(one.key for one in found)
+
+
+def chain_of(world: World, data: bytes) -> list[Version]:
+    """Give the versions that an index of ours has behind it, itself the last."""
+    _, state = decoded(data)
+    assert state is not None
+    places = [
+        (one.version, one.key, one.etag)
+        for ref in state.older
+        for one in read_history(world.root.fetch(ref.key, ref.etag), ref)
+    ]
+    places += [(one.version, one.key, one.etag) for one in state.history]
+    own = KEYS.version(state.version, state.commit)
+    places.append((state.version, own, etags.of_content([data])))
+    numbers = [place[0] for place in places]
+    assert numbers == sorted(set(numbers)), f"numbers of versions: {numbers}"
+    return [Version(world, key, etag) for _, key, etag in places]
+
+
+def check(world: World) -> None:
+    """Check what must hold."""
+    heads = [data for url, data in world.store.log if url == world.root.place(KEYS.index)]
+    assert is_ours(heads[-1])
+    chain = chain_of(world, heads[-1])
+    _check_linear(chain)
+    _check_heads(world, heads, chain)
+    _check_replay(world, chain)
+    _check_answers(world, chain)
+    _check_reads(world, heads)
+
+
+def _check_linear(chain: list[Version]) -> None:
+    for before, after in pairwise(chain):
+        parent = after.state.parent
+        assert parent is not None, f"{after.key} has no parent"
+        assert (parent.version, parent.key) == (before.state.version, before.key)
+        assert parent.etag == etags.of_content([before.data])
+        assert before.state.at_us < after.state.at_us
+        assert before.state.table == after.state.table
+    ids = [one.state.commit for one in chain]
+    assert len(set(ids)) == len(ids), f"an id is in two versions: {ids}"
+
+
+def _check_heads(world: World, heads: list[bytes], chain: list[Version]) -> None:
+    """Each head is a version that was there before; one that nobody overwrote stays in history."""
+    stored: set[bytes] = set()
+    for url, data in world.store.log:
+        if "/versions/" in url:
+            stored.add(data)
+        elif url == world.root.place(KEYS.index) and is_ours(data):
+            assert data in stored, "an index that is no version"
+    foreign = [one for one in chain if one.state.operation == FOREIGN]
+    several = sum(not is_ours(head) for head in heads) > 1
+    for before, after in pairwise(heads):
+        if not is_ours(after):
+            continue  # the original has thrown away what was there
+        index, _ = decoded(before)
+        if is_ours(before):
+            parent = _state(after).parent
+            assert parent is not None, "a version was lost"
+            assert parent.etag == etags.of_content([before]), "a version was lost"
+        elif not several:
+            same = [one for one in foreign if one.index.created_us == index.created_us]
+            there = [one for one in same if one.packfiles == packfiles_of(world, index)]
+            assert there, "what the original has written is no version"
+
+
+def _check_replay(world: World, chain: list[Version]) -> None:
+    """Rows of each version are those of the one before, and what its commit has done."""
+    before: Counter[str] = Counter()
+    known = 0
+    for one in chain:
+        rows, state = one.rows(world), one.state
+        added, gone = rows - before, before - rows
+        if state.operation == "insert":
+            assert not gone
+            assert added == Counter(world.intended[state.commit]), (state.commit, added)
+        elif state.operation == "sync":
+            assert not gone
+            assert set(added) <= set(INPUTS)
+            assert max(added.values()) == 1
+        elif state.operation == "compact":
+            assert not added
+            assert not gone
+        else:
+            assert state.operation == FOREIGN
+            assert set(added) <= set(INPUTS)
+            assert not gone, f"a foreign version lost {gone}"
+        _check_inputs(world, one, rows)
+        counted = (len(one.packfiles), state.rows)
+        assert state.rows >= 0, counted
+        known += state.changes.packfiles_added - state.changes.packfiles_removed
+        assert known == one.packfiles.total(), f"{one.key}: {known} packfiles are told"
+        before = rows
+
+
+def _check_inputs(world: World, one: Version, rows: Counter[str]) -> None:
+    """Inputs that are taken have their rows, once; others have none."""
+    taken = {entry.path for entry in InputsTree(one.index.inputs, world.root.fetch).walk()}
+    assert {token for token in rows if token in INPUTS} == taken, one.key
+    assert max(rows.values(), default=1) == 1, f"{one.key}: {rows}"
+
+
+def _check_answers(world: World, chain: list[Version]) -> None:
+    rows = chain[-1].rows(world)
+    for commit_id, tokens in world.acknowledged.items():
+        assert all(rows[token] == 1 for token in tokens), f"{commit_id} was lost"
+        made = [one for one in chain if one.state.commit == commit_id]
+        assert len(made) == 1, f"{commit_id} is in {len(made)} versions"
+    if not world.has_foreign:
+        # Otherwise what was refused may be taken for what was overwritten, and done again.
+        ids = {one.state.commit for one in chain}
+        assert not ids & (world.refused - world.unknown - world.acknowledged.keys())
+    assert all(rows[path] == 1 for path in INPUTS), "an input is missing or doubled"
+
+
+def _check_reads(world: World, heads: list[bytes]) -> None:
+    """Each read is one head, all of it."""
+    for data, rows in world.reads:
+        assert data in heads
+        index, _ = decoded(data)
+        assert set(rows) == set(packfiles_of(world, index))
+        assert all(rows[key] == world.tokens(key) for key in rows)
+
+
+def main() -> int:
+    """Play seeds for a time, or one."""
+    parser = argparse.ArgumentParser(description="Simulate commits.")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--first", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int)
+    asked = parser.parse_args()
+    began, seed = time.monotonic(), asked.first if asked.seed is None else asked.seed
+    count = 0
+    while True:
+        try:
+            run(seed)
+        except BaseException:
+            sys.stderr.write(f"seed {seed} failed; {replay(seed)}\n")
+            raise
+        count += 1
+        if asked.seed is not None or time.monotonic() - began > asked.seconds:
+            break
+        seed += 1
+    sys.stdout.write(f"{count:,} seeds in {time.monotonic() - began:.0f} s\n")
+    return 0
+
+
+def replay(seed: int) -> str:
+    """Give the command that plays a seed again."""
+    return f"to see it again: python -m tests.table.simulation --seed {seed}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

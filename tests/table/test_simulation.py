@@ -1,0 +1,179 @@
+"""Commits hold what they promise whatever happens; and what checks that would notice.
+
+Each mutation takes one precaution away: the same seeds must find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sdb.errors import SdbError, UncertainError
+from sdb.records import replace
+from sdb.table import commit, succession, tablechange
+from tests.table import simulation
+from tests.table.actors import KEYS
+from tests.table.scheduler import LoggedStore
+
+if TYPE_CHECKING:
+    from sdb.store.base import Location, Reader
+
+SEEDS = 3000
+RUNS = 4  # parts that several processors can share
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.mark.parametrize("part", range(RUNS))
+def test_what_is_promised_holds(part: int) -> None:
+    for seed in range(part, SEEDS, RUNS):
+        try:
+            simulation.run(seed)
+        except BaseException as error:
+            raise AssertionError(simulation.replay(seed)) from error
+
+
+def no_condition(patch: pytest.MonkeyPatch) -> None:
+    """Replace the index whatever is there."""
+
+    def put_if(store: LoggedStore, location: Location, data: bytes, replaced: Reader | None) -> str:
+        is_index = str(location).endswith("/index")
+        condition = None if is_index else "" if replaced is None else replaced.etag
+        return store._put(str(location), data, condition)
+
+    patch.setattr(LoggedStore, "put_if", put_if)
+
+
+def lost_answers_are_successes(patch: pytest.MonkeyPatch) -> None:
+    good = LoggedStore.put_if
+
+    def put_if(store: LoggedStore, location: Location, data: bytes, replaced: Reader | None) -> str:
+        try:
+            return good(store, location, data, replaced)
+        except UncertainError:
+            if not str(location).endswith("/index"):
+                raise
+            return ""
+
+    patch.setattr(LoggedStore, "put_if", put_if)
+
+
+def ids_are_not_looked_up(patch: pytest.MonkeyPatch) -> None:
+    good = succession.Succession.place_of
+
+    def place_of(last: Any, commit_id: str, since: int = 0) -> Any:
+        return good(last, commit_id, since) if last.pending else None
+
+    patch.setattr(succession.Succession, "place_of", place_of)
+
+
+def ids_are_looked_up_in_the_index_alone(patch: pytest.MonkeyPatch) -> None:
+    good = succession.Succession.place_of
+
+    def place_of(last: Any, commit_id: str, since: int = 0) -> Any:
+        if last.state is None:
+            return None
+        return good(replace(last, state=replace(last.state, older=())), commit_id, since)
+
+    patch.setattr(succession.Succession, "place_of", place_of)
+
+
+def versions_are_not_stored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(commit._Attempts, "_store", lambda _, version: version.data)
+
+
+def versions_are_stored_afterwards(patch: pytest.MonkeyPatch) -> None:
+    def publish(attempts: Any, last: Any, head: Any) -> None:
+        root, newest = attempts.writer.root, last.pending[-1]
+        place = root.place(attempts.writer.keys.index)
+        root.store.put_if(place, newest.data, None if head is None else head.reader)
+        for version in last.pending:
+            attempts._store(version)
+
+    patch.setattr(commit._Attempts, "_publish", publish)
+
+
+def strangers_are_not_noticed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(succession, "_is_foreign", lambda *_: False)
+
+
+def strangers_are_known_by_time_alone(patch: pytest.MonkeyPatch) -> None:
+    differs: Callable[..., bool] = lambda index, state: index.created_us != state.created_us  # noqa: E731
+    patch.setattr(succession, "_is_foreign", differs)
+
+
+def what_was_overwritten_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(succession._Recovery, "_lost", lambda *_: [])
+
+
+def packfiles_that_are_gone_are_replaced(patch: pytest.MonkeyPatch) -> None:
+    good = tablechange._without
+
+    def without(index: Any, keys: frozenset[str], writer: Any) -> Any:
+        return good(index, keys & {one.key for one in index.inline}, writer)
+
+    patch.setattr(tablechange, "_without", without)
+
+
+def inputs_are_taken_twice(patch: pytest.MonkeyPatch) -> None:
+    good = tablechange._with_inputs
+
+    def with_inputs(index: Any, change: Any, first: int, writer: Any) -> Any:
+        forced = tuple(replace(one, is_forced=True) for one in change.inputs)
+        return good(index, replace(change, inputs=forced), first, writer)
+
+    patch.setattr(tablechange, "_with_inputs", with_inputs)
+
+
+def times_are_those_of_the_clock(patch: pytest.MonkeyPatch) -> None:
+    good = succession.Succession._with
+
+    def with_time(last: Any, index: Any, state: Any) -> Any:
+        now_us = last.writer.around.now_us()
+        return good(last, replace(index, created_us=now_us), replace(state, at_us=now_us))
+
+    patch.setattr(succession.Succession, "_with", with_time)
+
+
+def lists_are_shortened(patch: pytest.MonkeyPatch) -> None:
+    def spill(index: Any, _: Any) -> Any:
+        return replace(index, inline=index.inline[-tablechange.MAX_INLINE :])
+
+    patch.setattr(tablechange, "spill", spill)
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        no_condition,
+        lost_answers_are_successes,
+        ids_are_not_looked_up,
+        ids_are_looked_up_in_the_index_alone,
+        versions_are_not_stored,
+        versions_are_stored_afterwards,
+        strangers_are_not_noticed,
+        strangers_are_known_by_time_alone,
+        what_was_overwritten_is_forgotten,
+        packfiles_that_are_gone_are_replaced,
+        inputs_are_taken_twice,
+        times_are_those_of_the_clock,
+        lists_are_shortened,
+    ],
+)
+def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutation(monkeypatch)
+    for seed in range(SEEDS):
+        try:
+            simulation.run(seed)
+        except (AssertionError, SdbError):  # of the check, or of who reads what is left
+            return
+    pytest.fail(f"{mutation.__name__}: {SEEDS:,} seeds do not notice it")
+
+
+def test_a_seed_is_played_the_same_twice() -> None:
+    for seed in range(20):
+        first, second = simulation.run(seed), simulation.run(seed)
+        assert first.store.log == second.store.log
+        assert first.store.contents[first.root.place(KEYS.index)]
