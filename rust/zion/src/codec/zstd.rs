@@ -31,14 +31,19 @@ impl Settings {
     /// The settings for content of `length` bytes. Those of the default level came out best on the buckets of
     /// logs. Quickly: in short content the second table finds next to nothing, and in content of medium size
     /// short matches cost more than they save. Thoroughly: what is above saves little for its time, and what is
-    /// below saves less for little less. At higher levels short matches are what pays or does not. To look for
-    /// places to cut at takes time in all of them, and saves nothing.
+    /// below saves less for little less. At higher levels short matches are what pays or does not, and in short
+    /// content the way that high levels search may lose to that of a lower one. To look for places to cut at takes
+    /// time in all of them, and saves nothing.
     fn new(level: i32, length: usize, thorough: bool) -> Self {
         const SHORT: usize = 16 << 10;
         const LONG: usize = 256 << 10;
         const PIECE: u32 = 127 << 10;
+        const HIGH: i32 = 10;
+        const SHORT_FOR_HIGH: usize = 64 << 10;
         let plain = Self { level, min_match: 0, piece_bytes: PIECE };
-        if level != DEFAULT_LEVEL {
+        if level >= HIGH && thorough && length <= SHORT_FOR_HIGH {
+            Self { level: 7, min_match: 5, piece_bytes: 0 }
+        } else if level != DEFAULT_LEVEL {
             Self { min_match: if thorough { 5 } else { 0 }, piece_bytes: 0, ..plain }
         } else if thorough {
             Self { level: 6, min_match: 5, ..plain }
