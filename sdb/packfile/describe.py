@@ -221,7 +221,10 @@ def as_dict(description: Description, *, blocks: bool = False) -> dict[str, obje
         RFC 3339.
     """
     return {
-        "files": [file_dict(file, blocks=blocks) for file in description.files],
+        "files": [
+            file_dict(file, blocks=blocks) | {"largest_fields": _largest_dict(file.largest)}
+            for file in description.files
+        ],
         "total": {
             "files": len(description.files),
             "blocks": description.block_count,
@@ -276,6 +279,16 @@ def file_dict(file: FileDescription, *, blocks: bool = False) -> dict[str, objec
     if blocks:
         facts["block_list"] = [_block_dict(block) for block in file.blocks()]
     return facts
+
+
+def _largest_dict(largest: LargestFields | None) -> dict[str, object] | None:
+    if largest is None:
+        return None
+    return {
+        "exact": largest.is_exact,
+        "compressed_bytes": largest.compressed_bytes,
+        "fields": [{"name": name, "compressed_bytes": size} for name, size in largest.fields],
+    }
 
 
 def _block_dict(block: BlockDescription) -> dict[str, object]:

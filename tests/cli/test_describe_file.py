@@ -185,3 +185,23 @@ def test_damage_leaves_the_largest_fields_out(run: Any, screen: Any, events: Pat
     assert code == 0
     assert text.count("the largest fields are left out: ") == 1
     assert run("describe-file", "-v", events).stderr == b""
+
+
+def test_json_has_the_largest_fields(run: Any, tmp_path: Path, events: Path) -> None:
+    run("pack", "-o", "x.zion", TESTDATA / "cloudtrail_sneller.json.gz")
+    (file,) = json.loads(run("describe-file", "--json", "x.zion").stdout)["files"]
+    stats = json.loads(run("fields", "--stats", "--json", "x.zion").stdout)
+    top = [one for one in stats["fields"] if len(one["path"]) == 1]
+    top.sort(key=lambda one: -one["compressed_bytes"])
+    assert file["largest_fields"] == {
+        "exact": True,
+        "compressed_bytes": stats["compressed_bytes"],
+        "fields": [{key: one[key] for key in ("name", "compressed_bytes")} for one in top[:10]],
+    }
+    (file,) = json.loads(run("describe-file", "--json", events).stdout)["files"]
+    assert file["largest_fields"]["exact"] is False
+    many = [tmp_path / f"{number}.zion" for number in range(9)]
+    for one in many:
+        one.write_bytes((tmp_path / "x.zion").read_bytes())
+    found = json.loads(run("describe-file", "--json", *many).stdout)["files"]
+    assert [one["largest_fields"] for one in found] == [None] * 9

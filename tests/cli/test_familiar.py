@@ -338,7 +338,7 @@ def test_a_summary_tells_what_it_reads(screen: Screen, run: Run, tmp_path: Path)
     assert done.stderr.decode().startswith(f"{size} bytes (")
     assert b"1 of 1 blocks, 1 of 1 files" in done.stderr
     assert b"total: 1 of 1 blocks" in run("query", "--explain", "SUMMARIZE gh").stdout
-    code, text = screen("query", "SUMMARIZE gh", columns=40)
+    code, text = screen("query", "--progress", "off", "SUMMARIZE gh", columns=40)
     assert code == 0
     *table, more, rows = text.splitlines()
     assert max(map(len, table)) <= 40

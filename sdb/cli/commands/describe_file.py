@@ -38,15 +38,15 @@ def command(
 ) -> None:
     """Show size, blocks and time ranges of packfiles.
 
-    Only the end of each file is read; on a terminal, and for a page, a few chunks of local files,
-    too, for the fields that take most.
+    Only the end of each file is read; on a terminal, for a page and for JSON, a few chunks of local
+    files, too, for the fields that take most.
     """
     if as_json and timeline:
         raise UsageError("--json and --timeline exclude each other", hint="--json --blocks")
     if verbose:
         output.prepare(verbose=True)
     for_people = sys.stdout.isatty() and not (classic or as_json)
-    largest = for_people or html is not None
+    largest = for_people or as_json or html is not None
     description = describe(packfiles, root=context.obj or None, largest=largest)
     if html is not None:
         output.check_apart(html, [locate(context, path) for path in packfiles])
