@@ -115,7 +115,7 @@ def select(
     """
     from sdb.query.api import sql
 
-    wanted = "*" if fields is None else ", ".join(map(_quoted, fields))
+    wanted = "*" if fields is None else _items(place, fields, strict=strict)
     path = place.replace("'", "''")
     # Lines of their own, so that a comment in the condition ends there.
     query = f"SELECT {wanted} FROM read_file('{path}') WHERE\n{where}\nLIMIT {rows}"  # noqa: S608
@@ -135,6 +135,19 @@ def select(
             return
         show([line for piece in result.lines() for line in piece.splitlines(True)], fmt, fields)
         answers.say_notes(result)
+
+
+def _items(place: str, fields: Sequence[str], *, strict: bool) -> str:
+    """Write the items of SELECT; of names that no row has users are told as without a condition."""
+    from sdb.packfile.absent import is_absent, tell_of
+    from sdb.packfile.reader import open_packfile
+
+    with open_packfile(place) as pack:
+        tell_of([(pack.path, pack.trailer)], fields, None, strict=strict)
+        return ", ".join(
+            f"MISSING AS {_quoted(name)}" if is_absent(pack.trailer, name) else _quoted(name)
+            for name in fields
+        )
 
 
 def _quoted(name: str) -> str:

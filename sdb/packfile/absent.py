@@ -85,6 +85,11 @@ def tell_of(
         tell([time_path(one, time_field) for _, one in files[:1]], files, strict=strict)
 
 
+def is_absent(trailer: Trailer, name: str) -> bool:
+    """Tell whether a trailer proves that no row has a field at its top."""
+    return not _may_have(trailer, (name,))
+
+
 def _may_have(trailer: Trailer, path: FieldPath) -> bool:
     """Tell whether a row may have a value at a path: one has, or the trailer does not prove it."""
     summary = trailer.sparse.summary

@@ -128,6 +128,8 @@ def test_what_is_not_proved_is_not_said(run: Any, here: Path) -> None:
         ["unpack"],
         ["unpack", "--fmt", "csv"],
         ["unpack", "--fmt", "arrow"],
+        ["head", "--where", "id <> 'x'"],
+        ["head", "--where", "id <> 'x'", "--fmt", "csv"],
         ["grep", "."],
         ["grep", "-c", "."],
         ["grep", "-l", "."],
