@@ -7,6 +7,7 @@
 ``structs``          members of structs that were read, each of the type it must have
 ``zstdframes``       compressed objects
 ``descriptor``       what an index says of a packfile
+``descriptorlist``   the same of many packfiles, read one by one
 ``indirect``         lists of older descriptors
 ``inputnodes``       nodes of the inputs tree, as they are stored
 ``inputstree``       which inputs were taken

@@ -262,15 +262,23 @@ def read_list(data: bytes, ref: IndirectRef) -> tuple[Descriptor, ...]:
         It is damaged, or is not the list that the reference tells of.
     """
     try:
+        return tuple(map(Descriptor.from_struct, read_values(data, ref)))
+    except (CorruptError, UnsupportedError) as error:
+        raise error if error.path else error.within(f"reading {ref.key}", path=ref.key) from None
+
+
+def read_values(data: bytes, ref: IndirectRef) -> list[Any]:
+    """Read the object of a list of descriptors, and leave these as they are stored."""
+    try:
         if len(data) != ref.size_bytes:
             raise CorruptError(f"{len(data):,} bytes, not {ref.size_bytes:,}")  # noqa: TRY301
         found = structs.known(zstdframes.loads(data), {"contents"}, "a list of descriptors")
         listed: list[Any] = structs.listed(found.get("contents"), "contents")
         if len(listed) != ref.objects:
             raise CorruptError(f"{len(listed):,} descriptors, not {ref.objects:,}")  # noqa: TRY301
-        return tuple(map(Descriptor.from_struct, listed))
     except (CorruptError, UnsupportedError) as error:
         raise error.within(f"reading {ref.key}", path=ref.key) from None
+    return listed
 
 
 def _widened(

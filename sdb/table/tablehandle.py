@@ -10,7 +10,7 @@ from sdb.table import names
 from sdb.table.definition import MAX_BYTES as MAX_DEFINITION_BYTES
 from sdb.table.definition import Definition
 from sdb.table.index import MAX_BYTES, TableIndex
-from sdb.table.indirect import read_list
+from sdb.table.indirect import read_list, read_values
 from sdb.table.inputstree import InputsTree
 from sdb.table.signature import VARIABLE
 from sdb.table.tableroot import TableRoot, table_root
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sdb.store.base import Location, Reader
     from sdb.table.descriptor import Descriptor
+    from sdb.table.descriptorlist import DescriptorList
     from sdb.table.indirect import IndirectRef
     from sdb.table.versionstate import VersionState
 
@@ -86,6 +87,12 @@ class TableHandle:
         chosen = self.index.indirect.refs if refs is None else refs
         listed = chain.from_iterable(map(self.listed, chosen))
         yield from chain(listed, self.index.inline)
+
+    def many(self, ref: IndirectRef) -> DescriptorList:
+        """Read a list of the indirect tree, of which few descriptors are wanted."""
+        from sdb.table.descriptorlist import DescriptorList
+
+        return DescriptorList(read_values(self.root.fetch(ref.key, ref.etag), ref))
 
     def listed(self, ref: IndirectRef) -> tuple[Descriptor, ...]:
         """Read a list of the indirect tree."""

@@ -120,7 +120,8 @@ class Catalog:
         steps = tuple(found.steps(test) for found in stored)
         table = TableScan(name, test, packs, prune=self._prune, times=times, steps=steps)
         self.tables.append(table)
-        self.notes += mismatches(test, table.parts)
+        if all(map(self._is_whole, tables)):
+            self.notes += mismatches(test, table.parts)
         return table
 
     def _within_period(
@@ -231,7 +232,8 @@ class Catalog:
         """Give what users should know of the answer to a statement, as scans have seen its rows."""
 
         def packs(name: TableName) -> list[Packfile]:
-            return self._found.get(name, [])
+            # Nothing is told of what was not looked at.
+            return self._found.get(name, []) if self._is_whole(name) else []
 
         is_cut = self._period is not None
         told = left_out(statement, packs, seen, is_cut=is_cut)

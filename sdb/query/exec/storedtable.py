@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
+from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.predicate import Anywhere
 from sdb.packfile.prune import blocks
 from sdb.packfile.reader import open_packfile
@@ -16,13 +15,12 @@ from sdb.table.tableroot import table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sdb.errors import NotFoundError
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
     from sdb.packfile.trailer import Trailer
     from sdb.table.descriptor import Descriptor
+    from sdb.table.descriptorlist import DescriptorList
     from sdb.table.tablehandle import TableHandle
 
 _ANYWHERE = Anywhere()
@@ -40,7 +38,8 @@ class StoredTable:
     def __init__(self, handle: TableHandle) -> None:
         self._handle = handle
         self._objects = OpenObjects()
-        self._listed: dict[int, list[Packfile]] = {}
+        self._lists: dict[int, DescriptorList] = {}
+        self._listed: dict[tuple[int, int], Packfile] = {}
         self._inline: list[Packfile] | None = None
         # Another program that made lists of packfiles of ours took what they do not index for
         # what they do not have.
@@ -63,7 +62,8 @@ class StoredTable:
         Returns
         -------
         list of Packfile
-            Those of all other lists, and those that the index itself has. None is open.
+            Those of other lists whose times may fit, and those that the index itself has. None is
+            open.
 
         Raises
         ------
@@ -71,24 +71,28 @@ class StoredTable:
             A list is missing or damaged, or says what cannot be.
         """
         if self._inline is None:
-            self._inline = self._packs(self._handle.index.inline)
-        listed = chain.from_iterable(map(self._list, self._chosen(test)))
-        return [*listed, *self._inline]
+            self._inline = [self._pack(one.checked()) for one in self._handle.index.inline]
+        found = [
+            self._member(number, at)
+            for number in self._chosen(test)
+            for at in self._list(number).chosen(test)
+        ]
+        return [*found, *self._inline]
 
     @property
     def is_whole(self) -> bool:
-        """True if every list of packfiles was read."""
-        return len(self._listed) == len(self._handle.index.indirect.refs)
+        """True if all packfiles were looked at."""
+        refs = self._handle.index.indirect.refs
+        return len(self._listed) == sum(ref.objects for ref in refs)
 
     def steps(self, test: Predicate) -> IndexSteps:
-        """Tell what the index alone rules out."""
+        """Tell what the index and its lists rule out by times."""
         index = self._handle.index
         refs = index.indirect.refs
-        left = self._chosen(test)
         return IndexSteps(
-            len(left),
+            len(self._chosen(test)),
             len(refs),
-            sum(refs[number].objects for number in left) + len(index.inline),
+            len(self.packs(test)),
             sum(ref.objects for ref in refs) + len(index.inline),
         )
 
@@ -110,15 +114,24 @@ class StoredTable:
         intervals = blocks(test, SparseIndex(len(tree.refs), indices=indices))
         return [number for start, stop in intervals for number in range(start, stop)]
 
-    def _list(self, number: int) -> list[Packfile]:
-        if number not in self._listed:
-            ref = self._handle.index.indirect.refs[number]
-            self._listed[number] = self._packs(self._handle.listed(ref))
-        return self._listed[number]
+    def _list(self, number: int) -> DescriptorList:
+        if number not in self._lists:
+            self._lists[number] = self._handle.many(self._handle.index.indirect.refs[number])
+        return self._lists[number]
 
-    def _packs(self, told: Iterable[Descriptor]) -> list[Packfile]:
-        root = self._handle.root
-        return [TablePackfile(root, one.checked(), self._objects) for one in told]
+    def _member(self, number: int, at: int) -> Packfile:
+        """Give a packfile of a list, the same each time."""
+        if (number, at) not in self._listed:
+            try:
+                told = self._list(number)[at]
+            except (CorruptError, UnsupportedError) as error:
+                ref = self._handle.index.indirect.refs[number]
+                raise error.within(f"reading {ref.key}", path=ref.key) from None
+            self._listed[number, at] = self._pack(told)
+        return self._listed[number, at]
+
+    def _pack(self, told: Descriptor) -> Packfile:
+        return TablePackfile(self._handle.root, told, self._objects)
 
 
 def stored_table(root: str, database: str, table: str) -> StoredTable | None:

@@ -161,14 +161,14 @@ class PackfileScan:
 
 @record
 class IndexSteps:
-    """Lists and packfiles that the index of a table leaves, before any list is read.
+    """Lists and packfiles that the index of a table leaves, by times.
 
     Attributes
     ----------
     lists, all_lists : int
         Lists of older packfiles that have to be read, and all of them.
     packfiles, all_packfiles : int
-        Packfiles in these lists and in the index itself, and all of them.
+        Packfiles of these lists whose times fit and all in the index itself; and all there are.
     """
 
     lists: int
