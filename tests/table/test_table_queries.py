@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb import errors
+from sdb.query.exec import storedtable
 from sdb.records import replace
 from sdb.table import tablepackfile
 from sdb.table.tablehandle import open_table
@@ -125,6 +126,45 @@ def test_names_of_tables(lake: Path) -> None:
     joined = "SELECT COUNT(*) FROM web.logs a JOIN web.logs b ON a.n = b.n WHERE a.shard = 1"
     assert answer(joined, lake) == [{"count": 48}]
     assert answer("SELECT COUNT(*) FROM web.logs ++ web.logs", lake) == [{"count": 2 * len(ROWS)}]
+
+
+def test_patterns_of_tables(tmp_path: Path) -> None:
+    root = roots.unpacked("14-two-tables-1", tmp_path)
+    alone = [
+        answer(f"SELECT COUNT(*) AS n FROM demo.{name}", root)[0]["n"] for name in ("ta", "tb")
+    ]
+    for text, wanted in {
+        'TABLE_GLOB(demo."t*")': sum(alone),
+        'TABLE_GLOB(demo."?b")': alone[1],
+        'TABLE_PATTERN(demo."t[a]")': alone[0],
+        'TABLE_PATTERN(demo."t.") ++ demo.ta': sum(alone) + alone[0],
+    }.items():
+        assert answer(f"SELECT COUNT(*) AS n FROM {text}", root) == [{"n": wanted}], text
+    for text in ('TABLE_GLOB(demo."x*")', 'TABLE_GLOB(nope."*")'):
+        with pytest.raises(errors.NotFoundError):
+            answer(f"SELECT COUNT(*) FROM {text}", root)
+    with pytest.raises(errors.UsageError, match="not a regular expression"):
+        answer('SELECT COUNT(*) FROM TABLE_PATTERN(demo."(")', root)
+
+
+def test_a_query_sees_one_version_of_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = roots.unpacked("02-append-1", tmp_path / "lake")
+    newer = roots.unpacked("02-append-2", tmp_path / "newer")
+    counted = [answer("SELECT COUNT(*) AS n FROM demo.t", place)[0]["n"] for place in (root, newer)]
+    assert counted[0] < counted[1]
+    read = storedtable.find_table
+
+    def found(*names: Any) -> Any:
+        handle = read(*names)
+        shutil.copytree(newer, root, dirs_exist_ok=True)  # someone commits between two reads
+        return handle
+
+    monkeypatch.setattr(storedtable, "find_table", found)
+    text = """SELECT COUNT(*) AS n FROM demo.t ++ "demo"."t" ++ 'demo.t'"""
+    assert answer(text, root) == [{"n": 3 * counted[0]}]
+    assert answer(text, root) == [{"n": 3 * counted[1]}]
 
 
 @pytest.mark.parametrize("name", ["web.lugs", "'web.lugs'"])

@@ -12,7 +12,12 @@ from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.plan.leftout import left_out
-from sdb.query.plan.locations import candidates, database_and_table, may_be_stored
+from sdb.query.plan.locations import (
+    candidates,
+    database_and_pattern,
+    database_and_table,
+    may_be_stored,
+)
 from sdb.query.plan.losses import losses
 from sdb.query.plan.mismatches import mismatches
 from sdb.query.plan.pseudo import is_pseudo
@@ -85,7 +90,8 @@ class Catalog:
         self._period = period
         self._open: dict[str, Packfile] = {}
         self._found: dict[TableName, list[Packfile]] = {}
-        self._tables: dict[TableName, StoredTable | None] = {}
+        self._tables: dict[TableName, tuple[StoredTable, ...]] = {}
+        self._read: dict[tuple[str, str], StoredTable | None] = {}
         self.tables: list[TableScan] = []
         self.notes: list[str] = []
 
@@ -116,8 +122,8 @@ class Catalog:
         if self._period is not None:
             self._period.path(packs)  # the same in those that were not looked at before
         name = " ++ ".join("/".join(name.parts) for name in tables)
-        stored = [found for found in map(self._stored, tables) if found is not None]
-        steps = tuple(found.steps(test) for found in stored)
+        stored = chain.from_iterable(map(self._stored, tables))
+        steps = tuple([found.steps(test) for found in stored])
         table = TableScan(name, test, packs, prune=self._prune, times=times, steps=steps)
         self.tables.append(table)
         if all(map(self._is_whole, tables)):
@@ -148,8 +154,8 @@ class Catalog:
     def _find(self, name: TableName, test: Predicate = _ANYWHERE) -> list[Packfile]:
         """Give the packfiles of a table; below a root those that the test does not rule out."""
         stored = self._stored(name)
-        if stored is not None:
-            packs = stored.packs(test)
+        if stored:
+            packs = list(chain.from_iterable(one.packs(test) for one in stored))
             self._found[name] = list(dict.fromkeys([*self._found.get(name, ()), *packs]))
             return packs
         try:
@@ -158,16 +164,29 @@ class Catalog:
             raise self._meant(name) or error from None
         return self._found[name]
 
-    def _stored(self, name: TableName) -> StoredTable | None:
-        """Give the table below the root that a name means; None: it means files."""
+    def _stored(self, name: TableName) -> tuple[StoredTable, ...]:
+        """Give the tables below the root that a name means; none: it means files."""
         if name not in self._tables:
-            self._tables[name] = None
-            names = database_and_table(name, self._root)
-            if names is not None and may_be_stored(self._root, *names):
-                from sdb.query.exec.storedtable import stored_table
-
-                self._tables[name] = stored_table(self._root, *names)
+            found = map(self._table, self._names(name))
+            self._tables[name] = tuple([one for one in found if one is not None])
         return self._tables[name]
+
+    def _names(self, name: TableName) -> list[tuple[str, str]]:
+        """Give databases and tables that a name may mean."""
+        if pattern := database_and_pattern(name):
+            from sdb.query.exec.storedtable import fitting_tables
+
+            return fitting_tables(self._root, *pattern, is_glob=name.kind == "glob")
+        names = database_and_table(name, self._root)
+        return [names] if names is not None and may_be_stored(self._root, *names) else []
+
+    def _table(self, names: tuple[str, str]) -> StoredTable | None:
+        """Open a table, as often as it is named once: a query sees one version of it."""
+        if names not in self._read:
+            from sdb.query.exec.storedtable import stored_table
+
+            self._read[names] = stored_table(self._root, *names)
+        return self._read[names]
 
     def _meant(self, name: TableName) -> NotFoundError | None:
         """Give the error for a name that means no file, if it can be that of a table."""
@@ -200,15 +219,13 @@ class Catalog:
 
     def _trailers(self, name: TableName) -> list[tuple[str, Trailer]]:
         """Give names and whole trailers of the packfiles of a table."""
-        stored = self._stored(name)
-        if stored is not None:
-            return stored.trailers()
+        if stored := self._stored(name):
+            return list(chain.from_iterable(one.trailers() for one in stored))
         return [(pack.path, pack.trailer) for pack in self._find(name)]
 
     def _is_whole(self, name: TableName) -> bool:
         """Tell whether all packfiles of a table were looked at."""
-        stored = self._stored(name)
-        return stored is None or stored.is_whole
+        return all(one.is_whole for one in self._stored(name))
 
     def fields(self, tables: tuple[TableName, ...]) -> Inventory:
         """Give the fields of tables, whose rows follow each other, from their trailers."""
@@ -275,7 +292,7 @@ class Catalog:
 
     def close(self) -> None:
         """Close all packfiles."""
-        for stored in self._tables.values():
+        for stored in self._read.values():
             if stored is not None:
                 stored.close()
         while self._open:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sdb.errors import CorruptError, UnsupportedError
+import re
+from fnmatch import fnmatchcase
+
+from sdb.errors import CorruptError, UnsupportedError, UsageError
 from sdb.packfile.predicate import Anywhere
 from sdb.packfile.prune import blocks
 from sdb.packfile.reader import open_packfile
@@ -158,6 +161,44 @@ def stored_table(root: str, database: str, table: str) -> StoredTable | None:
         return None
     handle = find_table(table_root(root), database, table)
     return None if handle is None else StoredTable(handle)
+
+
+def fitting_tables(
+    root: str, database: str, pattern: str, *, is_glob: bool
+) -> list[tuple[str, str]]:
+    """Give the tables of a database whose names fit, by database and table, sorted.
+
+    Parameters
+    ----------
+    root : str
+        The root.
+    database : str
+        The database.
+    pattern : str
+        A shell pattern, or a regular expression of whole names.
+    is_glob : bool
+        Whether it is a shell pattern.
+
+    Returns
+    -------
+    list of tuple
+        The tables; none where there is no such database.
+
+    Raises
+    ------
+    UsageError
+        It is no regular expression.
+    """
+    if flaw_of_name(database):
+        return []
+    names = table_root(root).tables(database)
+    if is_glob:
+        return [(database, name) for name in names if fnmatchcase(name, pattern)]
+    try:
+        fits = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{pattern!r} is not a regular expression: {error}") from None
+    return [(database, name) for name in names if fits.fullmatch(name)]
 
 
 def unknown_table(root: str, database: str, table: str) -> NotFoundError | None:

@@ -78,6 +78,12 @@ def database_and_table(table: TableName, root: str) -> tuple[str, str] | None:
     return (database, name) if dot and not is_file else None
 
 
+def database_and_pattern(table: TableName) -> tuple[str, str] | None:
+    """Give the database and the pattern of its tables that a name may mean; None: no pattern."""
+    is_pattern = table.kind in {"glob", "pattern"} and len(table.parts) == _PARTS
+    return (table.parts[0], table.parts[1]) if is_pattern else None
+
+
 def may_be_stored(root: str, database: str, table: str) -> bool:
     """Tell whether there is a table below a root; where that would take a request, there may be."""
     place = child(root or ".", f"db/{database}/{table}/index")
