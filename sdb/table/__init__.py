@@ -25,6 +25,9 @@
 ``tablechange``      what a commit does to an index
 ``succession``       versions that follow each other, those of other programs among them
 ``commit``           the one way in which a table changes
+``tablepacking``     rows to packfiles of a table
+``tableinsert``      rows that come in by themselves
+``tablecreate``      definitions that make tables
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading

@@ -14,7 +14,7 @@ from sdb.records import record
 from sdb.table import names
 from sdb.table.index import TableIndex
 from sdb.table.objectwriter import ObjectWriter, look, put_new
-from sdb.table.succession import Succession, succession_of
+from sdb.table.succession import Succession, head_version, succession_of
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import PackfileGoneError
 from sdb.table.tablehandle import open_table
@@ -241,3 +241,28 @@ def _head(root: TableRoot, keys: names.TableKeys) -> TableHandle | None:
         return open_table(root, keys.database, keys.table)
     except NotFoundError:
         return None
+
+
+def find_commit(root: TableRoot, keys: names.TableKeys, commit_id: str) -> int | None:
+    """Give the version that a commit has made.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    commit_id : str
+        The id of the commit.
+
+    Returns
+    -------
+    int or None
+        None: the table has none of that id, or another program has written to it since; a commit
+        finds out.
+    """
+    head = _head(root, keys)
+    if head is None:
+        return None
+    found = head_version(head, ObjectWriter(root, keys)).place_of(commit_id)
+    return None if found is None else found.version

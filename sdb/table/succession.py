@@ -279,12 +279,18 @@ def succession_of(head: TableHandle | None, writer: ObjectWriter) -> Succession:
     """
     if head is None:
         return Succession(writer, TableIndex(writer.keys.table))
+    found = head_version(head, writer)
+    return _Recovery(head, writer).run() if found.pointer is None else found
+
+
+def head_version(head: TableHandle, writer: ObjectWriter) -> Succession:
+    """Give the version that the head is; without a pointer when another program has written it."""
     state = head.state
-    if state is not None and not _is_foreign(head.index, state):
-        key = writer.keys.version(state.version, state.commit)
-        pointer = VersionPointer(state.version, key, etags.of_content([head.data]))
-        return Succession(writer, head.index, state, pointer)
-    return _Recovery(head, writer).run()
+    if state is None or _is_foreign(head.index, state):
+        return Succession(writer, head.index)
+    key = writer.keys.version(state.version, state.commit)
+    pointer = VersionPointer(state.version, key, etags.of_content([head.data]))
+    return Succession(writer, head.index, state, pointer)
 
 
 def _is_foreign(index: TableIndex, state: VersionState) -> bool:

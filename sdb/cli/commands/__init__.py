@@ -19,6 +19,8 @@ COMMANDS = (
     "fields",
     "describe-file",
     "validate-file",
+    "create",
+    "insert",
     "tables",
     "describe",
     "inputs",

@@ -1,0 +1,139 @@
+"""Inserting: rows that come into a table by themselves, and not as inputs that a sync lists."""
+
+from __future__ import annotations
+
+from sdb.errors import NotFoundError, UnsupportedError
+from sdb.progress import silent
+from sdb.records import record
+from sdb.table import names
+from sdb.table.commit import check_writable, commit, find_commit
+from sdb.table.definition import Definition
+from sdb.table.surroundings import REAL
+from sdb.table.tablechange import TableChange
+from sdb.table.tablehandle import read_definition
+from sdb.table.tablepacking import pack_rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sdb.packfile.given import Inputs
+    from sdb.packfile.writer import PackResult
+    from sdb.table.tableroot import TableRoot
+
+
+@record
+class Inserted:
+    """The result of an insert.
+
+    Attributes
+    ----------
+    version : int
+        The version that has the rows; 0 when there were no rows, and no table.
+    commit : str
+        The id of the commit: the same one does not insert twice.
+    is_new : bool
+        Whether it was done now.
+    packed : PackResult or None
+        What packing came to; None: the id was done before, and nothing was read.
+    key : str
+        The packfile; empty when there is none.
+    """
+
+    version: int
+    commit: str
+    is_new: bool
+    packed: PackResult | None
+    key: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        packed = self.packed
+        return {
+            "version": self.version,
+            "id": self.commit,
+            "new": self.is_new,
+            "packfile": self.key or None,
+            "inputs": 0 if packed is None else packed.inputs,
+            "rows": 0 if packed is None else packed.rows,
+            "rejected": 0 if packed is None else packed.rejected,
+            "text_bytes": 0 if packed is None else packed.text_bytes,
+            "output_bytes": 0 if packed is None else packed.output_bytes,
+        }
+
+
+def insert(
+    root: TableRoot,
+    database: str,
+    table: str,
+    inputs: Inputs,
+    *,
+    txn_id: str = "",
+    author: str = "",
+    message: str = "",
+    progress: Callable[[int, int | None], None] = silent,
+    **options: Any,  # noqa: ANN401 - those of packing
+) -> Inserted:
+    """Insert rows into a table, all of them in one version.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    inputs : path, URL, binary file, iterable of these, or iterable of dict
+        See :func:`sdb.pack`.
+    txn_id : str
+        The client's own id. The same one again inserts nothing, and gives the same version.
+    author, message : str
+        Who inserts, and why; the version tells it.
+    progress : Progress
+        Told how many bytes were read.
+    options
+        Others of :func:`sdb.pack`.
+
+    Returns
+    -------
+    Inserted
+        The version.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    UnsupportedError
+        The table has partitions: a sync takes inputs, whose names tell them.
+    ConflictError, UncertainError
+        See :func:`sdb.table.commit.commit`.
+    """
+    keys = names.TableKeys(database, table)
+    check_writable(root)
+    try:
+        definition = read_definition(root, keys)
+    except NotFoundError:
+        if not root.has(keys.index):
+            raise root.absent(keys) from None
+        definition = Definition()
+    if definition.partitions:
+        fields = ", ".join(one.field for one in definition.partitions)
+        raise UnsupportedError(
+            f"inserting into {database}.{table}: it has partitions by {fields}",
+            hint=f"put the inputs where its patterns find them, and run sdb sync {database}",
+        )
+    commit_id = txn_id or names.new_uid()
+    if txn_id:
+        names.check_name(txn_id, "transaction")
+        done = find_commit(root, keys, txn_id)
+        if done is not None:
+            return Inserted(done, txn_id, is_new=False, packed=None)
+    # The id is in the key: the same rows twice are two packfiles, and once again are the same one.
+    packed = pack_rows(root, keys, inputs, commit_id, progress=progress, **options)
+    if packed.descriptor is None:
+        return Inserted(0, commit_id, is_new=False, packed=packed.result)
+    change = TableChange("insert", (packed.descriptor,), author=author, message=message)
+    found = commit(root, keys, change, commit_id=commit_id, around=REAL)
+    return Inserted(
+        found.version, commit_id, found.is_new, packed.result, key=packed.descriptor.key
+    )

@@ -1,0 +1,153 @@
+"""`sdb create` and `sdb insert`, by one and by many at a time."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sdb.errors import UsageError
+from sdb.table.signature import Keyring
+from sdb.table.tablehandle import open_table
+from sdb.table.tableinsert import insert
+from sdb.table.tableroot import table_root
+from tests.cli.conftest import SAMPLE
+from tests.kill.moments import kill, timed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+
+def rows(run: Run) -> list[Any]:
+    found = run("query", "SELECT * FROM d.t", "--root", "lake", "--fmt", "jsonl")
+    assert found.returncode == 0, found.stderr
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+@pytest.fixture
+def lake(run: Run, tmp_path: Path) -> Path:
+    (tmp_path / "lake").mkdir()
+    assert run("create", "--root", "lake", "d", "t", "--input", "in/*.json").returncode == 0
+    return tmp_path / "lake"
+
+
+def test_create_stores_what_the_original_reads(run: Run, tmp_path: Path, lake: Path) -> None:
+    stored = (lake / "db/d/t/definition.json").read_text()
+    assert stored == '{\n\t"input": [\n\t\t{\n\t\t\t"pattern": "file://in/*.json"\n\t\t}\n\t]\n}'
+    (tmp_path / "other.json").write_text('{"input": [{"pattern": "file://b/*.json"}]}')
+    refused = run("create", "--root", "lake", "d", "t", "other.json")
+    assert refused.returncode == 4
+    assert b"has a definition already" in refused.stderr
+    assert (lake / "db/d/t/definition.json").read_text() == stored
+    forced = run("create", "--root", "lake", "--force", "--json", "d", "t", "other.json")
+    assert json.loads(forced.stdout)["definition"]["input"] == [{"pattern": "file://b/*.json"}]
+    assert run("create", "--root", "lake", "--force", "d", "new", "other.json").returncode == 0
+    assert not (lake / "db/d/t/index").exists()
+
+
+def test_create_tells_all_that_is_wrong(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text(
+        '{"inputs": [], "input": [{"pattern": "file://a/*.jsn"}],'
+        ' "retention_policy": {"field": "t"}}'
+    )
+    found = run("create", "d", "t", "bad.json")
+    assert found.returncode == 2
+    for text in ("did you mean input?", "'.jsn'", "valid_for is missing"):
+        assert text in found.stderr.decode()
+    assert not (tmp_path / "db").exists()
+    assert run("create", "..", "t", "--input", "a/*.json").returncode == 2
+    assert run("create", "d", "t").returncode == 2
+    assert run("create", "d", "t", "no.json").returncode == 3
+
+
+def test_rows_are_there_at_once_and_only_all_of_them(run: Run, lake: Path) -> None:
+    done = run("insert", "--root", "lake", "--json", "d.t", SAMPLE)
+    assert json.loads(done.stdout)["rows"] == 1000
+    assert json.loads(done.stdout)["version"] == 1
+    assert len(rows(run)) == 1000
+    bad = run("insert", "--root", "lake", "d.t", SAMPLE, "-", data=b'{"a": 1}\n{')
+    assert bad.returncode == 6
+    assert len(rows(run)) == 1000
+    part = run("insert", "--root", "lake", "--on-error", "skip", "d.t", data=b'{"a":1}\n{"a:\n')
+    assert part.returncode == 0, part.stderr
+    assert b"1 " in part.stderr
+    assert len(rows(run)) == 1001
+    empty = run("insert", "--root", "lake", "--json", "d.t", data=b"")
+    assert (empty.returncode, json.loads(empty.stdout)["packfile"]) == (0, None)
+    assert run("validate", "--root", "lake", "d", "t").returncode == 0
+    handle = open_table(lake, "d", "t")
+    assert handle.state is not None
+    assert (handle.state.version, handle.state.rows) == (2, 1001)
+
+
+@pytest.mark.usefixtures("lake")
+def test_the_same_rows_are_there_twice_unless_the_id_is_the_same(run: Run) -> None:
+    for _ in range(2):
+        assert run("insert", "--root", "lake", "d.t", data=b'{"a": 1}').returncode == 0
+    for _ in range(3):
+        done = run("insert", "--root", "lake", "--txn-id", "job", "d.t", data=b'{"a": 2}')
+        assert done.returncode == 0
+    assert b"job is version 3 of d.t already" in done.stderr
+    assert rows(run) == [{"a": 1}, {"a": 1}, {"a": 2}]
+    assert run("insert", "--root", "lake", "--txn-id", "a/b", "d.t", data=b"1").returncode == 2
+
+
+def test_what_cannot_be_inserted_into(run: Run, lake: Path, tmp_path: Path) -> None:
+    missing = run("insert", "--root", "lake", "d.x", data=b"{}")
+    assert missing.returncode == 3
+    assert run("insert", "--root", "lake", "d", data=b"{}").returncode == 2
+    (tmp_path / "parts.json").write_text(
+        '{"input": [{"pattern": "file://{day}/*.json"}], "partitions": [{"field": "day"}]}'
+    )
+    assert run("create", "--root", "lake", "d", "parts", "parts.json").returncode == 0
+    refused = run("insert", "--root", "lake", "d.parts", data=b"{}")
+    assert refused.returncode == 8
+    assert b"partitions by day" in refused.stderr
+    with pytest.raises(UsageError, match="no key to sign"):
+        insert(table_root(lake, keyring=Keyring()), "d", "t", [{"a": 1}])
+
+
+def test_many_writers_lose_and_double_nothing(run: Run, lake: Path) -> None:
+    """Real processes, at the same time: 8 writers with 10 inserts each."""
+
+    def write(writer: int) -> None:
+        for number in range(10):
+            data = json.dumps({"writer": writer, "number": number}).encode()
+            done = run("insert", "--root", "lake", "d.t", data=data)
+            assert done.returncode == 0, done.stderr
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    found = rows(run)
+    assert len(found) == 80
+    assert {(one["writer"], one["number"]) for one in found} == {
+        (writer, number) for writer in range(8) for number in range(10)
+    }
+    handle = open_table(lake, "d", "t")
+    assert handle.state is not None
+    assert (handle.state.version, handle.state.rows) == (80, 80)
+    assert run("validate", "--root", "lake", "d", "t").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "count", [6, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+)
+def test_killed_inserts_are_there_or_not(run: Run, lake: Path, count: int) -> None:
+    base = [sys.executable, "-m", "sdb.cli.main", "insert", "--root", str(lake), "d.t", str(SAMPLE)]
+    seconds = timed(base)
+
+    def after() -> None:
+        handle = open_table(lake, "d", "t")
+        assert handle.state is not None
+        assert handle.state.rows % 1000 == 0
+        assert sum(one.rows or 0 for one in handle.descriptors()) == handle.state.rows
+        assert run("validate", "--root", "lake", "d", "t").returncode == 0
+
+    kill(base, count, seconds, random.Random(count), before=lambda: None, after=after)
+    assert run("insert", "--root", "lake", "d.t", SAMPLE).returncode == 0
