@@ -2,7 +2,8 @@
 
 `without` is the same search by a pattern of the same meaning that asks what stands beside a match,
 so that whole chunks and rows cannot be passed over before their values are looked at: what it takes
-more is what the prefilter of `rust/zion/src/search` is worth.
+more is what the prefilter of `rust/zion/src/search` is worth, which only patterns have whose
+matches begin with a text.
 """
 
 from __future__ import annotations

@@ -2,7 +2,13 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::literal::Extractor;
+
 use crate::error::{Error, Result};
+
+/// Shorter texts, where there are several, are nearly everywhere.
+const LEAST_LENGTH: usize = 3;
 
 /// What texts are compared with.
 #[derive(Debug, Clone)]
@@ -10,6 +16,8 @@ pub struct Pattern {
     /// Matches inside of a text.
     pub regex: Regex,
     /// Whether a text that matches also does so inside of other bytes: nothing in it asks what stands beside.
+    /// And whether it is worth it to look there first, because every match begins with one of a few texts: to
+    /// look for classes of letters in bytes of any kind takes longer than to find the texts among them.
     pub is_free: bool,
 }
 
@@ -35,8 +43,17 @@ impl Pattern {
         }
         let regex = build(&union, ignore_case)
             .map_err(|reason| Error::argument(format!("the patterns cannot be used together: {reason}")))?;
-        Ok(Self { regex, is_free })
+        Ok(Self { regex, is_free: is_free && begins_with_text(&union, ignore_case) })
     }
+}
+
+/// Whether every match begins with one text, or with one of a few texts that are not too short.
+fn begins_with_text(pattern: &str, ignore_case: bool) -> bool {
+    let mut parser = ParserBuilder::new().utf8(false).octal(true).case_insensitive(ignore_case).build();
+    let Ok(parsed) = parser.parse(pattern) else { return false };
+    let texts = Extractor::new().extract(&parsed);
+    let least = texts.min_literal_len().unwrap_or(0);
+    least >= LEAST_LENGTH || (least > 0 && texts.len() == Some(1))
 }
 
 fn build(text: &str, ignore_case: bool) -> Result<Regex, String> {
@@ -197,6 +214,27 @@ fn set<'a>(pattern: &str, behind: &'a str, out: &mut String) -> Result<&'a str> 
 #[cfg(test)]
 mod tests {
     use super::{Pattern, Result};
+
+    #[test]
+    fn bytes_are_looked_at_first_where_matches_begin_with_a_text() -> Result<()> {
+        for (pattern, ignore_case, expected) in [
+            ("no such text", false, true),
+            ("x", false, true),
+            ("refs/heads/release-1[0-9]", false, true),
+            ("(foo|bar)baz*", false, true),
+            ("no such text", true, true),
+            ("[q-z]{4}#[0-9]{9}", false, false),
+            ("[0-9]+ms", false, false),
+            (".*error", false, false),
+            ("a|b", false, false),
+            ("a|", false, false),
+            ("^error", false, false),
+        ] {
+            let made = Pattern::new(&[pattern.to_owned()], false, ignore_case)?;
+            assert_eq!(made.is_free, expected, "{pattern}");
+        }
+        Ok(())
+    }
 
     fn matches(pattern: &str, text: &str) -> Result<bool> {
         let pattern = Pattern::new(&[pattern.to_owned()], false, false)?;
