@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shutil import copytree
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 import sdb
 from sdb.cli.commands import leaves, load
 from sdb.cli.parameters import Option
+from sdb.table.tablecreate import create_table, definition_of
+from sdb.table.tableinsert import insert
+from sdb.table.tableroot import table_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,23 +32,29 @@ LINES = {
     "query": ["SELECT COUNT(*) FROM 'events.zion'"],
     "grep": ["x", "events.zion"],
     "shell": [],
+    "insert": ["--root", "lake", "web.gha", "events.json"],
+    "inputs": ["--root", "lake", "web", "gha"],
+    "validate": ["--root", "lake", "web", "gha"],
 }
 """A command line for each command with a numeric option, which it goes behind."""
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
-    """Rows as text and packed."""
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows as text and packed, and in a table."""
     folder = tmp_path_factory.mktemp("numbers")
     (folder / "events.json").write_text('{"a": 1}\n')
     sdb.pack([folder / "events.json"], folder / "events.zion")
-    return (folder / "events.json").read_bytes(), (folder / "events.zion").read_bytes()
+    (folder / "lake").mkdir()
+    root = table_root(folder / "lake")
+    create_table(root, "web", "gha", definition_of(["file://none/*.json"], is_remote=False))
+    insert(root, "web", "gha", [folder / "events.json"])
+    return folder
 
 
 @pytest.fixture(autouse=True)
-def events(files: tuple[bytes, bytes], tmp_path: Path) -> None:
-    (tmp_path / "events.json").write_bytes(files[0])
-    (tmp_path / "events.zion").write_bytes(files[1])
+def events(files: Path, tmp_path: Path) -> None:
+    copytree(files, tmp_path, dirs_exist_ok=True)
 
 
 def numeric() -> Iterator[tuple[str, str, bool]]:
@@ -94,7 +104,7 @@ def test_there_are_numeric_options() -> None:
 def test_a_number_is_read_or_refused(
     run: Any, tmp_path: Path, name: str, flag: str, value: str
 ) -> None:
-    before = sorted(tmp_path.iterdir())
+    before = sorted(tmp_path.rglob("*"))
     done = run(*name.split(), f"{flag}={value}", *LINES[name])
     is_fine = value == "0" and flag in {"--limit", "--rows", "--max-findings"}
     fine = 1 if name == "grep" else 0  # no rows are no match
@@ -102,7 +112,7 @@ def test_a_number_is_read_or_refused(
     if not is_fine:
         assert done.stderr.startswith(b"sdb: ")
         assert done.stderr.count(b"\n") <= 2
-        assert sorted(tmp_path.iterdir()) == before
+        assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
