@@ -28,6 +28,9 @@
 ``tablepacking``     rows to packfiles of a table
 ``tableinsert``      rows that come in by themselves
 ``tablecreate``      definitions that make tables
+``inputlisting``     inputs that a pattern finds
+``syncplan``         inputs that are listed, against those that are known
+``tablesync``        inputs that come in, each one once
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading

@@ -17,7 +17,7 @@ from sdb.table.objectwriter import ObjectWriter, look, put_new
 from sdb.table.succession import Succession, head_version, succession_of
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import PackfileGoneError
-from sdb.table.tablehandle import open_table
+from sdb.table.tablehandle import find_table
 from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
@@ -174,7 +174,7 @@ class _Attempts:
                 stack.enter_context(root.store.lock(root.place(keys.index)))
             except NotFoundError:
                 is_locked = False
-            head = _head(root, keys)
+            head = find_table(root, keys.database, keys.table)
             if head is not None and not is_locked:
                 raise ConflictError(f"{keys.index} appeared meanwhile", path=keys.index)
             return self._follow(head)
@@ -234,15 +234,6 @@ class _Attempts:
         return state_of(TableIndex.decode(data, self.writer.root.keyring).user_data)
 
 
-def _head(root: TableRoot, keys: names.TableKeys) -> TableHandle | None:
-    if not root.store.is_remote and not root.has(keys.index):
-        return None
-    try:
-        return open_table(root, keys.database, keys.table)
-    except NotFoundError:
-        return None
-
-
 def find_commit(root: TableRoot, keys: names.TableKeys, commit_id: str) -> int | None:
     """Give the version that a commit has made.
 
@@ -261,7 +252,7 @@ def find_commit(root: TableRoot, keys: names.TableKeys, commit_id: str) -> int |
         None: the table has none of that id, or another program has written to it since; a commit
         finds out.
     """
-    head = _head(root, keys)
+    head = find_table(root, keys.database, keys.table)
     if head is None:
         return None
     found = head_version(head, ObjectWriter(root, keys)).place_of(commit_id)

@@ -69,7 +69,7 @@ class TableChange:
     inputs : tuple of ChangedInput
         Inputs whose rows come in.
     definition : bytes or None
-        The digest of the definition that it was made with; None: as it is.
+        The digest of the definition by which all inputs were listed; None: they were not.
     author, message : str
         Who makes it, and why; may be empty.
     """
@@ -136,10 +136,11 @@ def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -
         len(changed.inline),
     )
     inline = (*changed.inline[:at], *change.added, *changed.inline[at:])
-    user_data = index.user_data
+    full = replace(changed, inline=inline, inputs=inputs)
     if change.definition is not None:
-        user_data = user_data | {"definition": {"hash": change.definition}}
-    full = replace(changed, inline=inline, inputs=inputs, user_data=user_data)
+        # All inputs were listed, so that a scan that the original has begun is over.
+        user_data = index.user_data | {"definition": {"hash": change.definition}}
+        full = replace(full, user_data=user_data, is_scanning=False, cursors=())
     return ChangedIndex(spill(full, writer), removed)
 
 

@@ -22,6 +22,7 @@ from sdb.table.inputstree import InputsTree, Taking
 from sdb.table.objectwriter import put_new
 from sdb.table.signature import Keyring
 from sdb.table.tablechange import ChangedInput, TableChange
+from sdb.table.tablehandle import open_table
 from sdb.table.tableroot import TableRoot
 from tests.table.scheduler import LoggedStore, Schedule
 
@@ -160,7 +161,7 @@ def rewriter(world: World, count: int) -> Callable[[Actor], None]:
             commit_id = f"{actor.name}-{number}"
             is_fixed = world.random.random() < 0.5
             try:
-                head = committing.open_table(world.root, "d", "t")
+                head = open_table(world.root, "d", "t")
                 fixed = merged(world, head.index)
             except SdbError:
                 continue
@@ -194,7 +195,7 @@ def reader(world: World, count: int) -> Callable[[Actor], None]:
     def work(_: Actor) -> None:
         for _ in range(count):
             try:
-                table = committing.open_table(world.root, "d", "t")
+                table = open_table(world.root, "d", "t")
                 rows = {}
                 for one in table.descriptors():
                     found = world.root.open(one.key)
@@ -223,7 +224,7 @@ def original_sync(world: World, actor: Actor) -> None:
     root, store = world.root, world.store
     place = root.place(KEYS.index)
     try:
-        head = committing.open_table(root, "d", "t")
+        head = open_table(root, "d", "t")
         index, etag = head.index, head.reader.etag
     except SdbError:
         index, etag = TableIndex("t"), None

@@ -20,6 +20,7 @@ COMMANDS = (
     "describe-file",
     "validate-file",
     "create",
+    "sync",
     "insert",
     "tables",
     "describe",

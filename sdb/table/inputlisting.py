@@ -1,0 +1,126 @@
+"""Listing the inputs that a pattern of a definition finds, folder by folder."""
+
+from __future__ import annotations
+
+from sdb.records import record
+from sdb.store.base import child
+from sdb.store.url import store_of
+from sdb.table import etags
+from sdb.table.inputpattern import InputPattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.store.base import Store
+    from sdb.table.tableroot import TableRoot
+
+_LOCAL = "file://"
+_MAGIC = frozenset("*?[{\\")
+
+
+@record
+class ListedInput:
+    """An input as it was listed.
+
+    Attributes
+    ----------
+    uri : str
+        Its full URI, by which tables know it.
+    place : str
+        Where to read it.
+    version : str
+        Its version in the store, see :meth:`sdb.store.base.Store.version`.
+    captured : dict
+        What the pattern has captured, by name.
+    """
+
+    uri: str
+    place: str
+    version: str
+    captured: dict[str, str]
+
+    @property
+    def store(self) -> Store:
+        """The store that it is in."""
+        return store_of(self.place)
+
+    def etag(self) -> str:
+        """Give its ETag; a local one is read for that.
+
+        Raises
+        ------
+        NotFoundError
+            It has vanished.
+        """
+        if self.store.is_remote:
+            return self.version
+        reader = self.store.open(self.place)
+        try:
+            return etags.of_content(reader.pieces(0, reader.size_bytes))
+        finally:
+            reader.close()
+
+    def is_same(self) -> bool:
+        """Tell whether it is still what was listed."""
+        return self.store.version(self.place) == self.version
+
+
+def list_inputs(root: TableRoot, pattern: InputPattern) -> Iterator[ListedInput]:
+    """List the inputs that a pattern finds, in the order in which tables take them.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root; local patterns are relative to it.
+    pattern : InputPattern
+        The pattern of full URIs.
+
+    Yields
+    ------
+    ListedInput
+        Names that only nearly fit are left out, such as those with an empty capture.
+    """
+    scheme, mark, path = pattern.text.partition("://")
+    prefix = f"{scheme}{mark}"
+    segments = _segments(path)
+    start = root.location if prefix == _LOCAL else prefix + segments.pop(0)
+    for relative, location, version in _walk(store_of(start), start, segments):
+        uri = f"{prefix}{relative}" if prefix == _LOCAL else f"{start}/{relative}"
+        captured = pattern.match(uri)
+        if captured is not None:
+            yield ListedInput(uri, location, version, captured)
+
+
+def _walk(store: Store, folder: str, segments: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Go over the objects below a folder: path below it, location, version."""
+    first, below = segments[0], segments[1:]
+    if not below:
+        fits = InputPattern.parse(first)
+        for entry in store.list(folder):
+            if fits.match(entry.name) is not None:
+                yield entry.name, entry.location, entry.version
+        return
+    names = [first]
+    if not _MAGIC.isdisjoint(first):
+        found = InputPattern.parse(first)
+        names = [name for name in store.folders(folder) if found.match(name) is not None]
+    for name in names:
+        for relative, location, version in _walk(store, child(folder, name), below):
+            yield f"{name}/{relative}", location, version
+
+
+def _segments(path: str) -> list[str]:
+    """Cut the path of a pattern at its slashes; those in a class of characters are none."""
+    found, start, depth, at = [], 0, False, 0
+    while at < len(path):
+        char = path[at]
+        if char == "\\":
+            at += 1
+        elif char in "[]":
+            depth = char == "["
+        elif char == "/" and not depth:
+            found.append(path[start:at])
+            start = at + 1
+        at += 1
+    return [*found, path[start:]]

@@ -1,0 +1,367 @@
+"""Syncing: the inputs that patterns find come into the table, each one once.
+
+What is new is packed before the commit, so that others can go on meanwhile. An input that cannot be
+read is recorded as failed, and the others are taken.
+"""
+
+from __future__ import annotations
+
+import io
+from fnmatch import fnmatchcase
+from itertools import chain, groupby
+
+from sdb import notes
+from sdb.errors import (
+    ConflictError,
+    CorruptError,
+    InputError,
+    NotFoundError,
+    UnsupportedError,
+    UsageError,
+)
+from sdb.packfile.inputs import recognise
+from sdb.packfile.writer import pack
+from sdb.progress import silent
+from sdb.records import record, replace
+from sdb.table import names
+from sdb.table.commit import check_writable, commit
+from sdb.table.inputstree import InputsTree
+from sdb.table.syncplan import plan_sync
+from sdb.table.tablechange import FAILED, ChangedInput, TableChange
+from sdb.table.tablehandle import find_table, read_definition
+from sdb.table.tablepacking import pack_rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from sdb.packfile.inputs import Input
+    from sdb.table.definition import Definition
+    from sdb.table.descriptor import Descriptor
+    from sdb.table.index import TableIndex
+    from sdb.table.inputnodes import TakenInput
+    from sdb.table.syncplan import NewInput, SyncPlan
+    from sdb.table.tablepacking import PackedRows
+    from sdb.table.tableroot import TableRoot
+
+CHANGED = ("keep", "fail")
+MOST_INPUTS = 10_000
+"""So many inputs are in a packfile at most."""
+
+_ATTEMPTS = 20
+_FLAWS = (InputError, CorruptError, UnsupportedError)
+
+
+@record
+class RejectedInput:
+    """An input that has no rows in the table.
+
+    Attributes
+    ----------
+    uri, etag : str
+        The input.
+    reason : str
+        What is wrong with it.
+    """
+
+    uri: str
+    etag: str
+    reason: str
+
+
+@record
+class Synced:
+    """The result of a sync of one table.
+
+    Attributes
+    ----------
+    database, table : str
+        Its names.
+    version : int or None
+        The version that it made; None: there was nothing to do, or nothing was to be done.
+    taken : tuple of str
+        URIs of inputs whose rows came in, or would have.
+    rows, text_bytes : int
+        Numbers of rows and of bytes of text that came in.
+    rejected : tuple of RejectedInput
+        Inputs that failed now.
+    changed, vanished : tuple of str
+        URIs of inputs whose rows are those of another content, or of none that is there.
+    """
+
+    database: str
+    table: str
+    version: int | None
+    taken: tuple[str, ...]
+    rows: int
+    text_bytes: int
+    rejected: tuple[RejectedInput, ...]
+    changed: tuple[str, ...]
+    vanished: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {
+            "database": self.database,
+            "table": self.table,
+            "version": self.version,
+            "taken": list(self.taken),
+            "rows": self.rows,
+            "text_bytes": self.text_bytes,
+            "rejected": [
+                {"path": one.uri, "etag": one.etag, "reason": one.reason} for one in self.rejected
+            ],
+            "changed": list(self.changed),
+            "vanished": list(self.vanished),
+        }
+
+
+def tables_to_sync(root: TableRoot, database: str, pattern: str = "*") -> list[str]:
+    """Give the tables of a database that have a definition, and whose name fits a pattern."""
+    names.check_name(database, "database")
+    found = root.store.folders(root.place(f"db/{database}"))
+    fitting = [one for one in found if not names.flaw_of_name(one) and fnmatchcase(one, pattern)]
+    return [one for one in fitting if root.has(names.TableKeys(database, one).definition)]
+
+
+def sync_table(
+    root: TableRoot,
+    database: str,
+    table: str,
+    *,
+    dry_run: bool = False,
+    retry: bool = False,
+    changed: str = "keep",
+    progress: Callable[[int, int | None], None] = silent,
+    **options: Any,  # noqa: ANN401 - those of packing
+) -> Synced:
+    """Take the inputs that are new, in one version.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    dry_run : bool
+        Whether only to tell what would be done.
+    retry : bool
+        Whether inputs that failed are tried again although they have not changed.
+    changed : {"keep", "fail"}
+        Whether rows of inputs that have another content now stay, or are an error.
+    progress : Progress
+        Told how many bytes were read.
+    options
+        Others of :func:`sdb.pack`.
+
+    Returns
+    -------
+    Synced
+        What it came to.
+
+    Raises
+    ------
+    NotFoundError
+        The table has no definition.
+    ConflictError
+        An input has changed, and `changed` is ``fail``; or others were faster all the time.
+    UncertainError
+        It is not known whether the inputs were taken; another sync finds out.
+    """
+    if changed not in CHANGED:
+        raise UsageError(f"unknown choice {changed!r}", expected=" or ".join(CHANGED))
+    keys = names.TableKeys(database, table)
+    if not dry_run:
+        check_writable(root)
+    definition = read_definition(root, keys)
+    plan = plan_sync(root, definition, _known(root, keys), retry=retry)
+    if plan.changed and changed == "fail":
+        more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
+        message = f"{database}.{table}: {plan.changed[0]}{more} changed after it was taken"
+        raise ConflictError(message, hint="--changed keep leaves its rows as they are")
+    if dry_run or not plan.new:
+        good = tuple(one.uri for one in plan.new if not one.flaw)
+        bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in plan.new if one.flaw)
+        return Synced(database, table, None, good, 0, 0, bad, plan.changed, plan.vanished)
+    return _Sync(root, keys, definition, progress, options).run(plan)
+
+
+def _known(root: TableRoot, keys: names.TableKeys) -> dict[str, TakenInput]:
+    handle = find_table(root, keys.database, keys.table)
+    return {} if handle is None else {one.path: one for one in handle.inputs.walk()}
+
+
+class _OvertakenError(Exception):
+    """Others have taken some of the inputs meanwhile."""
+
+    def __init__(self, uris: Iterable[str]) -> None:
+        self.uris = frozenset(uris)
+
+
+class _Sync:
+    """Takes the inputs of a plan."""
+
+    def __init__(
+        self,
+        root: TableRoot,
+        keys: names.TableKeys,
+        definition: Definition,
+        progress: Callable[[int, int | None], None],
+        options: dict[str, Any],
+    ) -> None:
+        self._root = root
+        self._keys = keys
+        self._definition = definition
+        self._progress = progress
+        self._options = options
+        self._packed: dict[tuple[str, ...], PackedRows] = {}
+
+    def run(self, plan: SyncPlan) -> Synced:
+        """Pack and commit; without what others take meanwhile."""
+        new: Sequence[NewInput] = plan.new
+        for _ in range(_ATTEMPTS):
+            groups = []
+            flawed = [one for one in new if one.flaw]
+            for group in _groups([one for one in new if not one.flaw]):
+                good, bad = self._checked(group)
+                groups += [good] if good else []
+                flawed += bad
+            new = [*chain.from_iterable(groups), *flawed]
+            change = self._change(groups, flawed)
+            if change.is_nothing:
+                return self._told(plan, groups, flawed, None)
+            try:
+                version = self._commit(change, new)
+            except _OvertakenError as error:
+                new = [one for one in new if one.uri not in error.uris]
+                continue
+            return self._told(plan, groups, flawed, version)
+        message = f"{self._keys.folder}: others have taken the same inputs all the time"
+        raise ConflictError(message, hint="run it again")
+
+    def _commit(self, change: TableChange, new: Sequence[NewInput]) -> int | None:
+        def planned(index: TableIndex) -> TableChange:
+            tree = InputsTree(index.inputs, self._root.fetch)
+            overtaken = []
+            for one in new:
+                before = tree.lookup(one.uri)
+                if before is None or (before.is_failed and before.etag != one.etag):
+                    continue
+                if not (one.is_forced and before.is_failed):
+                    overtaken.append(one.uri)
+            if overtaken:
+                raise _OvertakenError(overtaken)
+            return change
+
+        return commit(self._root, self._keys, planned).version
+
+    def _change(self, groups: list[list[NewInput]], flawed: list[NewInput]) -> TableChange:
+        added: list[Descriptor] = []
+        inputs: list[ChangedInput] = []
+        for group in groups:
+            descriptor = self._packed[_key(group)].descriptor
+            inputs += [
+                ChangedInput(one.uri, one.etag, len(added), is_forced=one.is_forced)
+                for one in group
+            ]
+            added += [] if descriptor is None else [descriptor]
+        # What failed before and fails again is known already.
+        inputs += [ChangedInput(one.uri, one.etag, FAILED) for one in flawed if not one.is_forced]
+        digest = self._definition.digest()
+        return TableChange("sync", tuple(added), inputs=tuple(inputs), definition=digest)
+
+    def _told(
+        self,
+        plan: SyncPlan,
+        groups: list[list[NewInput]],
+        flawed: list[NewInput],
+        version: int | None,
+    ) -> Synced:
+        results = [self._packed[_key(group)].result for group in groups]
+        return Synced(
+            self._keys.database,
+            self._keys.table,
+            version,
+            tuple(one.uri for one in chain.from_iterable(groups)),
+            sum(one.rows for one in results),
+            sum(one.text_bytes for one in results),
+            tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in flawed),
+            plan.changed,
+            plan.vanished,
+        )
+
+    def _checked(self, group: list[NewInput]) -> tuple[list[NewInput], list[NewInput]]:
+        """Pack the inputs of a partition: gives those that have rows, and those that fail."""
+        bad: list[NewInput] = []
+        while group and _key(group) not in self._packed:
+            try:
+                packed = self._pack(group)
+            except (*_FLAWS, NotFoundError):
+                looked = [self._looked(one) for one in group]
+                if not any(one is None or one.flaw for one in looked):
+                    raise
+                bad += [one for one in looked if one is not None and one.flaw]
+                group = [one for one in looked if one is not None and not one.flaw]
+                continue
+            same = [one for one in group if one.listed.store.is_remote or one.listed.is_same()]
+            if same == group:
+                self._packed[_key(group)] = packed
+            elif late := sorted({one.uri for one in group} - {one.uri for one in same}):
+                notes.warn(f"{late[0]}: changes while it is read; the next sync takes it")
+            group = same
+        return group, bad
+
+    def _pack(self, group: list[NewInput]) -> PackedRows:
+        partition = group[0].partition
+        return pack_rows(
+            self._root,
+            self._keys,
+            [self._recognised(one) for one in group],
+            "" if partition is None else partition.directory,
+            constants=None if partition is None else partition.constants or None,
+            progress=self._progress,
+            **self._options,
+        )
+
+    def _recognised(self, one: NewInput) -> Input:
+        rule = one.rule
+        hints = None if rule.hints in {None, "null"} else (rule.hints or "").encode()
+        try:
+            found = recognise(one.listed.place, rule.format or None, hints=hints)
+        except UsageError as error:  # hints that do not fit the content
+            raise InputError(error.message) from None
+        return replace(found, name=one.uri)
+
+    def _looked(self, one: NewInput) -> NewInput | None:
+        """Pack an input alone, into nothing, to see what is wrong; None: it has vanished."""
+        try:
+            pack([self._recognised(one)], _Nowhere(), **self._options)
+        except NotFoundError:
+            return None
+        except _FLAWS as error:
+            return replace(one, flaw=error.message)
+        return one
+
+
+class _Nowhere(io.BytesIO):
+    """A file that keeps nothing."""
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401 - bytes of any kind
+        return len(data)
+
+
+def _groups(new: list[NewInput]) -> Iterator[list[NewInput]]:
+    """Give the inputs of each packfile: those of a partition, at most so many."""
+
+    def directory(one: NewInput) -> str:
+        return "" if one.partition is None else one.partition.directory
+
+    for _, found in groupby(sorted(new, key=directory), directory):
+        group = list(found)
+        for start in range(0, len(group), MOST_INPUTS):
+            yield group[start : start + MOST_INPUTS]
+
+
+def _key(group: list[NewInput]) -> tuple[str, ...]:
+    return tuple(f"{one.etag} {one.uri}" for one in group)

@@ -1,0 +1,210 @@
+"""`sdb sync`: each input once, whatever is wrong with others, and after the original."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sdb.table.inputstree import InputsTree
+from sdb.table.names import TableKeys
+from sdb.table.succession import FOREIGN
+from sdb.table.tablehandle import open_table
+from sdb.table.tableroot import table_root
+from sdb.table.tablesync import sync_table, tables_to_sync
+from sdb.table.versionstate import state_of
+from tests.kill.moments import kill, timed
+from tests.table import roots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+LAKE = ("--root", "lake")
+
+
+def rows(run: Run, columns: str = "*") -> list[Any]:
+    found = run("query", f"SELECT {columns} FROM d.t", *LAKE, "--fmt", "jsonl")
+    assert found.returncode == 0, found.stderr
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+def synced(run: Run, *words: str, code: int = 0) -> dict[str, Any]:
+    done = run("sync", *LAKE, "--json", *words, "d")
+    assert done.returncode == code, done.stderr
+    [found] = json.loads(done.stdout)["tables"]
+    return dict(found)
+
+
+def put(lake: Path, name: str, text: str) -> None:
+    path = lake / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture
+def lake(run: Run, tmp_path: Path) -> Path:
+    (tmp_path / "lake").mkdir()
+    assert run("create", *LAKE, "d", "t", "--input", "in/{n}.json").returncode == 0
+    return tmp_path / "lake"
+
+
+def test_each_input_is_taken_once(run: Run, lake: Path) -> None:
+    assert synced(run)["version"] is None
+    assert not (lake / "db/d/t/index").exists()
+    put(lake, "in/b.json", '{"a": 2}\n{"a": 3}')
+    put(lake, "in/a.json", '{"a": 1}')
+    put(lake, "in/.json", '{"a": "T 9.2: one that only the listing finds"}')
+    put(lake, "in/other.csv", "a")
+    put(lake, "in/deep/x.json", '{"a": 9}')
+    dry = synced(run, "--dry-run")
+    assert (dry["taken"], dry["version"]) == (["file://in/a.json", "file://in/b.json"], None)
+    assert not (lake / "db/d/t/index").exists()
+    first = synced(run)
+    assert (first["version"], first["rows"]) == (1, 3)
+    before = (lake / "db/d/t/index").read_bytes()
+    assert synced(run)["taken"] == []
+    assert (lake / "db/d/t/index").read_bytes() == before
+    put(lake, "in/c.json", '{"a": 4}')
+    assert synced(run)["taken"] == ["file://in/c.json"]
+    assert [one["a"] for one in rows(run)] == [1, 2, 3, 4]
+    listed = run("inputs", *LAKE, "d", "t").stdout.decode().splitlines()
+    assert [line.split()[0] for line in listed] == [f"file://in/{name}.json" for name in "abc"]
+    assert run("validate", *LAKE, "d", "t").returncode == 0
+    assert run("sync", *LAKE, "d", "x*").returncode == 0
+
+
+def test_bad_inputs_do_not_block_good_ones(run: Run, lake: Path) -> None:
+    """T 12: in the original each costs a sync that fails."""
+    for number in range(3):
+        put(lake, f"in/bad{number}.json", '{"a": ')
+        put(lake, f"in/good{number}.json", '{"a": 1}')
+    put(lake, "in/empty.json", "")
+    done = run("sync", *LAKE, "d")
+    assert done.returncode == 1
+    assert done.stderr.decode().count("d/t: rejecting object: path file://in/bad") == 3
+    assert len(rows(run)) == 3
+    assert run("sync", *LAKE, "d").returncode == 0
+    states = json.loads(run("inputs", *LAKE, "--json", "d", "t").stdout)["inputs"]
+    assert [one["state"] for one in states] == ["failed"] * 3 + ["taken"] * 4
+    assert len(synced(run, "--retry", code=1)["rejected"]) == 3
+    put(lake, "in/bad0.json", '{"a": 5}')
+    assert synced(run)["taken"] == ["file://in/bad0.json"]
+    assert sorted(one["a"] for one in rows(run)) == [1, 1, 1, 5]
+    assert run("validate", *LAKE, "d", "t").returncode == 0
+
+
+def test_changed_and_vanished_inputs_are_told(run: Run, lake: Path) -> None:
+    """T 12: the original ignores them without a word."""
+    put(lake, "in/a.json", '{"a": 1}')
+    put(lake, "in/b.json", '{"a": 2}')
+    assert synced(run)["rows"] == 2
+    put(lake, "in/a.json", '{"a": 10}')
+    (lake / "in/b.json").unlink()
+    found = synced(run)
+    assert (found["changed"], found["vanished"]) == (["file://in/a.json"], ["file://in/b.json"])
+    assert found["version"] is None
+    told = run("sync", *LAKE, "d").stderr.decode()
+    assert "in/a.json changed after it was taken" in told
+    assert "in/b.json vanished after it was taken" in told
+    assert run("sync", *LAKE, "--changed", "fail", "d").returncode == 5
+    assert [one["a"] for one in rows(run)] == [1, 2]
+
+
+def test_partitions_get_packfiles_and_constants_of_their_own(run: Run, lake: Path) -> None:
+    definition = {
+        "input": [{"pattern": "file://in/{day}/*.json"}],
+        "partitions": [{"field": "day", "type": "int"}],
+    }
+    put(lake, "definition.json", json.dumps(definition))
+    path = str(lake / "definition.json")
+    assert run("create", *LAKE, "--force", "d", "t", path).returncode == 0
+    put(lake, "in/1/a.json", '{"a": 1, "day": "x"}')
+    put(lake, "in/2/a.json", '{"a": 2}')
+    put(lake, "in/2/b.json", '{"a": 3}')
+    put(lake, "in/no/a.json", '{"a": 4}')
+    found = synced(run, code=1)
+    assert len(found["taken"]) == 3
+    assert [one["reason"] for one in found["rejected"]] == ["'no' is no integer of 64 bits"]
+    assert sorted(rows(run, "day, a"), key=str) == [
+        {"day": 1, "a": 1},
+        {"day": 2, "a": 2},
+        {"day": 2, "a": 3},
+    ]
+    keys = [
+        one.key.split("/data/")[1].split("/")[0] for one in open_table(lake, "d", "t").descriptors()
+    ]
+    assert keys == ["1", "2"]
+
+
+@pytest.mark.parametrize("archive", sorted({archive for archive, _ in roots.recorded()}))
+def test_syncs_go_on_after_those_of_the_original(archive: str, tmp_path: Path) -> None:
+    roots.unpacked(archive, tmp_path)
+    root = table_root(tmp_path)
+    for database in root.databases():
+        for table in tables_to_sync(root, database):
+            if not root.has(TableKeys(database, table).index):
+                assert sync_table(root, database, table).version is None  # nothing is listed
+                continue
+            before = open_table(root, database, table)
+            found = sync_table(root, database, table)
+            after = open_table(root, database, table)
+            if not (found.taken or found.rejected):
+                assert after.data == before.data
+                continue
+            keys = [one.key for one in after.descriptors()]
+            assert keys[: -1 if found.taken else None] == [one.key for one in before.descriptors()]
+            known = {one.path for one in before.inputs.walk()}
+            assert {one.path for one in after.inputs.walk()} >= known | set(found.taken)
+            assert after.state is not None
+            assert [one.operation for one in after.state.history] == [FOREIGN]
+            [theirs] = after.state.history
+            kept = root.fetch(theirs.key, theirs.etag)
+            index = type(before.index).decode(kept, root.keyring)
+            assert index.inline == before.index.inline
+            assert state_of(index.user_data) is not None
+            again = sync_table(root, database, table)
+            assert again.version is None
+            # What the original reads next: an input tree by its own rules.
+            assert list(InputsTree(after.index.inputs, root.fetch).walk())
+
+
+def test_many_syncs_at_the_same_time_take_each_input_once(run: Run, lake: Path) -> None:
+    for number in range(30):
+        put(lake, f"in/{number}.json", json.dumps({"a": number}))
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(run, "sync", *LAKE, "d") for _ in range(6)]
+        for one in runs:
+            assert one.result().returncode == 0, one.result().stderr
+    assert sorted(one["a"] for one in rows(run)) == list(range(30))
+    assert run("validate", *LAKE, "d", "t").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "count", [8, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+)
+def test_killed_syncs_have_taken_all_or_nothing(run: Run, lake: Path, count: int) -> None:
+    command = [sys.executable, "-m", "sdb.cli.main", "sync", "--root", str(lake), "d"]
+    made = 0
+
+    def more() -> None:
+        nonlocal made
+        for number in range(made, made + 5):
+            put(lake, f"in/{number}.json", json.dumps({"a": number}))
+        made += 5
+
+    def after() -> None:
+        if (lake / "db/d/t/index").exists():
+            assert len(rows(run)) % 5 == 0
+            assert run("validate", *LAKE, "d", "t").returncode == 0
+
+    more()
+    seconds = 0.7 * timed(command)  # what comes first takes longest
+    kill(command, count, seconds, random.Random(count), before=more, after=after)
+    assert run("sync", *LAKE, "d").returncode == 0
+    assert sorted(one["a"] for one in rows(run)) == list(range(made))
