@@ -1,4 +1,4 @@
-"""What a sync has to do: inputs that are listed, compared with those that the table knows."""
+"""Work of a sync: inputs that are listed, compared with those that the table knows."""
 
 from __future__ import annotations
 
