@@ -22,7 +22,6 @@ from sdb.query.result.exhausted import exhausted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from sdb.query.duckdb_sql.statement import Translation
     from sdb.query.plan.dataset import Dataset, OpenDataset, ValuePath
@@ -133,12 +132,14 @@ def _lane_scan(scan: ScanNode, threads: int, watched: Sequence[int] = ()) -> _co
 
 def _counted(count: Count) -> Execution:
     scan = count.scan
-    scans: tuple[Any, ...] = ()
+    width = len(count.columns)
     rows = scan.dataset.row_count() if scan.predicate is None else None
-    if rows is None:
-        scans = (_lane_scan(scan, 0),)
-        rows = scans[0].count()
-    return Execution(count.columns, None, ((rows,) * len(count.columns),), scans)
+    if rows is not None:
+        return Execution(count.columns, None, ((rows,) * width,))
+    lanes = _lane_scan(scan, 0)
+    result = Execution(count.columns, None, scans=(lanes,), interrupt=lanes.interrupt)
+    result.count = lambda: ((lanes.count(),) * width,)
+    return result
 
 
 def _explained(statement: ast.Statement, plan: Translation, chosen: Operation | None) -> Execution:

@@ -132,6 +132,9 @@ class Execution:
         Gives what whoever reads the rows should know of them, as far as it is known by then.
     remarks : list of str
         What whoever reads the plan should know besides.
+    count : callable or None
+        Finds out the rows themselves when they are first asked for; `reader` and `values` are
+        ``None`` until then.
     """
 
     columns: tuple[Column, ...]
@@ -144,7 +147,15 @@ class Execution:
     seen: Callable[[tuple[str, ...]], tuple[int, int] | None] = lambda _: None
     notes: Callable[[], list[str]] = list
     remarks: list[str] = field(default_factory=list)
+    count: Callable[[], tuple[tuple[Any, ...], ...]] | None = None
     _close: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def known(self) -> tuple[tuple[Any, ...], ...] | None:
+        """The rows themselves, found out now if need be; None: the reader has them."""
+        if self.values is None and self.count is not None:
+            self.values = self.count()
+        return self.values
 
     def on_close(self, action: Callable[[], None]) -> None:
         """Have something done at the end."""

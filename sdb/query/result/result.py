@@ -192,8 +192,8 @@ class Result:
         bytes
             Whole lines.
         """
-        if self._result.values is not None:  # noqa: PD011
-            rows = _known_rows(self._result.values, self._shown)
+        if (known := self._result.known) is not None:
+            rows = _known_rows(known, self._shown)
             yield from (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
             return
         with self._explained():
@@ -201,8 +201,8 @@ class Result:
 
     def _structs(self) -> Iterator[bytes]:
         """Go over the rows as a stream of Ion, as :meth:`lines` does."""
-        if self._result.values is not None:  # noqa: PD011
-            yield from known_structs(_known_rows(self._result.values, self._shown))
+        if (known := self._result.known) is not None:
+            yield from known_structs(_known_rows(known, self._shown))
             return
         with self._explained():
             yield from structs(self._replay or self._result.reader, self._result.columns)
@@ -289,7 +289,7 @@ class Result:
         from sdb.query.result.replay import Replay, given
 
         if self._replay is None:
-            known = self._result.values  # noqa: PD011
+            known = self._result.known
             self._replay = Replay(
                 self._result.reader if known is None else given(known, self._result.columns)
             )
