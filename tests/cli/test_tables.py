@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import sdb
+from sdb.table.index import TableIndex
+from sdb.table.inputnodes import StoredInputs, TakenInput
+from sdb.table.names import TableKeys
 from tests.cli.conftest import SAMPLE
 from tests.table import roots
-from tests.table.made import made_table
+from tests.table.made import descriptor_of, made_table, write_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,3 +228,58 @@ def test_validation_of_what_we_make(run: Run, tmp_path: Path) -> None:
     result = run("validate", "web", "gha")
     assert result.returncode == 6
     assert f"{damaged.name}: is missing" in result.stderr.decode()
+
+
+def test_what_sync_and_insert_make_is_valid(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.json").write_text('{"at": "2024-01-01T00:00:00Z", "n": 1}\n' * 3)
+    (tmp_path / "in/bad.json").write_text("{bad\n")
+    (tmp_path / "def.json").write_text('{"input": [{"pattern": "file://in/*.json"}]}')
+    assert run("create", "web", "logs", "def.json").returncode == 0
+    assert run("sync", "web", "logs").returncode == 1
+    assert run("insert", "web.logs", "-", data=b'{"n": 2}\n').returncode == 0
+    (facts,) = json.loads(run("tables", "--json").stdout)["tables"]
+    assert (facts["rows"], facts["packfiles"], facts["version"]) == (4, 2, 2)
+    result = run("validate", "--json", "web", "logs")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert run("query", "SELECT SUM(n) AS s FROM web.logs").stdout == b'{"s": 5}\n'
+    found = json.loads(run("inputs", "--check", "--json", "web", "logs").stdout)["inputs"]
+    assert [one["state"] for one in found] == ["taken", "failed"]
+    # A version that is kept is reached from the index, and so is checked.
+    first, *_ = sorted(tmp_path.glob("db/web/logs/versions/*"))
+    first.write_bytes(first.read_bytes()[:-1])
+    result = run("validate", "web", "logs")
+    assert result.returncode == 6
+    assert first.name in result.stderr.decode()
+
+
+def test_validation_finds_content_of_another_name_and_rows_taken_twice(
+    run: Run, tmp_path: Path
+) -> None:
+    root, keys = tmp_path, TableKeys("web", "logs")
+    (root / "in").mkdir()
+    source = root / "in/a.json"
+    source.write_text('{"n": 1}\n')
+    (root / keys.folder / "data").mkdir(parents=True)
+    found = []
+    for letter in "AB":
+        key = keys.content("", letter * 32)
+        sdb.pack([source], root / key)
+        found.append(descriptor_of(root, key))
+    (name,) = {origin.name for origin in origins(root, found[0].key)}
+    taken = StoredInputs((), (TakenInput(name, '"x"', 0),))
+    write_index(root, keys, TableIndex("logs", 1, inline=tuple(found), inputs=taken))
+    result = run("validate", "web", "logs")
+    assert result.returncode == 6
+    lines = result.stderr.decode().splitlines()
+    assert sum("its content is not what its name says" in line for line in lines) == 2
+    assert sum(f"has rows of {name}, as " in line for line in lines) == 1
+    failed = StoredInputs((), (TakenInput(name, '"x"', -1),))
+    write_index(root, keys, TableIndex("logs", 1, inline=tuple(found[:1]), inputs=failed))
+    assert b"which the inputs tree says has failed" in run("validate", "web", "logs").stderr
+
+
+def origins(root: Path, key: str) -> list[Any]:
+    with sdb.open(root / key) as pack:
+        told = pack.trailer.sparse.provenance()
+    return list(told.origins) if told else []
