@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sdb.packfile.given import Inputs
     from sdb.progress import Progress
     from sdb.query.result.result import Result
     from sdb.store.base import Location
+    from sdb.table.definition import Definition
     from sdb.table.inputstates import InputStatus
     from sdb.table.tabledescription import TableDescription, TableFacts
     from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableinsert import Inserted
     from sdb.table.tableroot import TableRoot
+    from sdb.table.tablesync import Synced
     from sdb.table.tablevalidation import TableReport
 
 
@@ -77,10 +81,46 @@ class TableConnection:
         CorruptError
             Its index is damaged.
         """
-        database, dot, table = name.partition(".")
-        if not dot:
-            raise UsageError(f"{name!r} is not the name of a table", expected="database.table")
-        return StoredTableView(open_table(self._root, database, table))
+        return StoredTableView(open_table(self._root, *_split(name)))
+
+    def create(
+        self, name: str, definition: Definition | str | Sequence[str], *, overwrite: bool = False
+    ) -> Definition:
+        """Make a table, see :func:`sdb.table.tablecreate.create_table`.
+
+        Parameters
+        ----------
+        name : str
+            Its name with that of the database: ``db.table``.
+        definition : Definition, str or sequence of str
+            What it takes; or a pattern of inputs, or several.
+        overwrite : bool
+            Whether the definition of a table that is there may be replaced.
+
+        Returns
+        -------
+        Definition
+            What was stored.
+        """
+        from sdb.table.definition import Definition
+        from sdb.table.tablecreate import create_table, definition_of
+
+        if not isinstance(definition, Definition):
+            patterns = [definition] if isinstance(definition, str) else definition
+            definition = definition_of(patterns, is_remote=self._root.store.is_remote)
+        return create_table(self._root, *_split(name), definition, overwrite=overwrite)
+
+    def append(self, name: str, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
+        """Insert rows into a table, see :func:`sdb.table.tableinsert.insert`."""
+        from sdb.table.tableinsert import insert
+
+        return insert(self._root, *_split(name), inputs, **options)
+
+    def sync(self, name: str, **options: Any) -> Synced:  # noqa: ANN401
+        """Take the new inputs of a table, see :func:`sdb.table.tablesync.sync_table`."""
+        from sdb.table.tablesync import sync_table
+
+        return sync_table(self._root, *_split(name), **options)
 
     def sql(self, text: str, **options: Any) -> Result:  # noqa: ANN401 - those of `sdb.sql`
         """Run a query on tables and packfiles below the root; see :func:`sdb.query.api.sql`."""
@@ -91,6 +131,13 @@ class TableConnection:
     def __repr__(self) -> str:
         """Show the root."""
         return f"<TableConnection to {self._root.location}>"
+
+
+def _split(name: str) -> tuple[str, str]:
+    database, dot, table = name.partition(".")
+    if not dot:
+        raise UsageError(f"{name!r} is not the name of a table", expected="database.table")
+    return database, table
 
 
 class StoredTableView:
@@ -120,6 +167,24 @@ class StoredTableView:
         from sdb.table.tabledescription import describe_table
 
         return describe_table(self._handle)
+
+    def append(self, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
+        """Insert rows, see :func:`sdb.table.tableinsert.insert`; this is the new version then."""
+        from sdb.table.tableinsert import insert
+
+        keys = self._handle.keys
+        found = insert(self._handle.root, keys.database, keys.table, inputs, **options)
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
+
+    def sync(self, **options: Any) -> Synced:  # noqa: ANN401
+        """Take new inputs, see :func:`sdb.table.tablesync.sync_table`, as :meth:`append` rows."""
+        from sdb.table.tablesync import sync_table
+
+        keys = self._handle.keys
+        found = sync_table(self._handle.root, keys.database, keys.table, **options)
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
 
     def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:
         """Go over the inputs, see :func:`sdb.table.inputstates.input_states`."""

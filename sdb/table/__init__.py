@@ -23,7 +23,8 @@
 ``surroundings``     clock, patience and dice of a writer
 ``objectwriter``     objects that are written once
 ``tablechange``      what a commit does to an index
-``succession``       versions that follow each other, those of other programs among them
+``succession``       versions that follow each other
+``overwritten``      what other programs have made of an index, and overwritten
 ``commit``           the one way in which a table changes
 ``tablepacking``     rows to packfiles of a table
 ``tableinsert``      rows that come in by themselves

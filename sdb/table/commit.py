@@ -14,7 +14,8 @@ from sdb.records import record
 from sdb.table import names
 from sdb.table.index import TableIndex
 from sdb.table.objectwriter import ObjectWriter, look, put_new
-from sdb.table.succession import Succession, head_version, succession_of
+from sdb.table.overwritten import succession_of
+from sdb.table.succession import Succession, head_version
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import PackfileGoneError
 from sdb.table.tablehandle import find_table

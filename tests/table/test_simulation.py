@@ -12,7 +12,7 @@ import pytest
 
 from sdb.errors import SdbError, UncertainError
 from sdb.records import replace
-from sdb.table import commit, succession, tablechange
+from sdb.table import commit, overwritten, succession, tablechange
 from tests.table import simulation
 from tests.table.actors import KEYS
 from tests.table.scheduler import LoggedStore
@@ -105,7 +105,7 @@ def strangers_are_known_by_time_alone(patch: pytest.MonkeyPatch) -> None:
 
 
 def what_was_overwritten_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(succession._Recovery, "_lost", lambda *_: [])
+    patch.setattr(overwritten._Recovery, "_lost", lambda *_: [])
 
 
 def packfiles_that_are_gone_are_replaced(patch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,198 @@
+"""Recovery after other programs: what they have made of an index, and versions they overwrote.
+
+A head is what the index is now. Before a commit adds a version to it, it is made the last version
+of a history:
+
+* Nobody else has written it: it is a version already.
+* Another program has: what is there becomes a version of its own, `foreign`. The original writes
+  without looking, so it may have thrown away versions that were committed after it had read. These
+  are still listed below ``versions/``, and what they did is done again.
+"""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.errors import ConflictError, CorruptError, SdbError, UnsupportedError
+from sdb.records import record, replace
+from sdb.table import etags
+from sdb.table.index import TableIndex
+from sdb.table.objectwriter import look
+from sdb.table.succession import FOREIGN, Succession, head_version
+from sdb.table.tablechange import (
+    FAILED,
+    ChangedInput,
+    InputKnownError,
+    TableChange,
+    inputs_between,
+    packfiles_between,
+)
+from sdb.table.versionhistory import VersionPointer
+from sdb.table.versionstate import VersionState, state_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.objectwriter import ObjectWriter
+    from sdb.table.tablehandle import TableHandle
+
+
+def succession_of(head: TableHandle | None, writer: ObjectWriter) -> Succession:
+    """Make what is there the last version of a history.
+
+    Parameters
+    ----------
+    head : TableHandle or None
+        The table as it is; None: there is none yet.
+    writer : ObjectWriter
+        Writes what versions need.
+
+    Returns
+    -------
+    Succession
+        The last version. Versions that are not yet stored are pending.
+
+    Raises
+    ------
+    CorruptError
+        What the head leads to is missing or damaged.
+    """
+    if head is None:
+        return Succession(writer, TableIndex(writer.keys.table))
+    found = head_version(head, writer)
+    return _Recovery(head, writer).run() if found.pointer is None else found
+
+
+@record
+class _Kept:
+    """A version as it is kept below ``versions/``."""
+
+    key: str
+    etag: str
+    index: TableIndex
+    state: VersionState
+
+
+class _Recovery:
+    """Goes on from an index that another program has written."""
+
+    def __init__(self, head: TableHandle, writer: ObjectWriter) -> None:
+        self._head = head
+        self._writer = writer
+        self._root = writer.root
+
+    def run(self) -> Succession:
+        """Make a version of what is there, and do again what it has overwritten."""
+        base = self._base()
+        lost = self._lost(base)
+        index, state = self._head.index, self._head.state
+        if base is not None:
+            pointer = VersionPointer(base.state.version, base.key, base.etag)
+            before = Succession(self._writer, base.index, base.state, pointer)
+        elif state is not None:
+            before = Succession(self._writer, index, replace(state, rows=0, size_bytes=0))
+        else:
+            table = lost[0].state.table if lost else b""
+            before = Succession(self._writer, index, table=table)
+        highest = max([one.state.version for one in lost], default=0)
+        number = max(highest, 0 if state is None else state.version) + 1
+        commit = f"{FOREIGN}-{_short(self._head.data)}"
+        found = before.foreign(index, None if base is None else base.index, number, commit)
+        for one in lost:
+            found = self._again(found, one)
+        return found
+
+    def _base(self) -> _Kept | None:
+        """Read the version that the other program has read."""
+        state = self._head.state
+        if state is None:
+            return None
+        key = self._writer.keys.version(state.version, state.commit)
+        found = self._kept(key)
+        if found is None:
+            notes.warn(f"{key} is missing: what another program has done since is not known")
+        return found
+
+    def _lost(self, base: _Kept | None) -> list[_Kept]:
+        """Read the versions that are not in the history of what is there, the oldest first."""
+        keys, state = self._writer.keys, self._head.state
+        known = set() if base is None else {one.key for one in base.state.history} | {base.key}
+        above = 0 if state is None else state.version
+        folder = f"{keys.folder}/versions"
+        names = [one.name for one in self._root.store.list(self._root.place(folder))]
+        found = []
+        for key in (f"{folder}/{name}" for name in names):
+            version = keys.version_of(key)
+            if version is None or version[0] <= above or key in known:
+                continue
+            one = self._kept(key)
+            if one is not None and (state is None or one.state.table == state.table):
+                found.append(one)
+        return found
+
+    def _kept(self, key: str) -> _Kept | None:
+        data = look(self._root, key)
+        if data is None:
+            return None
+        try:
+            index = TableIndex.decode(data[0], self._root.keyring)
+            state = state_of(index.user_data)
+        except (CorruptError, UnsupportedError) as error:
+            notes.warn(f"{key}: {error.message}")
+            return None
+        return None if state is None else _Kept(key, etags.of_content([data[0]]), index, state)
+
+    def _again(self, found: Succession, lost: _Kept) -> Succession:
+        """Do again what a version did that was overwritten."""
+        if found.place_of(lost.state.commit, lost.state.version) is not None:
+            return found
+        parent = None
+        if lost.state.parent is not None:
+            parent = self._kept(lost.state.parent.key)
+            if parent is None:
+                notes.warn(f"{lost.key} was overwritten, and what it did is not known any more")
+                return found
+        try:
+            change = self._without_known(found, self._change(lost, parent))
+            return found if change.is_nothing else found.follow(change, lost.state.commit)
+        except InputKnownError:
+            pass  # the other program has its rows, and the next sync takes the rest
+        except ConflictError as error:
+            notes.warn(f"{lost.key} was overwritten by another program: {error.message}")
+        except SdbError as error:
+            raise error.within(f"doing {lost.key} again", path=lost.key) from None
+        return found
+
+    def _change(self, lost: _Kept, parent: _Kept | None) -> TableChange:
+        before = None if parent is None else parent.index
+        added, removed = packfiles_between(before, lost.index, self._root.fetch)
+        gone = [one.key for one in added if not self._root.has(one.key)]
+        if gone:
+            raise ConflictError(f"{gone[0]} is not there any more")
+        first = 0 if before is None else before.objects
+        taken = inputs_between(before, lost.index, self._root.fetch)
+        inputs = [
+            ChangedInput(
+                one.path, one.etag, FAILED if one.is_failed else max(0, one.number - first)
+            )
+            for one in taken
+        ]
+        return TableChange(
+            lost.state.operation,
+            added,
+            frozenset(one.key for one in removed),
+            tuple(inputs),
+            author=lost.state.author,
+            message=lost.state.message,
+        )
+
+    def _without_known(self, found: Succession, change: TableChange) -> TableChange:
+        """Leave out packfiles that are there: the other program may have read an earlier head."""
+        there, _ = packfiles_between(None, found.index, self._root.fetch)
+        known = {one.key for one in there}
+        return replace(change, added=tuple([one for one in change.added if one.key not in known]))
+
+
+def _short(data: bytes) -> str:
+    from base64 import b32encode
+    from hashlib import blake2b
+
+    return b32encode(blake2b(data, digest_size=15).digest()).decode()

@@ -1,0 +1,102 @@
+"""Tables are written in every store by the same code, by many at a time."""
+
+from __future__ import annotations
+
+import base64
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.errors import UsageError
+from sdb.store import url as stores
+from sdb.table.commit import find_commit
+from sdb.table.names import TableKeys
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Place, Requests, S3Place
+
+KEY = base64.b64encode(bytes(range(32))).decode()
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", KEY)
+
+
+def pattern_of(place: Place) -> str:
+    scheme = "file://" if not stores.store_of(place.root).is_remote else f"{place.root}/"
+    return f"{scheme}in/*.json"
+
+
+def test_many_inserts_at_the_same_time(place: Place) -> None:
+    stores.store_of(place.root).make(place.root)
+    db = sdb.connect(place.root)
+    if place.root.startswith("mem"):
+        pytest.skip("patterns are those of disks and S3")
+    db.create("d.t", pattern_of(place))
+
+    def write(writer: int) -> None:
+        for number in range(5):
+            rows = [{"writer": writer, "number": number}]
+            assert db.append("d.t", rows, txn_id=f"{writer}-{number}").is_new
+            assert not db.append("d.t", rows, txn_id=f"{writer}-{number}").is_new
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    table = db.table("d.t")
+    found = table.to_arrow().to_pylist()
+    assert sorted((one["writer"], one["number"]) for one in found) == [
+        (writer, number) for writer in range(4) for number in range(5)
+    ]
+    assert table.handle.state is not None
+    assert table.handle.state.version == 20
+    assert find_commit(table.handle.root, TableKeys("d", "t"), "3-4") is not None
+    assert table.validate().ok
+
+
+def test_syncs_take_what_a_pattern_finds(place: Place) -> None:
+    if place.root.startswith("mem"):
+        pytest.skip("patterns are those of disks and S3")
+    for number in range(3):
+        stores.store_of(place.root).make(place.at("in"))
+        place.put(f"in/{number}.json", json.dumps({"a": number}).encode())
+    place.put("in/bad.json", b"{")
+    db = sdb.connect(place.root)
+    db.create("d.t", pattern_of(place))
+    first = db.sync("d.t")
+    assert (first.rows, len(first.taken), len(first.rejected)) == (3, 3, 1)
+    table = db.table("d.t")
+    assert table.sync().version is None
+    place.put("in/9.json", b'{"a": 9}')
+    assert table.sync().rows == 1
+    assert sorted(table.to_arrow()["a"].to_pylist()) == [0, 1, 2, 9]
+    states = [one.state.value for one in table.inputs(check=True)]
+    assert states == ["taken"] * 4 + ["failed"]
+    assert table.validate().ok
+
+
+def test_an_insert_takes_few_requests(bucket: S3Place, requests: Requests) -> None:
+    db = sdb.connect(bucket.root)
+    db.create("d.t", f"{bucket.root}/in/*.json")
+    db.append("d.t", [{"a": 1}])
+    requests.clear()
+    db.append("d.t", [{"a": 2}])
+    # Packfile, version, index; and a lock for each, on a server that lets conditions race.
+    assert requests.count("PutObject") in {3, 6}
+    assert requests.count("GetObject") == 2  # definition and index
+
+
+def test_without_a_key_nothing_is_written_to_s3(
+    bucket: S3Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SNELLER_INDEX_KEY")
+    db = sdb.connect(bucket.root)
+    db.create("d.t", f"{bucket.root}/in/*.json")
+    with pytest.raises(UsageError, match="no key to sign"):
+        db.append("d.t", [{"a": 1}])
+    with pytest.raises(UsageError, match="no key to sign"):
+        db.sync("d.t")
+    assert [name for name in bucket.names() if "data" in name] == []
