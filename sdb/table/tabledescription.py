@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb import instants
 from sdb.packfile.describe import file_dict, file_lines, index_descriptions, total_lines
 from sdb.packfile.descriptions import Description, FileDescription
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.index import ZERO_US
 
 TYPE_CHECKING = False
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.table.descriptor import Descriptor
     from sdb.table.tablehandle import TableHandle
+    from sdb.table.versionstate import VersionState
 
 
 @record
@@ -116,9 +117,9 @@ def facts(handle: TableHandle) -> TableFacts:
         handle.keys.database,
         handle.keys.table,
         None if state is None else state.version,
-        _rows(known) if counts is None else counts.rows,
+        _rows(known) if known is not None or counts is None else _counted(counts, index.inline),
         sum(ref.objects for ref in index.indirect.refs) + len(index.inline),
-        _size(known) if counts is None else counts.size_bytes,
+        _size(known) if known is not None or counts is None else counts.size_bytes,
         path,
         None if path is None else _newest_us(handle, path),
         None if index.created_us == ZERO_US else index.created_us,
@@ -136,11 +137,7 @@ def describe_table(handle: TableHandle) -> TableDescription:
     found = list(handle.descriptors())
     files = tuple(_file(handle, descriptor.checked()) for descriptor in found)
     packfiles = Description(files)
-    whole = facts(handle)
-    if whole.size_bytes is None:
-        from sdb.records import replace
-
-        whole = replace(whole, size_bytes=packfiles.size_bytes, rows=packfiles.rows)
+    whole = replace(facts(handle), size_bytes=packfiles.size_bytes, rows=packfiles.rows)
     return TableDescription(whole, packfiles, len(found) - len(handle.index.inline))
 
 
@@ -169,6 +166,15 @@ def _rows(descriptors: tuple[Descriptor, ...] | None) -> int | None:
     counts = [one.rows for one in descriptors]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
+
+
+def _counted(state: VersionState, inline: tuple[Descriptor, ...]) -> int | None:
+    """Give the rows that a version counts; None where packfiles of others may be among them.
+
+    The original does not count rows, and they are none then to whoever adds them up.
+    """
+    operations = {state.operation, *(one.operation for one in state.history)}
+    return None if "foreign" in operations or _rows(inline) is None else state.rows
 
 
 def _size(descriptors: tuple[Descriptor, ...] | None) -> int | None:

@@ -253,6 +253,17 @@ def test_what_sync_and_insert_make_is_valid(run: Run, tmp_path: Path) -> None:
     assert first.name in result.stderr.decode()
 
 
+@pytest.mark.parametrize("archive", ["02-append-2", "07-indirect-3"])
+def test_rows_that_nobody_has_counted_are_not_told(run: Run, tmp_path: Path, archive: str) -> None:
+    """The original does not count rows; those that are inserted later are not all there are."""
+    roots.unpacked(archive, tmp_path)
+    assert run("insert", "demo.t", "-", data=b'{"id": 2}\n').returncode == 0
+    (facts,) = json.loads(run("tables", "--json").stdout)["tables"]
+    assert facts["rows"] is None
+    assert json.loads(run("describe", "--json", "demo", "t").stdout)["rows"] is None
+    assert run("validate", "demo", "t").returncode == 0
+
+
 def test_validation_finds_content_of_another_name_and_rows_taken_twice(
     run: Run, tmp_path: Path
 ) -> None:
