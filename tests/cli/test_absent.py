@@ -187,3 +187,19 @@ def test_grep_of_several_files_warns_of_what_none_has(run: Any) -> None:
     result = run("grep", "-c", "--fields", "eventName,evntName,type", "x", "gh.zion", "trail.zion")
     expected = 'warning: no row of gh.zion and 1 more has "evntName"; did you mean eventName?\n'
     assert result.stderr.decode() == expected
+
+
+@pytest.mark.usefixtures("here")
+def test_aliases_are_no_fields_in_where(run: Any) -> None:
+    """An alias of the select list means nothing in WHERE, and rows have no field of the name."""
+    result = run("query", "SELECT type AS kind FROM 'gh.zion' WHERE kind = 'PushEvent'")
+    assert (result.returncode, result.stdout) == (0, b"")
+    assert result.stderr == b'warning: no row of gh.zion has "kind"\n'
+    for fine in (
+        "SELECT type AS kind FROM 'gh.zion' GROUP BY type HAVING kind = 'PushEvent'",
+        "SELECT actor AS type FROM 'gh.zion' WHERE type = 'PushEvent' LIMIT 1",
+        "SELECT type AS k, (SELECT COUNT(*) FROM 'zeek.zion' WHERE k = 'x') AS n FROM 'gh.zion'",
+        "SELECT n FROM (SELECT type AS n FROM 'gh.zion') WHERE n = 'PushEvent' LIMIT 1",
+    ):
+        done = run("query", fine)
+        assert (done.returncode, done.stderr) == (0, b""), fine

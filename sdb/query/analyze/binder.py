@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.query.analyze.namescope import scope_of
 from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, printer, visitor
-from sdb.records import replace
+from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def resolve(statement: ast.Statement) -> ast.Statement:
     ('(a + 1) * 2', 'a + 1', ('b', '_2'))
     """
     withs: frozenset[str] = frozenset()
-    reads: list[tuple[ast.Name, ast.FieldRead]] = []
+    reads: list[_Read] = []
     entries = []
     for name, select in statement.with_:
         entries.append((name, _Binder(select, None, withs, reads).select()))
@@ -145,12 +145,31 @@ def resolve(statement: ast.Statement) -> ast.Statement:
         order = _Binder(order, None, withs, []).select()
         unions.append((all_, replace(bound, order_by=order.order_by)))
     whole = replace(statement, with_=tuple(entries), select=first, unions=tuple(unions))
-    # What is an alias anywhere may stand for a value.
+    # What is an alias anywhere may stand for a value, but where no alias is known.
     selects = (node for node in visitor.nodes(whole) if isinstance(node, ast.Select))
     aliases = {item.alias for select in selects for item in select.items if item.alias}
-    certain = [one for one in reads if one[0].name not in aliases]
-    in_order = sorted(certain, key=lambda one: one[0].span)
-    return replace(whole, reads=tuple([read for _, read in in_order]))
+    certain = [one for one in reads if one.is_sure or one.root.name not in aliases]
+    in_order = sorted(certain, key=lambda one: one.root.span)
+    return replace(whole, reads=tuple([one.read for one in in_order]))
+
+
+@record
+class _Read:
+    """A field that may be read.
+
+    Attributes
+    ----------
+    root : Name
+        The name that the path to it begins with.
+    read : FieldRead
+        The field.
+    is_sure : bool
+        Whether the name can be no alias: in the WHERE of a query that none is around.
+    """
+
+    root: ast.Name
+    read: ast.FieldRead
+    is_sure: bool
 
 
 def _written(expr: ast.Expr, select: ast.Select) -> ast.Expr:
@@ -175,7 +194,7 @@ class _Binder:
         node: ast.Select,
         outer: NameScope | None,
         withs: frozenset[str],
-        reads: list[tuple[ast.Name, ast.FieldRead]],
+        reads: list[_Read],
     ) -> None:
         self.node = node
         self.outer = outer
@@ -183,6 +202,7 @@ class _Binder:
         self.reads = reads
         self.sources = scope_of(node, outer, withs)
         self.scope = self.sources
+        self.is_sure = False
         self.aliases: dict[str, ast.Expr] = {}
         self.keys: list[tuple[ast.Expr, ast.Expr]] = []
         self.sizes: dict[str, int] = {}
@@ -195,7 +215,9 @@ class _Binder:
             replace(source, table=visitor.rewrite(source.table, stop=self._table))
             for source in node.sources
         )
+        self.is_sure = self.outer is None
         where = self._maybe(node.where)
+        self.is_sure = False
         sources = tuple(replace(source, on=self._maybe(source.on)) for source in sources)
         written = node.group_by or ()
         named = {item: self._expr(item.expr) for item in written if item.alias is not None}
@@ -318,9 +340,8 @@ class _Binder:
             return
         lenders = () if root.name in self.sources.names else self.sources.lenders(root.name)
         if lenders is not None:
-            self.reads.append(
-                (root, replace(read, tables=tuple(dict.fromkeys((*read.tables, *lenders)))))
-            )
+            full = replace(read, tables=tuple(dict.fromkeys((*read.tables, *lenders))))
+            self.reads.append(_Read(root, full, self.is_sure))
 
     def _alias(self, name: ast.Name) -> ast.Expr:
         meaning = self.aliases.get(name.name)
