@@ -17,7 +17,7 @@ from sdb.table.objectwriter import ObjectWriter, look, put_new
 from sdb.table.overwritten import succession_of
 from sdb.table.succession import Succession, head_version
 from sdb.table.surroundings import REAL, Surroundings
-from sdb.table.tablechange import PackfileGoneError
+from sdb.table.tablechange import InputKnownError, PackfileGoneError
 from sdb.table.tablehandle import find_table
 from sdb.table.versionstate import state_of
 
@@ -128,8 +128,8 @@ def commit(
         try:
             return attempts.run()
         except (ConflictError, UncertainError) as error:
-            if isinstance(error, PackfileGoneError) and not callable(plan):
-                raise  # it does not come back
+            if isinstance(error, PackfileGoneError | InputKnownError) and not callable(plan):
+                raise  # it does not fit any more
             # Whatever became of it, the next attempt finds the id in the history, or not.
             unknown = error if isinstance(error, UncertainError) else unknown
             if around.elapsed() - began >= patience_seconds:

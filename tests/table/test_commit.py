@@ -1,0 +1,233 @@
+"""Commits, one at a time: what each writes, and what it makes of what others have written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdb.errors import ConflictError, UsageError
+from sdb.records import replace
+from sdb.store.memory import MemoryStore
+from sdb.table import commit as committing
+from sdb.table import tablechange
+from sdb.table.commit import commit, find_commit
+from sdb.table.index import Quarantined, TableIndex
+from sdb.table.inputstree import InputsTree
+from sdb.table.names import TableKeys
+from sdb.table.objectwriter import put_new
+from sdb.table.signature import Keyring
+from sdb.table.succession import FOREIGN
+from sdb.table.tablechange import ChangedInput, PackfileGoneError, TableChange
+from sdb.table.tablehandle import open_table
+from sdb.table.tableroot import TableRoot
+from tests.table.actors import descriptor
+from tests.table.roots import LOCAL
+
+if TYPE_CHECKING:
+    from sdb.table.descriptor import Descriptor
+    from sdb.table.tablehandle import TableHandle
+
+KEYS = TableKeys("d", "t")
+
+
+@pytest.fixture
+def root() -> TableRoot:
+    return TableRoot("mem://r", MemoryStore(), LOCAL)
+
+
+def packed(root: TableRoot, name: str) -> Descriptor:
+    key = f"{KEYS.folder}/data/{name}.zion"
+    return descriptor(key, put_new(root, key, name.encode()), [name])
+
+
+def added(root: TableRoot, *names: str) -> TableChange:
+    return TableChange("insert", tuple(packed(root, name) for name in names))
+
+
+def head(root: TableRoot) -> TableHandle:
+    return open_table(root, "d", "t")
+
+
+def names(handle: TableHandle) -> list[str]:
+    return [one.name.removesuffix(".zion") for one in handle.descriptors()]
+
+
+def overwrite(root: TableRoot, index: TableIndex) -> None:
+    """Put an index in place without looking, as the original does."""
+    with root.store.create(root.place(KEYS.index), overwrite=True) as file:
+        file.write(index.encode(LOCAL))
+
+
+def test_versions_follow_each_other(root: TableRoot) -> None:
+    for number, name in enumerate("abc", 1):
+        done = commit(root, KEYS, added(root, name), commit_id=f"id-{name}")
+        assert (done.version, done.is_new, done.attempts) == (number, True, 1)
+    found = head(root)
+    state = found.state
+    assert state is not None
+    assert (names(found), state.rows, state.version) == (["a", "b", "c"], 3, 3)
+    assert [one.version for one in state.history] == [1, 2]
+    for one in state.history:
+        assert root.fetch(one.key, one.etag)
+    again = commit(root, KEYS, added(root, "x"), commit_id="id-a")
+    assert (again.version, again.is_new) == (1, False)
+    assert head(root).data == found.data
+    assert find_commit(root, KEYS, "id-b") == 2
+    assert find_commit(root, KEYS, "id-x") is None
+    assert find_commit(root, TableKeys("d", "none"), "id-x") is None
+
+
+def test_what_is_not_there_any_more_is_not_replaced(root: TableRoot) -> None:
+    commit(root, KEYS, added(root, "a", "b"))
+    keys = frozenset(one.key for one in head(root).index.inline)
+    change = TableChange("compact", (packed(root, "ab"),), keys)
+    commit(root, KEYS, change)
+    assert names(head(root)) == ["ab"]
+    before = head(root).data
+    with pytest.raises(PackfileGoneError) as raised:
+        commit(root, KEYS, replace(change, added=(packed(root, "ab2"),)))
+    assert raised.value.exit_code == ConflictError.exit_code
+    assert head(root).data == before
+
+
+def test_packfiles_go_from_lists_too(root: TableRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tablechange, "MAX_INLINE", 4)
+    for name in "abcdefgh":
+        commit(root, KEYS, added(root, name))
+    found = head(root)
+    [ref] = found.index.indirect.refs
+    listed = found.listed(ref)
+    assert len(listed) >= 2
+    gone = frozenset({listed[0].key, found.index.inline[-1].key})
+    commit(root, KEYS, TableChange("delete", (), gone))
+    after = head(root)
+    assert names(after) == list("bcdefg")
+    assert after.index.indirect.original_objects == found.index.indirect.original_objects
+    assert names(found) == list("abcdefgh")  # the version before still has its list
+
+
+def test_an_overwritten_version_is_done_again(root: TableRoot) -> None:
+    commit(root, KEYS, added(root, "a"), commit_id="first")
+    theirs = head(root).index
+    commit(root, KEYS, added(root, "b"), commit_id="second")
+    foreign = descriptor(f"{KEYS.folder}/packed-X.zion", '"x"', ["x"], ours=False)
+    overwrite(root, replace(theirs, inline=(*theirs.inline, foreign), created_us=10**15))
+    assert names(head(root)) == ["a", "packed-X"]
+    commit(root, KEYS, added(root, "c"), commit_id="third")
+    found = head(root)
+    assert sorted(names(found)) == ["a", "b", "c", "packed-X"]
+    state = found.state
+    assert state is not None
+    told = [(one.version, one.operation) for one in state.history]
+    assert told == [(1, "insert"), (3, FOREIGN), (4, "insert")]
+    assert (state.version, state.rows) == (5, 3)
+    assert find_commit(root, KEYS, "second") == 4
+    kept = TableIndex.decode(root.fetch(state.history[1].key, state.history[1].etag), LOCAL)
+    assert kept.inline == (*theirs.inline, foreign)
+
+
+def test_the_client_that_asks_again_recovers_its_own_rows(root: TableRoot) -> None:
+    commit(root, KEYS, added(root, "a"), commit_id="first")
+    theirs = head(root).index
+    commit(root, KEYS, added(root, "b"), commit_id="second")
+    gone = Quarantined(f"{KEYS.folder}/packed-old.zion", 5)
+    overwrite(root, replace(theirs, to_delete=(gone,)))  # and `created` as it was
+    assert names(head(root)) == ["a"]
+    done = commit(root, KEYS, added(root, "b"), commit_id="second")
+    assert not done.is_new
+    assert names(head(root)) == ["a", "b"]
+    assert head(root).index.to_delete == (gone,)
+
+
+def test_inputs_that_the_other_program_has_taken_are_not_taken_twice(root: TableRoot) -> None:
+    def sync(name: str, *paths: str) -> TableChange:
+        inputs = tuple(ChangedInput(path, '"e"') for path in paths)
+        return replace(added(root, name), operation="sync", inputs=inputs)
+
+    commit(root, KEYS, sync("a", "file://a"))
+    theirs = head(root).index
+    commit(root, KEYS, sync("bc", "file://b", "file://c"), commit_id="ours")
+    commit(root, KEYS, sync("d", "file://d"))
+    tree = InputsTree(theirs.inputs, root.fetch)
+    tree.insert("file://b", '"e"', 1)
+    stored = tree.write_out(lambda _: pytest.fail("a journal is enough")).stored
+    foreign = descriptor(f"{KEYS.folder}/packed-B.zion", '"x"', ["b"], ours=False)
+    overwrite(
+        root,
+        replace(theirs, inline=(*theirs.inline, foreign), inputs=stored, created_us=10**15),
+    )
+    commit(root, KEYS, added(root, "last"))
+    found = head(root)
+    assert sorted(names(found)) == ["a", "d", "last", "packed-B"]
+    known = [one.path for one in found.inputs.walk()]
+    assert known == ["file://a", "file://b", "file://d"]  # and the next sync takes c
+
+
+def test_a_table_of_the_original_gets_a_history(root: TableRoot) -> None:
+    foreign = descriptor(f"{KEYS.folder}/packed-X.zion", '"x"', ["x"], ours=False)
+    theirs = TableIndex("t", created_us=10**15, inline=(foreign,), user_data={"other": 1})
+    overwrite(root, theirs)
+    done = commit(root, KEYS, added(root, "a"))
+    found = head(root)
+    assert done.version == 2
+    assert found.state is not None
+    [before] = found.state.history
+    kept = TableIndex.decode(root.fetch(before.key, before.etag), LOCAL)
+    assert (kept.inline, kept.created_us) == ((foreign,), 10**15)
+    assert found.index.user_data["other"] == 1
+
+
+def test_inputs_whose_record_is_replaced_need_no_journal(root: TableRoot) -> None:
+    """The original takes no journal entry that its own rules would not make (T 7.4)."""
+    first = replace(added(root, "a"), inputs=(ChangedInput("file://a", '"1"'),))
+    commit(root, KEYS, first)
+    assert head(root).index.inputs.journal is not None
+    change = replace(added(root, "b"), inputs=(ChangedInput("file://a", '"2"'),))
+    with pytest.raises(ConflictError, match="knows this input"):
+        commit(root, KEYS, change)
+    forced = ChangedInput("file://a", '"2"', is_forced=True)
+    commit(root, KEYS, replace(added(root, "b"), inputs=(forced,)))
+    found = head(root)
+    assert found.index.inputs.journal is None
+    assert [one.etag for one in found.inputs.walk()] == ['"2"']
+
+
+def test_nothing_is_written_without_a_key_or_with_a_bad_id(root: TableRoot) -> None:
+    unsigned = TableRoot("mem://r", root.store, Keyring())
+    with pytest.raises(UsageError, match="no key to sign"):
+        commit(unsigned, KEYS, TableChange("insert"))
+    with pytest.raises(UsageError, match="slash"):
+        commit(root, KEYS, TableChange("insert"), commit_id="a/b")
+    assert isinstance(root.store, MemoryStore)
+    assert not root.store.contents
+    done = commit(root, KEYS, lambda _: None)
+    assert (done.version, done.is_new, root.store.contents) == (0, False, {})
+
+
+def test_a_version_that_was_stored_and_never_put_in_place_is_finished(root: TableRoot) -> None:
+    """Its program died in between, and another one has the same id."""
+    commit(root, KEYS, added(root, "a"))
+
+    class DiedError(Exception):
+        pass
+
+    with pytest.MonkeyPatch.context() as patch:
+        good = MemoryStore.put_if
+
+        def put_if(store: MemoryStore, location: str, data: bytes, replaced: object) -> str:
+            if location.endswith("/index"):
+                raise DiedError
+            return good(store, location, data, replaced)  # type: ignore[arg-type]
+
+        patch.setattr(MemoryStore, "put_if", put_if)
+        with pytest.raises(DiedError):
+            commit(root, KEYS, added(root, "b"), commit_id="job")
+    assert names(head(root)) == ["a"]
+    done = commit(root, KEYS, added(root, "b"), commit_id="job")
+    assert (done.version, done.is_new) == (2, True)
+    assert names(head(root)) == ["a", "b"]
+    state = head(root).state
+    assert state is not None
+    commit(root, KEYS, added(root, "c"))
+    assert committing.find_commit(root, KEYS, "job") == 2
