@@ -143,6 +143,9 @@ class Succession:
         rows = max(changes.rows_added - changes.rows_removed, -self._total_rows)
         size = _bytes(added) - _bytes(removed)
         change = TableChange(FOREIGN)
+        if before is not None and before.indirect.refs != index.indirect.refs:
+            # The other program takes for absent what packfiles of ours do not index.
+            index = replace(index, indirect=replace(index.indirect, indices={}))
         state = self._state(number, commit, at_us, index.created_us, change, rows, size)
         return self._with(index, replace(state, changes=changes))
 
@@ -247,14 +250,15 @@ def seal_of(index: TableIndex) -> bytes:
 def head_version(head: TableHandle, writer: ObjectWriter) -> Succession:
     """Give the version that the head is; without a pointer when another program has written it."""
     state = head.state
-    if state is None or _is_foreign(head.index, state):
+    if state is None or is_foreign(head.index, state):
         return Succession(writer, head.index)
     key = writer.keys.version(state.version, state.commit)
     pointer = VersionPointer(state.version, key, etags.of_content([head.data]))
     return Succession(writer, head.index, state, pointer)
 
 
-def _is_foreign(index: TableIndex, state: VersionState) -> bool:
+def is_foreign(index: TableIndex, state: VersionState) -> bool:
+    """Tell whether another program has written an index over that of a state."""
     return state.created_us != index.created_us or state.seal != seal_of(index)
 
 

@@ -7,6 +7,7 @@ from sdb.packfile.describe import file_dict, file_lines, index_descriptions, tot
 from sdb.packfile.descriptions import Description, FileDescription
 from sdb.records import record, replace
 from sdb.table.index import ZERO_US
+from sdb.table.succession import is_foreign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ class TableDescription:
 def facts(handle: TableHandle) -> TableFacts:
     """Give the facts of a table; no other object than the index is read."""
     index, state = handle.index, handle.state
-    # Another program has written the index since when the times differ: then the state is old.
-    counts = state if state is not None and state.created_us == index.created_us else None
+    # When another program has written the index since, the state is old.
+    counts = None if state is None or is_foreign(index, state) else state
     known = None if index.indirect.refs else index.inline
     path = time_path(handle)
     return TableFacts(

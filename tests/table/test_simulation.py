@@ -96,12 +96,12 @@ def versions_are_stored_afterwards(patch: pytest.MonkeyPatch) -> None:
 
 
 def strangers_are_not_noticed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(succession, "_is_foreign", lambda *_: False)
+    patch.setattr(succession, "is_foreign", lambda *_: False)
 
 
 def strangers_are_known_by_time_alone(patch: pytest.MonkeyPatch) -> None:
     differs: Callable[..., bool] = lambda index, state: index.created_us != state.created_us  # noqa: E731
-    patch.setattr(succession, "_is_foreign", differs)
+    patch.setattr(succession, "is_foreign", differs)
 
 
 def what_was_overwritten_is_forgotten(patch: pytest.MonkeyPatch) -> None:

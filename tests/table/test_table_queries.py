@@ -16,6 +16,7 @@ from sdb import errors
 from sdb.query.exec import storedtable
 from sdb.records import replace
 from sdb.table import tablepackfile
+from sdb.table.succession import seal_of
 from sdb.table.tablehandle import open_table
 from sdb.table.tablepackfile import OpenObjects
 from sdb.table.versionstate import VersionState, with_state
@@ -282,7 +283,8 @@ def test_times_that_few_rows_have_are_found_in_old_lists(tmp_path: Path, per_lis
 def test_lists_of_another_program_over_ours_are_all_read(tmp_path: Path) -> None:
     root = made_table(tmp_path / "lake", "web", "logs", parts(tmp_path)[:2], indirect=1)
     handle = open_table(root, "web", "logs")
-    state = VersionState(bytes(16), 1, "a", 1, handle.index.created_us, "insert")
+    seal = seal_of(handle.index)
+    state = VersionState(bytes(16), 1, "a", 1, handle.index.created_us, "insert", seal=seal)
     late = "SELECT COUNT(*) AS n FROM web.logs WHERE ts > `2024-01-02T12:00:00Z`"
     for created_us, lists in [(handle.index.created_us, 0), (handle.index.created_us + 1, 1)]:
         index = replace(handle.index, user_data=with_state({}, state), created_us=created_us)

@@ -12,6 +12,7 @@ from sdb.packfile.reader import open_packfile
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.query.plan.tablescan import IndexSteps
 from sdb.table.names import TableKeys, flaw_of_name
+from sdb.table.succession import is_foreign
 from sdb.table.tablehandle import find_table
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
 from sdb.table.tableroot import table_root
@@ -47,7 +48,7 @@ class StoredTable:
         # Another program that made lists of packfiles of ours took what they do not index for
         # what they do not have.
         state = handle.state
-        self._are_lists_ours = state is None or state.created_us == handle.index.created_us
+        self._are_lists_ours = state is None or not is_foreign(handle.index, state)
 
     @property
     def name(self) -> str:
