@@ -208,3 +208,12 @@ def test_killed_syncs_have_taken_all_or_nothing(run: Run, lake: Path, count: int
     kill(command, count, seconds, random.Random(count), before=more, after=after)
     assert run("sync", *LAKE, "d").returncode == 0
     assert sorted(one["a"] for one in rows(run)) == list(range(made))
+
+
+def test_no_table_that_fits_is_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    done = run("sync", *LAKE, "nowhere", "x*")
+    assert (done.returncode, done.stdout) == (0, b""), "as the original"
+    assert done.stderr == (
+        b"warning: no table of nowhere below lake has a definition and fits 'x*'\n"
+    )

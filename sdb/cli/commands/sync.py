@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from sdb import notes
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -69,7 +70,12 @@ def command(
     place = table_root(context, root)
     found: list[Synced] = []
     failures: list[SdbError] = []
-    for table in tables_to_sync(place, database, pattern):
+    tables = tables_to_sync(place, database, pattern)
+    if not tables:
+        notes.warn(
+            f"no table of {database} below {place.location} has a definition and fits {pattern!r}"
+        )
+    for table in tables:
         try:
             with Meter(f"syncing {table}", progress, quiet=quiet) as meter:
                 synced = sync_table(
