@@ -45,12 +45,15 @@ class InputStatus:
         Number of the packfile with its rows, for people only; negative: it failed.
     state : InputState
         Its state.
+    reason : str
+        Why it failed, when the table tells.
     """
 
     path: str
     etag: str
     number: int
     state: InputState
+    reason: str = ""
 
     @property
     def line(self) -> str:
@@ -59,12 +62,13 @@ class InputStatus:
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
-        return {
+        facts: dict[str, object] = {
             "path": self.path,
             "etag": self.etag,
             "number": self.number,
             "state": self.state.value,
         }
+        return facts | {"reason": self.reason} if self.reason else facts
 
 
 def input_states(
@@ -93,11 +97,13 @@ def input_states(
         A node of the inputs tree is missing or damaged.
     """
     present = _Present(handle)
+    reasons = handle.state.failures if handle.state is not None else {}
     for one in handle.inputs.walk(seek):
         state = InputState.FAILED if one.is_failed else InputState.TAKEN
         if check and not one.is_failed:
             state = present.state(one)
-        yield InputStatus(one.path, one.etag, one.number, state)
+        reason = reasons.get(one.path, "") if one.is_failed else ""
+        yield InputStatus(one.path, one.etag, one.number, state, reason)
 
 
 class _Present:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from sdb.table.versionhistory import HistoryRef
 
 FOREIGN = "foreign"
+MOST_FAILURES = 100
+_MOST_REASON_LETTERS = 200
 
 
 @record
@@ -179,6 +181,7 @@ class Succession:
             state = state.spilled(self.writer.history, self._fetch_history)
         return replace(
             state,
+            failures=_failures(state.failures, change),
             operation=change.operation,
             author=change.author,
             message=change.message,
@@ -268,3 +271,11 @@ def _rows(packfiles: Iterable[Descriptor]) -> int:
 
 def _bytes(packfiles: Iterable[Descriptor]) -> int:
     return sum(one.size_bytes for one in packfiles)
+
+
+def _failures(before: dict[str, str], change: TableChange) -> dict[str, str]:
+    """Give the reasons why inputs failed, after a change: the newest of them."""
+    taken = {one.path for one in change.inputs}
+    kept = {path: reason for path, reason in before.items() if path not in taken}
+    new = {one.path: one.reason[:_MOST_REASON_LETTERS] for one in change.inputs if one.reason}
+    return dict([*kept.items(), *new.items()][-MOST_FAILURES:])

@@ -46,12 +46,15 @@ class ChangedInput:
     is_forced : bool
         Whether it takes the place of what is known of it. Otherwise it must be new, or have failed
         with another ETag.
+    reason : str
+        Why it has no rows.
     """
 
     path: str
     etag: str
     packfile: int = 0
     is_forced: bool = False
+    reason: str = ""
 
 
 @record

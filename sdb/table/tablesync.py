@@ -267,7 +267,11 @@ class _Sync:
             ]
             added += [] if descriptor is None else [descriptor]
         # What failed before and fails again is known already.
-        inputs += [ChangedInput(one.uri, one.etag, FAILED) for one in flawed if not one.is_forced]
+        inputs += [
+            ChangedInput(one.uri, one.etag, FAILED, reason=one.flaw)
+            for one in flawed
+            if not one.is_forced
+        ]
         digest = self._definition.digest()
         return TableChange("sync", tuple(added), inputs=tuple(inputs), definition=digest)
 

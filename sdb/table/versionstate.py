@@ -113,6 +113,8 @@ class VersionState:
         Members of later versions of `sdb`, which are kept.
     seal : bytes
         Digest of what else the index says; another one tells that someone else has written it.
+    failures : dict
+        For inputs that failed, by path, what is wrong with them: the newest of them.
     """
 
     table: bytes
@@ -134,6 +136,7 @@ class VersionState:
     boundary_us: int = 0
     unknown: dict[str, Any] = field(default_factory=dict)
     seal: bytes = b""
+    failures: dict[str, str] = field(default_factory=dict)
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -156,6 +159,7 @@ class VersionState:
             "branches": list(self.branches),
             "boundary": ion.instant_from_us(self.boundary_us),
             "seal": self.seal,
+            "failures": [{"path": path, "reason": why} for path, why in self.failures.items()],
         }
         if self.parent is not None:
             value["parent"] = self.parent.struct()
@@ -205,6 +209,7 @@ class VersionState:
             required_instant(found, "boundary"),
             {name: member for name, member in found.items() if name not in _MEMBERS},
             structs.blob(found, "seal") if "seal" in found else b"",
+            dict(all_listed(found, "failures", _failure)),
         )
         _check_order(state)
         return state
@@ -272,7 +277,7 @@ _MEMBERS = frozenset(
     {
         *("format", "table", "version", "id", "at", "created", "operation", "rows", "bytes"),
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
-        *("boundary", "seal"),
+        *("boundary", "seal", "failures"),
     }
 )
 
@@ -302,6 +307,11 @@ def _name(text: str, what: str) -> str:
     if flaw := names.flaw_of_name(text):
         raise CorruptError(f"the name of a {what}: {flaw}")
     return text
+
+
+def _failure(value: object) -> tuple[str, str]:
+    found = any_struct(value, "a failure")
+    return structs.text(found, "path"), structs.text(found, "reason")
 
 
 def _branch(value: object) -> str:

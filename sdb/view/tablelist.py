@@ -89,7 +89,10 @@ def overview(description: TableDescription, *, columns: int) -> str:
 
 def inputs(found: Iterable[InputStatus]) -> str:
     """List inputs with their states, a line for each."""
-    return "".join(f"{one.state.value:8}  {one.path}\n" for one in found)
+    return "".join(
+        f"{one.state.value:8}  {one.path}{f'  ({one.reason})' if one.reason else ''}\n"
+        for one in found
+    )
 
 
 def _cells(file: FileDescription) -> list[str]:

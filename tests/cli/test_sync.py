@@ -92,6 +92,8 @@ def test_bad_inputs_do_not_block_good_ones(run: Run, lake: Path) -> None:
     assert run("sync", *LAKE, "d").returncode == 0
     states = json.loads(run("inputs", *LAKE, "--json", "d", "t").stdout)["inputs"]
     assert [one["state"] for one in states] == ["failed"] * 3 + ["taken"] * 4
+    assert all("bad" in one["path"] and one["reason"] for one in states[:3])
+    assert not any("reason" in one for one in states[3:])
     assert len(synced(run, "--retry", code=1)["rejected"]) == 3
     put(lake, "in/bad0.json", '{"a": 5}')
     assert synced(run)["taken"] == ["file://in/bad0.json"]
