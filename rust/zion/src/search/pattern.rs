@@ -292,13 +292,15 @@ mod tests {
 
     #[test]
     fn several_and_fixed() -> Result<()> {
-        let any = Pattern::new(&["(?i)A".to_owned(), "B".to_owned()], false, false)?;
+        let any = Pattern::new(&["(?i)Ada".to_owned(), "Bob".to_owned()], false, false)?;
         assert!(any.is_free);
-        assert!(any.regex.is_match(b"a") && any.regex.is_match(b"B") && !any.regex.is_match(b"b"));
-        let fixed = Pattern::new(&["a.".to_owned(), "^".to_owned()], true, true)?;
+        assert!(any.regex.is_match(b"ada") && any.regex.is_match(b"Bob") && !any.regex.is_match(b"bob"));
+        let fixed = Pattern::new(&["ab.".to_owned(), "^^^".to_owned()], true, true)?;
         assert!(fixed.is_free);
-        assert!(fixed.regex.is_match(b"A.") && fixed.regex.is_match(b"^") && !fixed.regex.is_match(b"ab"));
-        assert!(!Pattern::new(&["a".to_owned(), r"\bb".to_owned()], false, false)?.is_free);
+        assert!(
+            fixed.regex.is_match(b"AB.") && fixed.regex.is_match(b"^^^") && !fixed.regex.is_match(b"abc")
+        );
+        assert!(!Pattern::new(&["ada".to_owned(), r"\bbob".to_owned()], false, false)?.is_free);
         Ok(())
     }
 }
