@@ -30,6 +30,7 @@
 ``tableinsert``      rows that come in by themselves
 ``tablecreate``      definitions that make tables
 ``inputlisting``     inputs that a pattern finds
+``etagcache``        ETags of local inputs that were read before
 ``syncplan``         inputs that are listed, against those that are known
 ``tablesync``        inputs that come in, each one once
 ``definitioncheck``  all that is wrong with a definition

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.store.base import Store
+    from sdb.table.etagcache import EtagCache
     from sdb.table.tableroot import TableRoot
 
 _LOCAL = "file://"
@@ -45,8 +46,13 @@ class ListedInput:
         """The store that it is in."""
         return store_of(self.place)
 
-    def etag(self) -> str:
-        """Give its ETag; a local one is read for that.
+    def etag(self, cache: EtagCache) -> str:
+        """Give its ETag; a local one is read for that, unless this was done before.
+
+        Parameters
+        ----------
+        cache : EtagCache
+            Knows the ETags of files that were read.
 
         Raises
         ------
@@ -55,11 +61,16 @@ class ListedInput:
         """
         if self.store.is_remote:
             return self.version
+        if (known := cache.get(self.place, self.version)) is not None:
+            return known
         reader = self.store.open(self.place)
         try:
-            return etags.of_content(reader.pieces(0, reader.size_bytes))
+            found = etags.of_content(reader.pieces(0, reader.size_bytes))
         finally:
             reader.close()
+        if self.is_same():
+            cache.put(self.place, self.version, found)
+        return found
 
     def is_same(self) -> bool:
         """Tell whether it is still what was listed."""

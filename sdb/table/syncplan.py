@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import InputError, NotFoundError
 from sdb.records import record
+from sdb.table.etagcache import EtagCache
 from sdb.table.inputlisting import list_inputs
 from sdb.table.inputpattern import InputPattern
 from sdb.table.partition import partition_of
@@ -94,22 +95,23 @@ def plan_sync(
     changed: list[str] = []
     seen: set[str] = set()
     patterns = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
-    for rule, pattern in zip(definition.inputs, patterns, strict=True):
-        for listed in list_inputs(root, pattern):
-            if listed.uri in seen:
-                continue  # the first pattern that fits counts
-            seen.add(listed.uri)
-            try:
-                etag = listed.etag()
-            except NotFoundError:
-                seen.discard(listed.uri)
-                continue
-            before = known.get(listed.uri)
-            if before is not None and not before.is_failed:
-                changed += [listed.uri] if before.etag != etag else []
-            elif before is None or before.etag != etag or retry:
-                forced = before is not None and before.etag == etag
-                new.append(_new(listed, etag, rule, definition, is_forced=forced))
+    with EtagCache() as cache:
+        for rule, pattern in zip(definition.inputs, patterns, strict=True):
+            for listed in list_inputs(root, pattern):
+                if listed.uri in seen:
+                    continue  # the first pattern that fits counts
+                seen.add(listed.uri)
+                try:
+                    etag = listed.etag(cache)
+                except NotFoundError:
+                    seen.discard(listed.uri)
+                    continue
+                before = known.get(listed.uri)
+                if before is not None and not before.is_failed:
+                    changed += [listed.uri] if before.etag != etag else []
+                elif before is None or before.etag != etag or retry:
+                    forced = before is not None and before.etag == etag
+                    new.append(_new(listed, etag, rule, definition, is_forced=forced))
     gone = [uri for uri, one in known.items() if uri not in seen and not one.is_failed]
     vanished = [uri for uri in gone if any(one.match(uri) is not None for one in patterns)]
     return SyncPlan(tuple(new), tuple(changed), tuple(vanished))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,8 +23,6 @@ from tests.kill.moments import kill, timed
 from tests.table import roots
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.cli.conftest import Run
 
 LAKE = ("--root", "lake")
@@ -116,6 +116,26 @@ def test_changed_and_vanished_inputs_are_told(run: Run, lake: Path) -> None:
     assert "in/b.json vanished after it was taken" in told
     assert run("sync", *LAKE, "--changed", "fail", "d").returncode == 5
     assert [one["a"] for one in rows(run)] == [1, 2]
+
+
+def test_old_inputs_are_read_once(run: Run, lake: Path) -> None:
+    """Their ETags are kept by size, place and time; whatever is different is read again."""
+    for number in range(3):
+        put(lake, f"in/{number}.json", json.dumps({"a": number}))
+        os.utime(lake / f"in/{number}.json", (1_700_000_000, 1_700_000_000))
+    assert synced(run)["rows"] == 3
+    put(lake, "in/1.json", '{"a": 8}')  # in the same place, as large
+    os.utime(lake / "in/1.json", (1_700_000_000, 1_700_000_000))
+    assert synced(run)["changed"] == []  # nobody has looked inside
+    put(lake, "in/1.json", '{"a": 7}')
+    os.utime(lake / "in/1.json", (1_700_000_001, 1_700_000_001))
+    assert synced(run)["changed"] == ["file://in/1.json"]
+    for broken in (b"no database", b""):
+        for path in Path(os.environ["SDB_CACHE"]).glob("etags.sqlite*"):
+            path.write_bytes(broken)
+        assert synced(run)["changed"] == ["file://in/1.json"]
+    found = run("sync", *LAKE, "--json", "d", SDB_CACHE="/dev/null/no")
+    assert json.loads(found.stdout)["tables"][0]["changed"] == ["file://in/1.json"]
 
 
 def test_partitions_get_packfiles_and_constants_of_their_own(run: Run, lake: Path) -> None:
