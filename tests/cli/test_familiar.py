@@ -415,3 +415,18 @@ def test_negations_that_keep_rows_without_the_field_are_told(run: Run, tmp_path:
         done = run("query", f"SELECT a FROM n WHERE {test}")
         assert [json.loads(line)["a"] for line in done.stdout.splitlines()] == rows
         assert done.stderr.decode() == told
+
+
+def test_tables_are_read_and_told_once(run: Run, tmp_path: Path) -> None:
+    """A look at what a condition compares, before another way is taken, is no other table."""
+    sdb.pack([SAMPLE], tmp_path / "gh.zion")
+    query = "SELECT UPPER(type) AS u FROM gh WHERE created_at > '2015-01-01' AND type <> 5 LIMIT 1"
+    done = run("query", "-v", query)
+    assert b"1 of 1 blocks, 1 of 1 files" in done.stderr
+    assert b"total: 1 of 1 blocks" in run("query", "--explain", query).stdout
+    late = run(
+        "query", "SELECT UPPER(type) AS u FROM gh WHERE id > '2015-01-01' AND created_at > 5"
+    )
+    assert late.stderr.count(b"warning: created_at has timestamps") == 1
+    twice = "SELECT a.id FROM gh a JOIN gh b ON a.id = b.id WHERE a._row < 2 AND b._row < 1"
+    assert b"2 of 2 blocks, 2 of 2 files" in run("query", "-v", twice).stderr

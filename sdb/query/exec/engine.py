@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sdb.query.duckdb_sql.statement import Translation
-    from sdb.query.plan.dataset import Dataset, OpenDataset, ValuePath
+    from sdb.query.plan.dataset import Dataset, OpenDataset, TableName, ValuePath
     from sdb.query.plan.leftout import Fields
     from sdb.query.plan.operations import Operation
     from sdb.query.plan.scans import ScanNode
@@ -71,13 +71,15 @@ def run(
     def translated() -> Translation:
         from sdb.query.duckdb_sql.statement import translate
 
-        # What a scan has opened is not opened again.
-        opened = datasets if chosen is None else lambda *_: chosen.scan.dataset
+        scan = None if chosen is None else chosen.scan
+        opened: OpenDataset = tried if scan is None else lambda *_: scan.dataset
         with _inside(statement):
             return translate(statement, datasets=opened, holds=_holds, typed=typed)
 
+    # What was opened to see whether a scan suffices is not opened again.
+    tried = _Tried(datasets)
     with _inside(statement):
-        chosen = choose(statement, datasets, typed=typed) if native else None
+        chosen = choose(statement, tried.open, typed=typed) if native else None
     if statement.explain is not None:
         return _explained(statement, translated(), chosen)
     if isinstance(chosen, Count):
@@ -92,6 +94,28 @@ def run(
         return _executed(translated(), threads, memory_bytes, chosen.columns, keys=keys)
 
     return answered(chosen, engine, threads=threads, memory_bytes=memory_bytes, watched=keys)
+
+
+class _Tried:
+    """Opens tables, and gives those again that were opened to try something."""
+
+    def __init__(self, datasets: OpenDataset) -> None:
+        self._datasets = datasets
+        self._kept: list[tuple[tuple[TableName, ...], ast.Expr | None, Dataset]] = []
+
+    def open(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> Dataset:
+        """Open tables, and keep them."""
+        found = self._datasets(tables, condition)
+        self._kept.append((tables, condition, found))
+        return found
+
+    def __call__(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> Dataset:
+        """Give tables that are kept, each once; open the others."""
+        for number, (names, where, found) in enumerate(self._kept):
+            if (names, where) == (tables, condition):
+                del self._kept[number]
+                return found
+        return self._datasets(tables, condition)
 
 
 @contextmanager
