@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.errors import InputError, NotFoundError
+from sdb import notes
+from sdb.errors import AccessError, InputError, NotFoundError
 from sdb.records import record
 from sdb.table.etagcache import EtagCache
 from sdb.table.inputlisting import list_inputs
@@ -105,6 +106,9 @@ def plan_sync(
                     etag = listed.etag(cache)
                 except NotFoundError:
                     seen.discard(listed.uri)
+                    continue
+                except AccessError as error:
+                    notes.warn(f"left out: {error.message}")
                     continue
                 before = known.get(listed.uri)
                 if before is not None and not before.is_failed:

@@ -12,6 +12,7 @@ from itertools import chain, groupby
 
 from sdb import notes
 from sdb.errors import (
+    AccessError,
     ConflictError,
     CorruptError,
     InputError,
@@ -301,7 +302,7 @@ class _Sync:
         while group and _key(group) not in self._packed:
             try:
                 packed = self._pack(group)
-            except (*_FLAWS, NotFoundError):
+            except (*_FLAWS, NotFoundError, AccessError):
                 looked = [self._looked(one) for one in group]
                 if not any(one is None or one.flaw for one in looked):
                     raise
@@ -338,10 +339,13 @@ class _Sync:
         return replace(found, name=one.uri)
 
     def _looked(self, one: NewInput) -> NewInput | None:
-        """Pack an input alone, into nothing, to see what is wrong; None: it has vanished."""
+        """Pack an input alone, into nothing, to see what is wrong; None: it cannot be read now."""
         try:
             pack([self._recognised(one)], _Nowhere(), **self._options)
         except NotFoundError:
+            return None
+        except AccessError as error:
+            notes.warn(f"left out: {error.message}")
             return None
         except _FLAWS as error:
             return replace(one, flaw=error.message)

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sdb.errors import AccessError, SdbWarning
+from sdb.table import tablesync
+from sdb.table.inputlisting import ListedInput
 from sdb.table.inputstree import InputsTree
 from sdb.table.names import TableKeys
 from sdb.table.succession import FOREIGN
@@ -23,6 +26,7 @@ from tests.kill.moments import kill, timed
 from tests.table import roots
 
 if TYPE_CHECKING:
+    from sdb.table.etagcache import EtagCache
     from tests.cli.conftest import Run
 
 LAKE = ("--root", "lake")
@@ -116,6 +120,33 @@ def test_changed_and_vanished_inputs_are_told(run: Run, lake: Path) -> None:
     assert "in/b.json vanished after it was taken" in told
     assert run("sync", *LAKE, "--changed", "fail", "d").returncode == 5
     assert [one["a"] for one in rows(run)] == [1, 2]
+
+
+def test_inputs_that_may_not_be_read_are_left_for_later(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        put(lake, f"in/{number}.json", json.dumps({"a": number}))
+    root = table_root(lake)
+    good_etag, good_recognise = ListedInput.etag, tablesync.recognise
+
+    def etag(listed: ListedInput, cache: EtagCache) -> str:
+        if listed.uri.endswith("/1.json"):
+            raise AccessError("opening in/1.json: permission denied")
+        return good_etag(listed, cache)
+
+    def recognise(place: str, *words: Any, **more: Any) -> Any:
+        if place.endswith("/2.json"):
+            raise AccessError("opening in/2.json: permission denied")
+        return good_recognise(place, *words, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ListedInput, "etag", etag)
+        patch.setattr(tablesync, "recognise", recognise)
+        with pytest.warns(SdbWarning, match=r"left out: opening in/[12]\.json"):
+            found = sync_table(root, "d", "t")
+    assert (found.taken, found.rejected) == (("file://in/0.json",), ())
+    assert sync_table(root, "d", "t").rows == 2
 
 
 def test_old_inputs_are_read_once(run: Run, lake: Path) -> None:
