@@ -166,7 +166,7 @@ def test_interrupted(pack: Path, number: signal.Signals, code: int) -> None:
     started = time.monotonic()
     process.send_signal(number)
     assert process.wait(10) == code
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5  # a second, but for busy machines
     process.stdin.close()
     assert process.stderr
     assert process.stderr.read() == b""

@@ -358,7 +358,7 @@ def test_a_summary_ends_soon_when_it_is_interrupted(tmp_path: Path) -> None:
         start = time.monotonic()
         _, told = process.communicate(timeout=20)
     assert (process.returncode, told) == (130, b"")
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 5  # a second, but for busy machines
     assert not (tmp_path / "out.csv").exists()
 
 

@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from sdb import errors
 from sdb.cli import app, compat, main
+from tests.cli.conftest import environment
 from tests.table.made import made_table
 
 ROOT = Path(__file__).parents[2]
@@ -111,7 +112,7 @@ def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> 
         result = subprocess.run(
             ["bash", "-c", script + example],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env=environment(),
             capture_output=True,
             text=True,
             check=False,
@@ -261,7 +262,7 @@ def test_signals_leave_nothing_behind(tmp_path: Path, number: int, code: int) ->
     start = time.monotonic()
     process.send_signal(number)
     assert process.wait(timeout=60) == code
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 5  # a second, but for busy machines
     assert process.stderr.read() == b""
     process.stderr.close()
     process.stdin.close()
@@ -269,7 +270,11 @@ def test_signals_leave_nothing_behind(tmp_path: Path, number: int, code: int) ->
 
 
 def test_completion(run: Any) -> None:
-    assert b"_SDB_COMPLETE" in run("--show-completion", "bash").stdout
+    script = f"{sys.executable} -m sdb.cli.main --show-completion; true"  # whose parent is bash
+    shown = subprocess.run(
+        ["bash", "-c", script], check=False, env=environment(), capture_output=True
+    )
+    assert b"_SDB_COMPLETE" in shown.stdout
     words = {"_SDB_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
     assert run(COMP_WORDS="sdb des", **words).stdout.split() == [b"describe-file", b"describe"]
     words["COMP_CWORD"] = "2"

@@ -33,6 +33,7 @@ LINES = {
     "grep": ["x", "events.zion"],
     "shell": [],
     "insert": ["--root", "lake", "web.gha", "events.json"],
+    "sync": ["--root", "lake", "web"],
     "inputs": ["--root", "lake", "web", "gha"],
     "validate": ["--root", "lake", "web", "gha"],
 }

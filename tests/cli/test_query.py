@@ -361,7 +361,7 @@ def test_an_interrupt_stops_the_query_and_leaves_nothing(events: Path, number: i
     started = time.monotonic()
     process.send_signal(number)
     assert process.wait(timeout=30) == 128 + number
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5  # a second, but for busy machines
     assert process.stderr is not None
     with process.stderr:
         assert process.stderr.read() == b""
