@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sdb
@@ -132,6 +132,7 @@ DIALECT = st.lists(
     values=st.lists(st.text(LETTERS + "AK\u212a", max_size=6), min_size=1, max_size=20),
     pattern=DIALECT,
 )
+@example(values=["ab"], pattern="a(?i){1}")
 def test_as_queries_find_them(
     tmp_path_factory: pytest.TempPathFactory, values: list[str], pattern: str
 ) -> None:
@@ -143,4 +144,11 @@ def test_as_queries_find_them(
             wanted = [row["n"] for row in result]
     except sdb.errors.SdbError:
         return
-    assert [row["n"] for row in sdb.grep(pattern, path)] == wanted
+    try:
+        found = [row["n"] for row in sdb.grep(pattern, path)]
+    except sdb.errors.UsageError as error:
+        # What repeats a flag, as in a(?i)*, repeats for queries what is before it; grep refuses it.
+        assert "repetition operator" in str(error)  # noqa: PT017 - most patterns raise nothing
+        assert re.search(r"\(\?\w+\)", pattern)
+        return
+    assert found == wanted
