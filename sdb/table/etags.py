@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sdb.store.base import Reader
+
 _PREFIX = '"b2sum:'
 _DIGEST_BYTES = 32
 _MOST_LETTERS = 1024
@@ -38,6 +40,14 @@ def of_content(pieces: Iterable[bytes]) -> str:
     for piece in pieces:
         digest.update(piece)
     return f'{_PREFIX}{b32encode(digest.digest()).decode()}"'
+
+
+def of_opened(reader: Reader) -> str:
+    """Give the ETag of an object that is open, its store's or that of its content, and close it."""
+    try:
+        return reader.etag or of_content(reader.pieces(0, reader.size_bytes))
+    finally:
+        reader.close()
 
 
 def is_of_content(etag: str) -> bool:

@@ -63,11 +63,7 @@ class ListedInput:
             return self.version
         if (known := cache.get(self.place, self.version)) is not None:
             return known
-        reader = self.store.open(self.place)
-        try:
-            found = etags.of_content(reader.pieces(0, reader.size_bytes))
-        finally:
-            reader.close()
+        found = etags.of_opened(self.store.open(self.place))
         if self.is_same():
             cache.put(self.place, self.version, found)
         return found

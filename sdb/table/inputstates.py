@@ -140,9 +140,4 @@ class _Present:
             reader = open_read(place)
         except NotFoundError:
             return None
-        try:
-            if reader.etag:
-                return reader.etag
-            return etags.of_content(reader.pieces(0, reader.size_bytes))
-        finally:
-            reader.close()
+        return etags.of_opened(reader)

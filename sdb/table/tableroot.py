@@ -93,9 +93,13 @@ class TableRoot:
 
     def tables(self, database: str) -> list[str]:
         """Give the names of the tables of a database that have an index, sorted."""
-        names.check_name(database, "database")
-        found = _names(self.store.folders(self.place(f"db/{database}")))
+        found = self.folders(database)
         return [table for table in found if self.has(names.TableKeys(database, table).index)]
+
+    def folders(self, database: str) -> list[str]:
+        """Give the names of the folders of a database that could be tables, sorted."""
+        names.check_name(database, "database")
+        return _names(self.store.folders(self.place(f"db/{database}")))
 
     def has(self, key: str) -> bool:
         """Tell whether there is an object; on S3 that is a request."""

@@ -120,9 +120,7 @@ class Synced:
 
 def tables_to_sync(root: TableRoot, database: str, pattern: str = "*") -> list[str]:
     """Give the tables of a database that have a definition, and whose name fits a pattern."""
-    names.check_name(database, "database")
-    found = root.store.folders(root.place(f"db/{database}"))
-    fitting = [one for one in found if not names.flaw_of_name(one) and fnmatchcase(one, pattern)]
+    fitting = [one for one in root.folders(database) if fnmatchcase(one, pattern)]
     return [one for one in fitting if root.has(names.TableKeys(database, one).definition)]
 
 
