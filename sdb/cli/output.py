@@ -82,6 +82,13 @@ def prepare(*, verbose: bool = False, unverified: bool = False, quiet: bool = Fa
         )
 
 
+def more_findings(name: str, shown: int, dropped: int) -> str:
+    """Give the line that tells how many findings of a packfile are not printed."""
+    findings = "finding" if dropped == 1 else "findings"
+    every = shown + dropped
+    return plain(f"{name}: {dropped:,} more {findings}; --max-findings {every} shows all")
+
+
 def say_json(value: object) -> None:
     """Write facts as JSON, in the same form on a terminal and in a pipe."""
     import json

@@ -52,6 +52,8 @@ class TableReport:
         The table.
     findings : tuple of TableFinding
         What is wrong.
+    dropped : dict
+        Numbers of findings beyond those that are kept, by the key of the packfile.
     packfiles : int
         Number of packfiles that were read.
     rows : int
@@ -62,6 +64,7 @@ class TableReport:
 
     name: str
     findings: tuple[TableFinding, ...]
+    dropped: dict[str, int]
     packfiles: int
     rows: int
     inputs: int
@@ -69,7 +72,7 @@ class TableReport:
     @property
     def ok(self) -> bool:
         """True if nothing is wrong."""
-        return not self.findings
+        return not self.findings and not self.dropped
 
 
 def validate_table(
@@ -111,7 +114,12 @@ def validate_table(
     check.provenance()
     check.history()
     return TableReport(
-        handle.name, tuple(check.findings), len(descriptors), check.rows, len(check.inputs)
+        handle.name,
+        tuple(check.findings),
+        check.dropped,
+        len(descriptors),
+        check.rows,
+        len(check.inputs),
     )
 
 
@@ -128,6 +136,7 @@ class _TableCheck:
         self._origins: dict[str, set[str]] = {}
         self._are_origins_known = True
         self.findings: list[TableFinding] = []
+        self.dropped: dict[str, int] = {}
         self.rows = 0
         self.inputs: dict[str, bool] = {}
 
@@ -170,7 +179,7 @@ class _TableCheck:
         for finding in report.findings:
             self.find(key, str(finding))
         if report.dropped:
-            self.find(key, f"{report.dropped:,} more findings")
+            self.dropped[key] = report.dropped
         if descriptor.rows not in {None, report.rows}:
             self.find(key, f"has {report.rows:,} rows; the index says {descriptor.rows:,}")
         self._collect(key, trailer)

@@ -11,10 +11,11 @@ import pytest
 import sdb
 from sdb.table.index import TableIndex
 from sdb.table.inputnodes import StoredInputs, TakenInput
-from sdb.table.names import TableKeys
+from sdb.table.names import TableKeys, new_uid
 from tests.cli.conftest import SAMPLE
 from tests.table import roots
 from tests.table.made import descriptor_of, made_table, write_index
+from tests.unit.test_reader import make, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -215,6 +216,7 @@ def test_validation_of_what_we_make(run: Run, tmp_path: Path) -> None:
         "rows": 2000,
         "inputs": 0,
         "findings": [],
+        "more_findings": 0,
     }
     damaged = min(tmp_path.glob("db/web/gha/packed-*"))
     data = bytearray(damaged.read_bytes())
@@ -288,6 +290,28 @@ def test_validation_finds_content_of_another_name_and_rows_taken_twice(
     failed = StoredInputs((), (TakenInput(name, '"x"', -1),))
     write_index(root, keys, TableIndex("logs", 1, inline=tuple(found[:1]), inputs=failed))
     assert b"which the inputs tree says has failed" in run("validate", "web", "logs").stderr
+
+
+def test_findings_beyond_the_limit_are_counted(run: Run, tmp_path: Path) -> None:
+    keys = TableKeys("web", "logs")
+    key = keys.packfile("", ".zion", new_uid())
+    (tmp_path / keys.folder).mkdir(parents=True)
+    make(tmp_path / key, rows(1000), hide=True)
+    index = TableIndex("logs", 1, inline=(descriptor_of(tmp_path, key),))
+    write_index(tmp_path, keys, index)
+    every = run("validate", "web", "logs")
+    assert every.returncode == 6
+    *lines, of_table = every.stderr.decode().splitlines()
+    assert "the index says" in of_table
+    count = len(lines)
+    assert count > 3
+    for most in (3, 0):
+        done = run("validate", "--max-findings", str(most), "web", "logs")
+        assert (done.returncode, done.stdout) == (6, b"")
+        more = f"{key}: {count - most:,} more findings; --max-findings {count} shows all"
+        assert done.stderr.decode().splitlines() == [*lines[:most], of_table, more]
+    facts = json.loads(run("validate", "--max-findings", "0", "--json", "web", "logs").stdout)
+    assert (facts["ok"], facts["more_findings"]) == (False, count)
 
 
 def origins(root: Path, key: str) -> list[Any]:

@@ -50,8 +50,11 @@ def command(
         report = validate_table(handle, max_findings=max_findings, watch=watch, progress=meter)
     for finding in report.findings:
         output.say(output.plain(str(finding)), to=sys.stderr)
+    for key, count in report.dropped.items():
+        output.say(output.more_findings(key, max_findings, count), to=sys.stderr)
     if as_json:
         findings = [{"key": one.key, "text": one.text} for one in report.findings]
+        more = sum(report.dropped.values())
         facts = {"packfiles": report.packfiles, "rows": report.rows, "inputs": report.inputs}
-        output.say_json({"ok": report.ok, **facts, "findings": findings})
+        output.say_json({"ok": report.ok, **facts, "findings": findings, "more_findings": more})
     return 0 if report.ok else CorruptError.exit_code

@@ -11,10 +11,6 @@ from sdb.cli.options import AsJson, Packfiles, ProgressMode, Verbose
 from sdb.cli.parameters import Context, Option
 from sdb.typed import Annotated
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from sdb.packfile.validate import Report
-
 EXAMPLES = ("sdb validate-file events.zion", "sdb validate-file --json events.zion")
 
 
@@ -52,7 +48,8 @@ def command(
         for finding in report.findings:
             output.say(output.plain(str(finding)), to=sys.stderr)
         if report.dropped:
-            output.say(output.plain(_more(one.name, report)), to=sys.stderr)
+            text = output.more_findings(one.name, len(report.findings), report.dropped)
+            output.say(text, to=sys.stderr)
     ok = all(report.ok for report in reports)
     if as_json:
         files = [
@@ -67,10 +64,3 @@ def command(
         ]
         output.say_json({"ok": ok, "files": files})
     return 0 if ok else 1
-
-
-def _more(name: str, report: Report) -> str:
-    count = report.dropped
-    findings = "finding" if count == 1 else "findings"
-    every = count + len(report.findings)
-    return f"{name}: {count:,} more {findings}; --max-findings {every} shows all"
