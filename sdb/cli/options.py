@@ -23,6 +23,14 @@ Table = Annotated[str, Argument(metavar="TABLE", help="The table.")]
 Root = Annotated[
     str | None, Option("--root", metavar="FOLDER", help="Folder or s3:// URL with the tables.")
 ]
+At = Annotated[
+    str,
+    Option(
+        "--at",
+        metavar="REF",
+        help="A version: 12, -1, 2026-11-01T00:00Z, -1d, or the name of a tag or branch.",
+    ),
+]
 AsJson = Annotated[bool, Option("--json", help="Print facts as JSON.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more of what happens.")]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sdb.progress import Progress
+    from sdb.table.tablehandle import TableHandle
 
 
 def sql(  # noqa: PLR0913 - the command's options, by name
@@ -37,6 +38,8 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     since: str | datetime | None = None,
     until: str | datetime | None = None,
     time_field: str | Sequence[str] | None = None,
+    at: str = "",
+    tables: Mapping[str, TableHandle] | None = None,
     progress: Progress = silent,
 ) -> Result:
     """Run a query on packfiles.
@@ -69,6 +72,11 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         others; blocks that the time index rules out are not read.
     time_field : str or sequence of str, optional
         Path of that time; without it the obvious one of each table.
+    at : str
+        The version of tables of which the query does not name one, as behind the @ of ``db.t@-1d``;
+        the newest if not given.
+    tables : mapping, optional
+        Tables as they were read, by name with that of the database: the query sees these versions.
 
     Returns
     -------
@@ -109,6 +117,8 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         threads=threads,
         progress=progress,
         period=period(since, until, time_field),
+        at=at,
+        pinned=tables,
     )
     try:
         if statement.described is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sdb.store.base import Location
     from sdb.table.definition import Definition
     from sdb.table.inputstates import InputStatus
+    from sdb.table.references import Given
     from sdb.table.tabledescription import TableDescription, TableFacts
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableinsert import Inserted
@@ -67,7 +68,8 @@ class TableConnection:
         Parameters
         ----------
         name : str
-            Its name with that of the database: ``db.table``.
+            Its name with that of the database: ``db.table``, or ``db.table@12`` for a version, see
+            :mod:`sdb.table.references`.
 
         Returns
         -------
@@ -77,11 +79,15 @@ class TableConnection:
         Raises
         ------
         NotFoundError
-            There is no such table.
+            There is no such table, or no such version.
         CorruptError
             Its index is damaged.
         """
-        return StoredTableView(open_table(self._root, *_split(name)))
+        from sdb.table.references import split_reference
+
+        table, at = split_reference(name)
+        view = StoredTableView(open_table(self._root, *_split(table)))
+        return view.at(at) if at else view
 
     def create(
         self, name: str, definition: Definition | str | Sequence[str], *, overwrite: bool = False
@@ -143,14 +149,54 @@ def _split(name: str) -> tuple[str, str]:
 class StoredTableView:
     """A table, as its index was when this was made; rows are those of the query's moment.
 
+    That of :meth:`at` stays the same, and its rows are those of its version.
+
     Examples
     --------
     >>> t = sdb.connect("lake").table("web.gha")                # doctest: +SKIP
     >>> t.to_arrow(fields=["type"], since="1h")                 # doctest: +SKIP
     """
 
-    def __init__(self, handle: TableHandle) -> None:
+    def __init__(self, handle: TableHandle, *, at: str = "") -> None:
         self._handle = handle
+        self._at = at
+
+    def at(self, reference: Given) -> StoredTableView:
+        """Give the table as it was at a version.
+
+        Parameters
+        ----------
+        reference : str, int or datetime
+            As in ``12``, ``-1`` (the one before the newest), ``"2026-11-01T00:00Z"``, ``"-1d"``, or
+            the name of a tag or branch; see :mod:`sdb.table.references`.
+
+        Returns
+        -------
+        StoredTableView
+            The version, which stays the same whatever is committed.
+
+        Raises
+        ------
+        BeforeFirstError, ExpiredError, UnknownReferenceError
+            There is no such version.
+
+        Examples
+        --------
+        >>> t = sdb.connect("lake").table("web.gha")            # doctest: +SKIP
+        >>> t.at(-1).to_arrow()                                 # doctest: +SKIP
+        """
+        from sdb.table.references import parse_reference
+
+        keys = self._handle.keys
+        head = open_table(self._handle.root, keys.database, keys.table)
+        wanted = parse_reference(reference)
+        return StoredTableView(head.at(wanted), at=wanted.text)
+
+    @property
+    def version(self) -> int | None:
+        """Number of the version; None: no `sdb` has written it."""
+        state = self._handle.state
+        return None if state is None else state.version
 
     @property
     def name(self) -> str:
@@ -237,13 +283,17 @@ class StoredTableView:
         text = f"SELECT {columns} FROM {_quoted(keys.database)}.{_quoted(keys.table)}"  # noqa: S608
         if limit is not None:
             text += f" LIMIT {limit}"
-        root = self._handle.root.location
-        with sql(text, root=root, since=since, until=until, time_field=time_field) as result:
+        options: dict[str, Any] = {"since": since, "until": until, "time_field": time_field}
+        options["root"] = self._handle.root.location
+        if self._at:
+            options["tables"] = {self.name: self._handle}
+        with sql(text, **options) as result:
             return result.to_arrow()
 
     def __repr__(self) -> str:
         """Show the name and the root."""
-        return f"<StoredTableView {self.name} below {self._handle.root.location}>"
+        name = f"{self.name}@{self._at}" if self._at else self.name
+        return f"<StoredTableView {name} below {self._handle.root.location}>"
 
 
 def connect(root: Location = "") -> TableConnection:

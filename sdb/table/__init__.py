@@ -36,6 +36,8 @@
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading
+``references``       how versions are named, and which index that is
+``versionlookup``    versions by number, distance and time
 ``tablepackfile``    packfiles of a table, opened when they are read
 ``tabledescription``  what an index says of its table and packfiles
 ``inputstates``      inputs that were taken, have failed, changed or vanished

@@ -177,7 +177,7 @@ class Succession:
             state = replace(
                 before, version=number, commit=commit, at_us=at_us, created_us=created_us
             )
-            state = replace(state, history=history, parent=self.pointer)
+            state = replace(state, history=history, parent=self.pointer, kept="", merged=None)
             state = state.spilled(self.writer.history, self._fetch_history)
         return replace(
             state,
@@ -256,7 +256,8 @@ def head_version(head: TableHandle, writer: ObjectWriter) -> Succession:
     if state is None or is_foreign(head.index, state):
         return Succession(writer, head.index)
     key = writer.keys.version(state.version, state.commit)
-    pointer = VersionPointer(state.version, key, etags.of_content([head.data]))
+    etag = state.kept or etags.of_content([head.data])
+    pointer = VersionPointer(state.version, key, etag)
     return Succession(writer, head.index, state, pointer)
 
 

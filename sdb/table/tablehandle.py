@@ -6,7 +6,7 @@ from itertools import chain
 
 from sdb import errors, notes
 from sdb.records import field, record
-from sdb.table import names
+from sdb.table import etags, names
 from sdb.table.definition import MAX_BYTES as MAX_DEFINITION_BYTES
 from sdb.table.definition import Definition
 from sdb.table.index import MAX_BYTES, TableIndex
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sdb.table.descriptor import Descriptor
     from sdb.table.descriptorlist import DescriptorList
     from sdb.table.indirect import IndirectRef
+    from sdb.table.references import Given
     from sdb.table.versionstate import VersionState
 
 
@@ -66,6 +67,44 @@ class TableHandle:
         """The inputs that were taken; nodes are read when they are needed."""
         return InputsTree(self.index.inputs, self.root.fetch)
 
+    def version(self, key: str, etag: str = "") -> TableHandle:
+        """Open a version by the key of its index.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        etag : str
+            The digest of its content, where it is known.
+
+        Returns
+        -------
+        TableHandle
+            The table as it was then.
+
+        Raises
+        ------
+        CorruptError
+            It is missing, or not what was written.
+        """
+        try:
+            found = _read(self.root, self.keys, key)
+        except errors.NotFoundError:
+            raise errors.CorruptError(
+                f"{key} is missing: the table leads to it",
+                path=key,
+                hint="if it expired meanwhile, run it again; else sdb validate",
+            ) from None
+        if etag and etags.of_content([found.data]) != etag:
+            raise errors.CorruptError(f"{key}: its content is not what was written", path=key)
+        return found
+
+    def at(self, reference: Given) -> TableHandle:
+        """Open a version of the table, see :func:`sdb.table.versionlookup.resolve`."""
+        from sdb.table.versionlookup import resolve
+
+        return resolve(self, reference)
+
     def descriptors(self, refs: Iterable[IndirectRef] | None = None) -> Iterator[Descriptor]:
         """Go over the packfiles, the oldest first.
 
@@ -100,9 +139,14 @@ class TableHandle:
 
 
 def open_table(
-    root: TableRoot | Location, database: str, table: str, *, branch: str = "main"
+    root: TableRoot | Location,
+    database: str,
+    table: str,
+    *,
+    branch: str = "main",
+    at: Given | None = None,
 ) -> TableHandle:
-    """Open a table: its index is read, and nothing else.
+    """Open a table: its index is read, and nothing else but for a version that is not the newest.
 
     Parameters
     ----------
@@ -112,6 +156,8 @@ def open_table(
         Their names.
     branch : str
         The branch whose index it is.
+    at : str, int, datetime or VersionReference, optional
+        The version, see :mod:`sdb.table.references`; the newest if not given.
 
     Returns
     -------
@@ -122,6 +168,8 @@ def open_table(
     ------
     NotFoundError
         There is no such table; the hint names one that may be meant.
+    BeforeFirstError, ExpiredError, UnknownReferenceError
+        There is no such version; see :func:`sdb.table.versionlookup.resolve`.
     CorruptError
         The index is too large, not signed with one of the keys, or malformed.
     UsageError
@@ -131,7 +179,7 @@ def open_table(
     found = find_table(place, database, table, branch=branch)
     if found is None:
         raise place.absent(names.TableKeys(database, table))
-    return found
+    return found if at is None or at == "" else found.at(at)
 
 
 def find_table(
@@ -139,14 +187,19 @@ def find_table(
 ) -> TableHandle | None:
     """Open a table; None: there is none. See :func:`open_table`."""
     keys = names.TableKeys(database, table)
-    key = keys.branch(branch)
     try:
-        reader = root.open(key)
+        found = _read(root, keys, keys.branch(branch))
     except errors.NotFoundError:
         return None
     if not root.keyring.keys:
         place = root.location
         notes.warn(f"{VARIABLE} is not set: nobody knows who wrote the indexes below {place}")
+    return found
+
+
+def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:
+    """Read an index: the newest one, or that of a version."""
+    reader = root.open(key)
     try:
         if reader.size_bytes >= MAX_BYTES:
             message = f'opening index: index "{key}" is {reader.size_bytes} bytes; too big'
@@ -158,7 +211,7 @@ def find_table(
         index = TableIndex.decode(data, root.keyring)
     except (errors.CorruptError, errors.UnsupportedError) as error:
         raise error.within(f"opening index {key}", path=key) from None
-    if index.name != table:
+    if index.name != keys.table:
         message = f"opening index {key}: it is that of a table {index.name!r}"
         raise errors.CorruptError(message, path=key)
     return TableHandle(root, keys, index, data, reader)

@@ -144,7 +144,7 @@ class LateReader:
             raise CorruptError(
                 f"{key} is missing: the table leads to it",
                 path=key,
-                hint="if it was collected meanwhile, run it again; else sdb validate",
+                hint="a version that has expired is collected (sdb log); else sdb validate",
             ) from None
         if reader.size_bytes != self.size_bytes:
             sizes = f"{reader.size_bytes:,} bytes, the index says {self.size_bytes:,}"

@@ -115,6 +115,15 @@ class VersionState:
         Digest of what else the index says; another one tells that someone else has written it.
     failures : dict
         For inputs that failed, by path, what is wrong with them: the newest of them.
+    branch : str
+        The branch that the version is of; empty: main.
+    kept : str
+        ETag of the version as it is kept, where tags or branches were set in the index since, which
+        makes no version.
+    merged : VersionPointer or None
+        The second parent of a merge.
+    merges : dict
+        For each branch the version of it that was merged last.
     """
 
     table: bytes
@@ -137,6 +146,10 @@ class VersionState:
     unknown: dict[str, Any] = field(default_factory=dict)
     seal: bytes = b""
     failures: dict[str, str] = field(default_factory=dict)
+    branch: str = ""
+    kept: str = ""
+    merged: VersionPointer | None = None
+    merges: dict[str, VersionPointer] = field(default_factory=dict)
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -163,6 +176,12 @@ class VersionState:
         }
         if self.parent is not None:
             value["parent"] = self.parent.struct()
+        if self.merged is not None:
+            value["merged"] = self.merged.struct()
+        if self.merges:
+            value["merges"] = {name: one.struct() for name, one in self.merges.items()}
+        value |= {"branch": self.branch} if self.branch else {}
+        value |= {"kept": self.kept} if self.kept else {}
         return value | self.unknown
 
     @classmethod
@@ -210,6 +229,10 @@ class VersionState:
             {name: member for name, member in found.items() if name not in _MEMBERS},
             structs.blob(found, "seal") if "seal" in found else b"",
             dict(all_listed(found, "failures", _failure)),
+            _branch(found["branch"]) if "branch" in found else "",
+            etags.check(found.get("kept", "")),
+            VersionPointer.from_struct(found["merged"]) if "merged" in found else None,
+            _tags(found.get("merges", {})),
         )
         _check_order(state)
         return state
@@ -277,7 +300,7 @@ _MEMBERS = frozenset(
     {
         *("format", "table", "version", "id", "at", "created", "operation", "rows", "bytes"),
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
-        *("boundary", "seal", "failures"),
+        *("boundary", "seal", "failures", "branch", "kept", "merged", "merges"),
     }
 )
 

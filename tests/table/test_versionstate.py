@@ -54,6 +54,10 @@ STATE = VersionState(
     ("try",),
     6500,
     {"later": [1, "x"]},
+    branch="try",
+    kept='"b2sum:kept"',
+    merged=VersionPointer(4, "db/d/t/versions/4", '"e4"'),
+    merges={"other": VersionPointer(4, "db/d/t/versions/4", '"e4"')},
 )
 
 

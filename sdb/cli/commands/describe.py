@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Database, Root, Table, table_root
+from sdb.cli.options import AsJson, At, Database, Root, Table, table_root
 from sdb.cli.parameters import Context, Option
 from sdb.typed import Annotated
 
@@ -16,6 +16,7 @@ def command(
     context: Context,
     database: Database,
     table: Table,
+    at: At = "",
     root: Root = None,
     classic: Annotated[
         bool, Option("--classic", help="The lines of the original, on a terminal too.")
@@ -29,7 +30,7 @@ def command(
     from sdb.table.tabledescription import describe_table
     from sdb.table.tablehandle import open_table
 
-    description = describe_table(open_table(table_root(context, root), database, table))
+    description = describe_table(open_table(table_root(context, root), database, table, at=at))
     if as_json:
         output.say_json(description.as_dict())
         return

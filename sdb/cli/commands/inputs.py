@@ -7,7 +7,7 @@ from itertools import islice
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, Database, Root, Table, table_root
+from sdb.cli.options import AsJson, At, Database, Root, Table, table_root
 from sdb.cli.parameters import Context, Option
 from sdb.typed import Annotated
 
@@ -28,6 +28,7 @@ def command(
     check: Annotated[
         bool, Option("--check", help="Look for those that have changed or vanished.")
     ] = False,
+    at: At = "",
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,7 +40,7 @@ def command(
     from sdb.table.inputstates import input_states
     from sdb.table.tablehandle import open_table
 
-    handle = open_table(table_root(context, root), database, table)
+    handle = open_table(table_root(context, root), database, table, at=at)
     states = input_states(handle, seek=seek, check=check)
     found = list(islice(states, limit))
     if as_json:

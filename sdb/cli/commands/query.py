@@ -12,6 +12,7 @@ from sdb.cli.following import Following
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
+    At,
     Force,
     ProgressMode,
     Since,
@@ -67,6 +68,7 @@ def command(
     since: Since = None,
     until: Until = None,
     time_field: TimeField = None,
+    at: At = "",
     no_prune: Annotated[
         bool, Option("--no-prune", help="Read all blocks: distrust time indexes.")
     ] = False,
@@ -109,6 +111,7 @@ def command(
             since=since,
             until=until,
             time_field=time_field,
+            at=at,
             typed=form in {"ion", "ion-text", "arrow", "parquet"},
             progress=meter,
         )

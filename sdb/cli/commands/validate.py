@@ -7,7 +7,7 @@ import sys
 from sdb import bounds
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import AsJson, Database, ProgressMode, Root, Table, Verbose, table_root
+from sdb.cli.options import AsJson, At, Database, ProgressMode, Root, Table, Verbose, table_root
 from sdb.cli.parameters import Context, Option
 from sdb.errors import CorruptError
 from sdb.typed import Annotated
@@ -19,6 +19,7 @@ def command(
     context: Context,
     database: Database,
     table: Table,
+    at: At = "",
     root: Root = None,
     max_findings: Annotated[
         int,
@@ -45,7 +46,7 @@ def command(
         if verbose:
             output.say(output.plain(f"checking {key}"), to=sys.stderr)
 
-    handle = open_table(table_root(context, root), database, table)
+    handle = open_table(table_root(context, root), database, table, at=at)
     with Meter("checking", progress) as meter:
         report = validate_table(handle, max_findings=max_findings, watch=watch, progress=meter)
     for finding in report.findings:

@@ -14,7 +14,7 @@ from sdb.query.analyze.folding import fold
 from sdb.query.analyze.refusals import refuse
 from sdb.query.analyze.static_types import static_type
 from sdb.query.analyze.timetexts import timed
-from sdb.query.syntax import ast, printer, visitor
+from sdb.query.syntax import ast, printer, versions, visitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ def _table(table: ast.CallTable | ast.UnpivotTable) -> None:
                 f" '{table.value}'",
                 table,
             )
+        return
+    if table.name in {versions.AT, versions.OF}:
         return
     name = table.name.lower() if table.name == "READ_FILE" else table.name
     if not table.args or (table.name != "READ_FILE" and len(table.args) > 1):

@@ -17,6 +17,7 @@ from sdb.query.plan.locations import (
     database_and_pattern,
     database_and_table,
     may_be_stored,
+    version_in_quotes,
 )
 from sdb.query.plan.losses import losses
 from sdb.query.plan.mismatches import mismatches
@@ -27,6 +28,8 @@ from sdb.query.plan.tablescan import TableScan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sdb.packfile.fieldstats import Statistics
     from sdb.packfile.inventory import Inventory
     from sdb.packfile.predicate import Predicate
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from sdb.query.plan.period import Period
     from sdb.query.plan.scans import Predicate as Plan
     from sdb.query.syntax import ast
+    from sdb.table.tablehandle import TableHandle
 
 _ANYWHERE = Anywhere()
 _OPENERS = 16
@@ -63,6 +67,10 @@ class Catalog:
         Told how far packing one is.
     period : Period, optional
         Times that the rows of all tables must have.
+    at : str
+        The version of tables of which a query does not name one; the newest when empty.
+    pinned : mapping, optional
+        Tables as they were read, by names with that of the database: what the query sees of them.
 
     Attributes
     ----------
@@ -81,8 +89,13 @@ class Catalog:
         threads: int | None = None,
         progress: Progress = silent,
         period: Period | None = None,
+        at: str = "",
+        pinned: Mapping[str, TableHandle] | None = None,
     ) -> None:
         self._root = root
+        self._at = at
+        self._pinned = pinned or {}
+        self._heads: dict[tuple[str, str], TableHandle | None] = {}
         self._prune = prune
         self._now_us = now_us
         self._threads = threads
@@ -91,7 +104,7 @@ class Catalog:
         self._open: dict[str, Packfile] = {}
         self._found: dict[TableName, list[Packfile]] = {}
         self._tables: dict[TableName, tuple[StoredTable, ...]] = {}
-        self._read: dict[tuple[str, str], StoredTable | None] = {}
+        self._read: dict[tuple[object, ...], StoredTable | None] = {}
         self.tables: list[TableScan] = []
         self.notes: list[str] = []
 
@@ -121,7 +134,7 @@ class Catalog:
         packs = self._packs(tables, test)
         if self._period is not None:
             self._period.path(packs)  # the same in those that were not looked at before
-        name = " ++ ".join("/".join(name.parts) for name in tables)
+        name = " ++ ".join(name.text for name in tables)
         stored = chain.from_iterable(map(self._stored, tables))
         steps = tuple([found.steps(test) for found in stored])
         table = TableScan(name, test, packs, prune=self._prune, times=times, steps=steps)
@@ -167,7 +180,7 @@ class Catalog:
     def _stored(self, name: TableName) -> tuple[StoredTable, ...]:
         """Give the tables below the root that a name means; none: it means files."""
         if name not in self._tables:
-            found = map(self._table, self._names(name))
+            found = [self._table(names, name) for names in self._names(name)]
             self._tables[name] = tuple([one for one in found if one is not None])
         return self._tables[name]
 
@@ -180,13 +193,27 @@ class Catalog:
         names = database_and_table(name, self._root)
         return [names] if names is not None and may_be_stored(self._root, *names) else []
 
-    def _table(self, names: tuple[str, str]) -> StoredTable | None:
-        """Open a table, as often as it is named once: a query sees one version of it."""
-        if names not in self._read:
-            from sdb.query.exec.storedtable import stored_table
+    def _table(self, names: tuple[str, str], name: TableName) -> StoredTable | None:
+        """Open a version of a table, once: a query sees one state of what versions there are."""
+        at = name.at or (("ANY", text) if (text := version_in_quotes(name)) else None)
+        key = (*names, at)
+        if key not in self._read:
+            from sdb.query.exec.storedtable import StoredTable, stored_version
 
-            self._read[names] = stored_table(self._root, *names)
-        return self._read[names]
+            handle = self._head(names)
+            if handle is not None and (at or self._at):
+                handle = stored_version(handle, at or ("ANY", self._at))
+            elif handle is not None:
+                handle = self._pinned.get(handle.name, handle)
+            self._read[key] = None if handle is None else StoredTable(handle)
+        return self._read[key]
+
+    def _head(self, names: tuple[str, str]) -> TableHandle | None:
+        if names not in self._heads:
+            from sdb.query.exec.storedtable import stored_head
+
+            self._heads[names] = stored_head(self._root, *names)
+        return self._heads[names]
 
     def _meant(self, name: TableName) -> NotFoundError | None:
         """Give the error for a name that means no file, if it can be that of a table."""
@@ -196,6 +223,9 @@ class Catalog:
         return unknown_table(self._root, *names) if names else None
 
     def _files(self, name: TableName) -> list[Packfile]:
+        if name.at is not None:
+            message = f"{name.text}: files have no versions"
+            raise self._meant(name) or UsageError(message, hint="tables do: FROM db.t@12")
         paths = candidates(name, self._root)
         # What is packed for the query is so by all threads, one after the other, and in the thread
         # that Ctrl-C stops.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 
+from sdb import instants
 from sdb.errors import CorruptError, UnsupportedError, UsageError
 from sdb.packfile.predicate import Anywhere
 from sdb.packfile.prune import blocks
@@ -12,6 +13,7 @@ from sdb.packfile.reader import open_packfile
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.query.plan.tablescan import IndexSteps
 from sdb.table.names import TableKeys, flaw_of_name
+from sdb.table.references import VersionReference, parse_time
 from sdb.table.succession import is_foreign
 from sdb.table.tablehandle import find_table
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
@@ -138,8 +140,8 @@ class StoredTable:
         return TablePackfile(self._handle.root, told, self._objects)
 
 
-def stored_table(root: str, database: str, table: str) -> StoredTable | None:
-    """Open a table; None: there is none.
+def stored_head(root: str, database: str, table: str) -> TableHandle | None:
+    """Open a table as it is now; None: there is none.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ def stored_table(root: str, database: str, table: str) -> StoredTable | None:
 
     Returns
     -------
-    StoredTable or None
+    TableHandle or None
         The table.
 
     Raises
@@ -160,8 +162,39 @@ def stored_table(root: str, database: str, table: str) -> StoredTable | None:
     """
     if flaw_of_name(database) or flaw_of_name(table):
         return None
-    handle = find_table(table_root(root), database, table)
-    return None if handle is None else StoredTable(handle)
+    return find_table(table_root(root), database, table)
+
+
+def stored_version(head: TableHandle, at: tuple[str, str | int]) -> TableHandle:
+    """Open a version of a table as a query names it.
+
+    Parameters
+    ----------
+    head : TableHandle
+        The table as it is now.
+    at : tuple
+        By what, and which: see :class:`sdb.query.plan.dataset.TableName`.
+
+    Returns
+    -------
+    TableHandle
+        The table as it was.
+
+    Raises
+    ------
+    BeforeFirstError, ExpiredError, UnknownReferenceError
+        There is no such version.
+    UsageError
+        What is told is none.
+    """
+    kind, value = at
+    if kind == "TIMESTAMP":
+        us = value if isinstance(value, int) else parse_time(value)
+        shown = instants.text(us) if isinstance(value, int) else value
+        return head.at(VersionReference("time", us, text=shown))
+    if kind in {"TAG", "BRANCH"}:
+        return head.at(VersionReference(kind.lower(), name=str(value), text=str(value)))
+    return head.at(value)
 
 
 def fitting_tables(

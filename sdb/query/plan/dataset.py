@@ -24,16 +24,28 @@ class TableName:
     ----------
     kind : str
         ``file`` (read_file), ``path`` (a table path), ``glob`` or ``pattern`` (TABLE_GLOB,
-        TABLE_PATTERN).
+        TABLE_PATTERN), ``system`` (what ``sdb.versions('db.t')`` and the like tell).
     parts : tuple of str
-        The one argument of read_file, or the parts of the path.
+        The one argument of read_file, or the parts of the path; of a system table its name and
+        what it tells of.
     span : (int, int)
         Where it stands in the query.
+    at : tuple or None
+        The version: by what (``ANY``, ``VERSION``, ``TIMESTAMP``, ``TAG``, ``BRANCH``), and which;
+        None: that of the query.
     """
 
     kind: str
     parts: tuple[str, ...]
     span: ast.Span
+    at: tuple[str, str | int] | None = None
+
+    @property
+    def text(self) -> str:
+        """The name, for people."""
+        if self.kind == "system":
+            return f"sdb.{self.parts[0]}({', '.join(self.parts[1:])})"
+        return "/".join(self.parts) + ("" if self.at is None else f"@{self.at[1]}")
 
 
 class Dataset(Protocol):

@@ -62,9 +62,12 @@ def _first(first: TopK) -> list[str]:
 
 
 def _table(name: TableName) -> str:
+    if name.kind == "system":
+        return name.text
+    behind = "" if name.at is None else f"@{name.at[1]}"
     if name.kind == "file":
-        return f"READ_FILE('{name.parts[0]}')"
-    path = ".".join(name.parts)
+        return f"READ_FILE('{name.parts[0]}'){behind}"
+    path = ".".join(name.parts) + behind
     return path if name.kind == "path" else f"TABLE_{name.kind.upper()}({path})"
 
 

@@ -64,18 +64,24 @@ def database_and_table(table: TableName, root: str) -> tuple[str, str] | None:
     Returns
     -------
     tuple of str, or None
-        The names; None: it has another form, or is the name of a file.
+        The names; None: it has another form, or is the name of a file. What follows an @ in quotes
+        is a version, see :func:`version_in_quotes`.
     """
     parts = table.parts
     if table.kind == "path" and len(parts) == _PARTS:
         return parts[0], parts[1]
     if table.kind not in {"path", "file"} or len(parts) != 1 or "/" in parts[0]:
         return None
-    database, dot, name = parts[0].partition(".")
+    database, dot, name = parts[0].partition("@")[0].partition(".")
     place = under(root, parts[0])
     # On S3, where it would take a request to know, packfiles are known by their suffix.
     is_file = parts[0].endswith(_SUFFIX) or store_of(place).has(place)
     return (database, name) if dot and not is_file else None
+
+
+def version_in_quotes(table: TableName) -> str:
+    """Give the version that the name of a table in quotes has, as in ``'db.t@12'``; empty: none."""
+    return table.parts[0].partition("@")[2] if len(table.parts) == 1 else ""
 
 
 def database_and_pattern(table: TableName) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ module         holds
 `calls`        the parser of calls and aggregates
 `expressions`  the parser of expressions
 `parser`       the parser of statements
+`versions`     versions of tables, and tables about tables
 `printer`      trees to text, in the normal form of messages
 `hints`        suggestions for errors
 `visitor`      walks over trees, and new trees from old ones

@@ -72,6 +72,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+# A version behind the name of a table; two dashes begin a comment.
+_REFERENCE = re.compile(
+    rb"""@(?:'[^'\\]*'|"[^"\\]*"|(?:[A-Za-z0-9_@.:\x80-\xff]|-(?!-)|\+(?=[0-9]))*)"""
+)
 # What may come after a keyword; before anything else the word is a name.
 _KEYWORD_ENDS = re.compile(rb"[ \t\n\r\f\v(),=<>!~;'\"`{]|::|--|\#|/\*|\Z")
 _CONSTANT_IS_NAME = re.compile(rb"[.\[]")
@@ -124,6 +128,11 @@ class Lexer:
     text : str
         The query.
 
+    Attributes
+    ----------
+    at_table : bool
+        Whether the name of a table comes: a version may stand behind it, as in ``db.t@-1``.
+
     Raises
     ------
     QueryError
@@ -132,6 +141,7 @@ class Lexer:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.at_table = False
         try:
             self._data = text.encode()
         except UnicodeEncodeError:
@@ -164,17 +174,27 @@ class Lexer:
         Token
             The next one.
         """
-        at = 0
+        at = stop = 0
         previous = ""
         while (at := self._skip_space(at)) < len(self._data):
             token = self._token(at, previous)
+            if self.at_table and token.kind == "ID" and (previous == "." or at == stop):
+                token = self._with_reference(token)
             if token.kind == "$end":
                 break
-            at = token.stop
+            at = stop = token.stop
             previous = token.kind
             yield token
         end = len(self._data)
         yield Token("$end", None, end, end)
+
+    def _with_reference(self, token: Token) -> Token:
+        """Let a name go on to the end of the version that is written behind its @."""
+        sign = self._data.find(b"@", token.start, token.stop)
+        if token.quoted or sign < 0 or (found := _REFERENCE.match(self._data, sign)) is None:
+            return token
+        text = self._data[token.start : found.end()].decode("utf-8", "replace")
+        return Token("ID", text, token.start, found.end())
 
     def _skip_space(self, at: int) -> int:
         data = self._data

@@ -7,7 +7,7 @@ be named in quotes where a table is due.
 from __future__ import annotations
 
 from sdb.errors import QueryError
-from sdb.query.syntax import ast, places, printer, visitor
+from sdb.query.syntax import ast, places, printer, versions, visitor
 from sdb.query.syntax.expressions import ExpressionParser
 from sdb.query.syntax.literals import INT64_MAX
 
@@ -350,15 +350,18 @@ class Parser(ExpressionParser):
             select = self.select()
             self.expect(")")
             return ast.QueryTable(select, span=(token.start, self.last.stop))
+        self.lexer.at_table = True
         if token.kind == "STRING" or self._is_file():
             self.advance()
             span = (token.start, token.stop)
-            return ast.CallTable("READ_FILE", (ast.Literal(token.value, span=span),), span=span)
+            file = ast.CallTable("READ_FILE", (ast.Literal(token.value, span=span),), span=span)
+            return self._of_version(file)
         if not self.at("ID", "[", "{"):
             raise self.unexpected()
         expr = self._steps(self._datum())
         if isinstance(expr, ast.Name | ast.Dot | ast.Index):
-            return ast.PathTable(expr, span=expr.span)
+            return self._of_version(ast.PathTable(expr, span=expr.span))
+        self.lexer.at_table = False
         if isinstance(expr, ast.Call) and expr.name in TABLE_FUNCTIONS:
             return ast.CallTable(expr.name, expr.args, span=expr.span)
         raise QueryError(
@@ -367,6 +370,17 @@ class Parser(ExpressionParser):
             offset=expr.span[0],
             length=expr.span[1] - expr.span[0],
         )
+
+    def _of_version(self, table: ast.PathTable | ast.CallTable) -> ast.Table:
+        self.lexer.at_table = False
+        return versions.behind(self, table)
+
+    def refuse_version(self, name: ast.Name) -> None:
+        """Refuse a version of a name that is not that of a table."""
+        if name.name in self._with:
+            raise self.fault(f"{name.name} is a query of WITH: it has no versions", name.span[0])
+        hint = f"name the database too, as in db.{name.name}"
+        raise self.fault(f"{name.name} has no versions", name.span[0], hint=hint)
 
     def _is_file(self) -> bool:
         """Tell whether a quoted name is that of a file: it looks like one and nothing else is."""

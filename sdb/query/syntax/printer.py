@@ -230,7 +230,7 @@ def table(node: ast.Table) -> str:
         case ast.PathTable():
             return text(node.expr)
         case ast.CallTable():
-            return f"{node.name}({_commas(node.args)})"
+            return _called(node)
         case ast.QueryTable():
             return f"({select(node.select)})"
         case ast.ConcatTable():
@@ -239,6 +239,17 @@ def table(node: ast.Table) -> str:
             value = "" if node.value is None else f" AS {name(node.value)}"
             key = "" if node.key is None else f" AT {name(node.key)}"
             return f"UNPIVOT {table(node.table)}{value}{key}"
+
+
+def _called(node: ast.CallTable) -> str:
+    first, *others = node.args
+    if node.name == "TABLE_OF":
+        return f"sdb.{getattr(first, 'value', '')}({_commas(others)})"
+    if node.name == "TABLE_AT":
+        word = getattr(others[0], "value", "")
+        behind = f"@{text(others[1])}" if word == "ANY" else f" AT ({word} => {text(others[1])})"
+        return f"{text(first)}{behind}"
+    return f"{node.name}({_commas(node.args)})"
 
 
 def statement(node: ast.Statement) -> str:

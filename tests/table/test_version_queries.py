@@ -1,0 +1,151 @@
+"""Queries on versions of tables, in all the ways in which these are written."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb import errors
+from sdb.query.syntax import printer
+from sdb.query.syntax.parser import parse
+from sdb.table.versionlookup import BeforeFirstError, UnknownReferenceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sdb.query.connected import TableConnection
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> TableConnection:
+    """Make a table of five versions: version k has 1 + ... + k rows."""
+    found = sdb.connect(tmp_path_factory.mktemp("lake"))
+    found.create("web.gha", "file://in/*.json")
+    for number in range(1, 6):
+        rows = [
+            {"k": number, "ts": f"2024-01-{number:02}T{hour:02}:00:00Z"} for hour in range(number)
+        ]
+        found.append("web.gha", rows)
+    return found
+
+
+def rows(db: TableConnection, text: str, **options: Any) -> list[Any]:
+    with db.sql(text, **options) as result:
+        return [tuple(row.values()) if len(row) > 1 else next(iter(row.values())) for row in result]
+
+
+@pytest.mark.parametrize(
+    ("table", "count"),
+    [
+        ("web.gha", 15),
+        ("web.gha@2", 3),
+        ("web.gha@2 AS t", 3),
+        ("web.gha@-1", 10),
+        ("web.gha@-1-- the one before", 10),
+        ('"web"."gha"@2', 3),
+        ('web."gha"@-2', 6),
+        ("'web.gha@2'", 3),
+        ('"web.gha@-2"', 6),
+        ("web.gha@2999-01-01T00:00:00.5+02:00", 15),
+        ("web.gha@'2999-01-01 00:00:00 +02:00'", 15),
+        ("web.gha('2999-11-18 13:13:35')", 15),
+        ("web.gha AT (VERSION => 3)", 6),
+        ("web.gha AT (VERSION => -2) t", 6),
+        ("web.gha AT (version => $v)", 3),
+        ("web.gha AT (TIMESTAMP => NOW())", 15),
+        ("web.gha AT (TIMESTAMP => `2999-01-01`)", 15),
+        ("web.gha AT (BRANCH => main)", 15),
+        ("web.gha FOR VERSION AS OF 1 AS t", 1),
+        ("web.gha FOR VERSION AS OF '-1'", 10),
+        ("web.gha FOR TIMESTAMP AS OF '2999-01-01' t", 15),
+        ("web.gha FOR SYSTEM_TIME AS OF TIMESTAMP '2999-01-01'", 15),
+        ("web.gha@2 ++ web.gha@1", 4),
+        ("(SELECT * FROM web.gha@2) AS q", 3),
+        ("UNPIVOT web.gha@2 AS v AT n", 6),
+    ],
+)
+def test_each_spelling(db: TableConnection, table: str, count: int) -> None:
+    text = f"SELECT COUNT(*) AS n FROM {table}\n"
+    assert rows(db, text, params={"v": 2} if "$v" in text else None) == [count]
+    tree = parse(text)
+    assert parse(printer.statement(tree)).select.sources == tree.select.sources
+
+
+def test_several_versions_in_one_query(db: TableConnection) -> None:
+    joined = (
+        "SELECT COUNT(*) AS n FROM web.gha@2 AS a JOIN web.gha@4 AS b ON a.k = b.k AND a.ts = b.ts"
+    )
+    assert rows(db, joined) == [3]
+    nested = "SELECT DISTINCT k FROM web.gha WHERE k NOT IN (SELECT k FROM web.gha@-1)"
+    assert rows(db, nested.replace("k NOT IN (", "NOT k IN (")) == [5]
+    with_ = (
+        "WITH old AS (SELECT k FROM web.gha@1), new AS (SELECT k FROM web.gha@3)"
+        " SELECT COUNT(*) AS n FROM new WHERE NOT EXISTS (SELECT k FROM old WHERE old.k = new.k)"
+    )
+    assert rows(db, with_) == [5]
+    union = "SELECT COUNT(*) AS n FROM web.gha@1 UNION ALL SELECT COUNT(*) AS n FROM web.gha@5"
+    assert rows(db, union) == [1, 15]
+    assert rows(db, "SELECT t.k, COUNT(*) AS n FROM web.gha@2 AS t GROUP BY t.k ORDER BY t.k") == [
+        (1, 1),
+        (2, 2),
+    ]
+    pruned = "SELECT COUNT(*) AS n FROM web.gha@4 WHERE ts >= '2024-01-03' AND ts < '2024-01-05'"
+    assert rows(db, pruned) == [7]
+
+
+def test_all_tables_of_a_query_at_a_version(db: TableConnection) -> None:
+    text = "SELECT COUNT(*) AS n FROM web.gha UNION ALL SELECT COUNT(*) AS n FROM web.gha@5"
+    assert rows(db, text, at="2") == [3, 15]
+    assert rows(db, 'SELECT COUNT(*) AS n FROM TABLE_GLOB(web."g*")', at="-1") == [10]
+    with pytest.raises(UnknownReferenceError):
+        rows(db, text, at="prod")
+
+
+def test_what_cannot_be_meant(db: TableConnection) -> None:
+    for table, error, message in [
+        ("web.gha@99", UnknownReferenceError, "no version 99"),
+        ("web.gha@prod", UnknownReferenceError, "no tag or branch 'prod'"),
+        ("web.gha AT (TAG => main)", UnknownReferenceError, "no tag 'main'"),
+        ("web.gha@1999-01-01", BeforeFirstError, "before the first"),
+        ("web.gha@2026-99-01", errors.UsageError, "is not a time"),
+        ("web.gha AT (VERSION => 1.5)", errors.QueryError, "takes a number"),
+        ("web.gha AT (VERSION => k)", UnknownReferenceError, "no tag or branch 'k'"),
+        ("web.gha AT (TIMESTAMP => 5)", errors.QueryError, "takes a time"),
+        ("web.gha AT (DAY => 5)", errors.QueryError, "expecting VERSION or TIMESTAMP"),
+        ("web.gha AT (VERSION = 5)", errors.QueryError, "expecting"),
+        ("web.nix@1", errors.NotFoundError, "no table web.nix"),
+        ("gha AT (VERSION => 1)", errors.QueryError, "gha has no versions"),
+        ("'in/x.json' AT (VERSION => 1)", errors.UsageError, "no versions"),
+    ]:
+        with pytest.raises(error, match=message):
+            rows(db, f"SELECT COUNT(*) AS n FROM {table}")
+    with pytest.raises(errors.QueryError, match="is a query of WITH"):
+        rows(db, "WITH q AS (SELECT 1 AS a) SELECT * FROM q AT (VERSION => 1)")
+
+
+def test_handles_of_versions(db: TableConnection) -> None:
+    head = db.table("web.gha")
+    old = head.at(2)
+    assert (old.version, old.to_arrow().num_rows, old.describe().facts.rows) == (2, 3, 3)
+    assert head.at("-1").to_arrow().num_rows == 10
+    assert db.table("web.gha@3").to_arrow(fields=["k"])["k"].to_pylist() == [1, 2, 2, 3, 3, 3]
+    assert repr(old) == f"<StoredTableView web.gha@2 below {db.root.location}>"
+    before = db.table("web.gha@-1")
+    text = "SELECT COUNT(*) AS n FROM web.gha"
+    assert rows(db, text, tables={"web.gha": before.handle}) == [10]
+
+
+def test_a_version_whose_packfile_was_collected(tmp_path: Path) -> None:
+    db = sdb.connect(tmp_path)
+    db.create("d.t", "file://in/*.json")
+    (tmp_path / "rows.json").write_text(json.dumps({"a": 1}))
+    done = db.append("d.t", tmp_path / "rows.json")
+    db.append("d.t", [{"a": 2}])
+    (tmp_path / done.key).unlink()
+    with pytest.raises(errors.CorruptError, match=f"{done.key} is missing") as raised:
+        rows(db, "SELECT SUM(a) AS n FROM d.t@1")
+    assert raised.value.hint is not None
+    assert "sdb log" in raised.value.hint
