@@ -23,7 +23,13 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
+
+_FIRST_SYMBOL = 10
+_SYSTEM = {"name": 4, "version": 5, "imports": 6, "symbols": 7, "max_id": 8}
+_LIST, _STRUCT = 11, 13
+_LONG = 14
 
 
 class IonSymbol(str):
@@ -200,6 +206,50 @@ def encode(value: object, symbols: list[str]) -> bytes:
         raise UsageError("an integer is outside -2^63 to 2^64-1") from None
     symbols += added
     return data
+
+
+def joined_struct(members: dict[str, bytes], symbols: list[str]) -> bytes:
+    """Make a struct of values that :func:`encode` has encoded: the same bytes as it would give.
+
+    Parameters
+    ----------
+    members : dict
+        Encoded values, by names that the table has.
+    symbols : list of str
+        The symbols from number 10 on.
+
+    Returns
+    -------
+    bytes
+        The struct alone.
+
+    Examples
+    --------
+    >>> symbols = ["b"]
+    >>> joined_struct({"b": encode([1], symbols)}, symbols) == encode({"b": [1]}, symbols)
+    True
+    """
+    number_of = {name: number for number, name in enumerate(symbols, _FIRST_SYMBOL)} | _SYSTEM
+    numbered = sorted((number_of[name], data) for name, data in members.items())
+    return _wrapped(_STRUCT, b"".join([_var_uint(number) + data for number, data in numbered]))
+
+
+def joined_list(items: Iterable[bytes]) -> bytes:
+    """Make a list of values that :func:`encode` has encoded: the same bytes as it would give."""
+    return _wrapped(_LIST, b"".join(items))
+
+
+def _wrapped(kind: int, content: bytes) -> bytes:
+    if len(content) < _LONG:
+        return bytes((kind << 4 | len(content),)) + content
+    return bytes((kind << 4 | _LONG,)) + _var_uint(len(content)) + content
+
+
+def _var_uint(number: int) -> bytes:
+    digits = [number & 0x7F | 0x80]
+    while number := number >> 7:
+        digits.append(number & 0x7F)
+    return bytes(reversed(digits))
 
 
 def stream(symbols: list[str], value: bytes) -> bytes:

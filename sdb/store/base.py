@@ -278,7 +278,15 @@ class Store(Protocol):
             The store ignores conditions, and `single_writer` is off.
         """
 
-    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
+    def put_if(
+        self,
+        location: Location,
+        data: bytes,
+        replaced: Reader | None,
+        *,
+        ahead: bool = False,
+        after: Sequence[Location] = (),
+    ) -> str:
         """Put an object in the place of the version that was read, if it is still the one there.
 
         Parameters
@@ -289,6 +297,11 @@ class Store(Protocol):
             The new object.
         replaced : Reader or None
             The version that was read; None: there was none.
+        ahead : bool
+            Whether it need not outlive a crash of the machine by itself: another object that
+            leads to it is put `after` it.
+        after : sequence of path or str
+            Objects that were put ahead: they outlive a crash of the machine if this one does.
 
         Returns
         -------

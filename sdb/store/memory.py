@@ -161,7 +161,15 @@ class MemoryStore(FlatStore):
         with self.calls.call("copy", source.path, "copying"):
             return self._same(source, "copying").data[start:stop]
 
-    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
+    def put_if(
+        self,
+        location: Location,
+        data: bytes,
+        replaced: Reader | None,
+        *,
+        ahead: bool = False,  # noqa: ARG002 - what is there stays
+        after: Sequence[Location] = (),  # noqa: ARG002
+    ) -> str:
         """Put an object in the place of the version that was read; one call."""
         url = _object(location)
         if replaced is not None and replaced.path != url:

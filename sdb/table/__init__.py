@@ -12,6 +12,8 @@
 ``inputnodes``       nodes of the inputs tree, as they are stored
 ``inputstree``       which inputs were taken
 ``index``            the index: the root of a table
+``encodedpackfiles`` lists of packfiles, encoded; those of earlier indexes only once
+``knownindexes``     indexes that were read or written last
 ``jsonraw``          JSON with the text of each member
 ``calendarspan``     years, months and days
 ``inputpattern``     patterns of inputs, captures and templates

@@ -79,6 +79,7 @@ def commit(
     plan: Plan | TableChange,
     *,
     commit_id: str = "",
+    is_new: bool = False,
     around: Surroundings = REAL,
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> Committed:
@@ -95,6 +96,9 @@ def commit(
         None for no change. A plan may raise to give up.
     commit_id : str
         The client's own id: the same id twice is one version. A random one if not given.
+    is_new : bool
+        Whether nobody has committed with that id before, so that versions that are there need not
+        be looked through for it.
     around : Surroundings
         The clock and the dice.
     patience_seconds : float
@@ -118,7 +122,7 @@ def commit(
         There is no key to sign with, or an id that cannot be one.
     """
     check_writable(root)
-    is_given = bool(commit_id)
+    is_given = bool(commit_id) and not is_new
     commit_id = commit_id or names.new_uid(around.random_bytes)
     names.check_name(commit_id, "commit")
     attempts = _Attempts(ObjectWriter(root, keys, around), plan, commit_id, is_given=is_given)
@@ -204,10 +208,12 @@ class _Attempts:
         """Store the versions that are new, and let the last of them become the index."""
         root, keys = self.writer.root, self.writer.keys
         for version in last.pending[:-1]:
-            put_new(root, version.key, version.data)
+            put_new(root, version.key, version.data, ahead=True)
         data = self._store(last.pending[-1])
+        replaced = None if head is None else head.reader
+        ahead = [root.place(key) for one in last.pending for key in (one.key, *one.packfiles)]
         try:
-            root.store.put_if(root.place(keys.index), data, None if head is None else head.reader)
+            root.store.put_if(root.place(keys.index), data, replaced, after=ahead)
         except ExistsError as error:
             raise ConflictError(error.message, path=keys.index, hint="run it again") from error
 
@@ -215,7 +221,7 @@ class _Attempts:
         """Store a version; one of the same id that follows the same version may be there."""
         root = self.writer.root
         try:
-            put_new(root, version.key, version.data)
+            put_new(root, version.key, version.data, ahead=True)
         except ConflictError:
             found = look(root, version.key)
             if found is None or not self._is_same(found[0], version.data):

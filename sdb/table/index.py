@@ -15,6 +15,7 @@ from sdb.errors import CorruptError, UnsupportedError
 from sdb.records import field, record
 from sdb.table import names, structs, zstdframes
 from sdb.table.descriptor import Descriptor
+from sdb.table.encodedpackfiles import EncodedPackfiles
 from sdb.table.indirect import SYMBOLS as INDIRECT_SYMBOLS
 from sdb.table.indirect import IndirectTree
 from sdb.table.inputnodes import StoredInputs
@@ -52,6 +53,7 @@ _SYMBOLS = (
     "inputs",
 )
 _SYSTEM = {"name", "version"}
+_PACKFILES = EncodedPackfiles()
 _FIELDS = _SYSTEM | set(_SYMBOLS) - {"path", "expiry"}
 
 
@@ -157,9 +159,9 @@ class TableIndex:
             "version": VERSION,
             "created": ion.instant_from_us(self.created_us),
         }
+        encoded: dict[str, bytes] = {}
         if self.user_data:
-            value["user-data"] = self.user_data
-            ion.encode(self.user_data, symbols)
+            encoded["user-data"] = ion.encode(self.user_data, symbols)
         if self.to_delete:
             value["to-delete"] = [one.struct() for one in self.to_delete]
         if self.last_scan_us is not None:
@@ -171,20 +173,21 @@ class TableIndex:
         if self.inline:
             value |= self._contents(symbols)
         _enter(symbols, INDIRECT_SYMBOLS)
-        value["indirect"] = self.indirect.struct()
-        ion.encode(value["indirect"], symbols)
+        encoded["indirect"] = ion.encode(self.indirect.struct(), symbols)
         value |= self._inputs(symbols)
-        data = keyring.sign(ion.stream(symbols, ion.encode(value, symbols)))
+        encoded |= {name: ion.encode(member, symbols) for name, member in value.items()}
+        data = keyring.sign(ion.stream(symbols, ion.joined_struct(encoded, symbols)))
         if len(data) >= MAX_BYTES:
             raise UnsupportedError(f"index would be {len(data)} bytes; the limit is {MAX_BYTES}")
         return data
 
     def _contents(self, symbols: list[str]) -> dict[str, object]:
         """Give the fields with the list of packfiles, as they are stored."""
-        listed = [one.struct() for one in self.inline]
-        encoded = ion.encode(listed, symbols)
         if not self.algorithm:
+            listed = [one.struct() for one in self.inline]
+            ion.encode(listed, symbols)
             return {"contents": listed}
+        encoded = _PACKFILES.encode(self.inline, symbols)
         packed = zstdframes.compress(encoded)
         return {"algo": zstdframes.ALGORITHM, "size": len(encoded), "contents": packed}
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 UID_BYTES = 16
 UID_LETTERS = 26
+_MARK_BYTES = 15
 _MOST_NAME_BYTES = 255
 _MOST_KEY_BYTES = 1024
 _USUAL_LETTERS = range(3, _MOST_NAME_BYTES + 1)  # none of "", "." and ".."
@@ -221,9 +222,25 @@ class TableKeys:
         """
         return "/".join(filter(None, (self.folder, directory, f"packed-{uid}{suffix}")))
 
-    def content(self, directory: str, content_id: str) -> str:
-        """Give the key of a packfile of ours, which is named by its content."""
-        return "/".join(filter(None, (self.folder, "data", directory, f"{content_id}.zion")))
+    def content(self, directory: str, content_id: str, commit: str = "") -> str:
+        """Give the key of a packfile of ours, which is named by its content.
+
+        Parameters
+        ----------
+        directory : str
+            Directory of the partition; empty for a table without partitions.
+        content_id : str
+            Id of its content.
+        commit : str
+            Id of the commit, if no other one must have the same packfile.
+
+        Returns
+        -------
+        str
+            The key.
+        """
+        mark = f"-{_mark(commit)}" if commit else ""
+        return "/".join(filter(None, (self.folder, "data", directory, f"{content_id}{mark}.zion")))
 
     def indirect(self, uid: str) -> str:
         """Give the key of a list of old descriptors."""
@@ -236,6 +253,14 @@ class TableKeys:
     def history(self, uid: str) -> str:
         """Give the key of a list of old versions."""
         return f"{self.folder}/history-{uid}"
+
+
+def _mark(commit: str) -> str:
+    """Give what tells the id of a commit from all others, in few letters."""
+    from base64 import b32encode
+    from hashlib import blake2b
+
+    return b32encode(blake2b(commit.encode(), digest_size=_MARK_BYTES).digest()).decode()
 
 
 def _ref(name: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 5
 
 
-def put_new(root: TableRoot, key: str, data: bytes) -> str:
+def put_new(root: TableRoot, key: str, data: bytes, *, ahead: bool = False) -> str:
     """Write an object that nobody overwrites; the same content a second time is the same object.
 
     Parameters
@@ -27,6 +27,8 @@ def put_new(root: TableRoot, key: str, data: bytes) -> str:
         Its key.
     data : bytes
         Its content.
+    ahead : bool
+        See :meth:`sdb.store.base.Store.put_if`: the commit that leads to it makes it durable.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def put_new(root: TableRoot, key: str, data: bytes) -> str:
     place = root.place(key)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            version = root.store.put_if(place, data, None)
+            version = root.store.put_if(place, data, None, ahead=ahead)
         except NotFoundError:
             root.store.make(place.rpartition("/")[0])
         except UncertainError:

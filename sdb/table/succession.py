@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sdb import ion
 from sdb.records import field, record, replace
-from sdb.table import etags
+from sdb.table import etags, knownindexes
 from sdb.table.tablechange import (
     TableChange,
     apply_change,
@@ -46,10 +46,13 @@ class NewVersion:
         Where its index will be kept.
     data : bytes
         Its index.
+    packfiles : tuple of str
+        Keys of the packfiles that come in with it.
     """
 
     key: str
     data: bytes
+    packfiles: tuple[str, ...] = ()
 
 
 @record
@@ -114,7 +117,9 @@ class Succession:
         rows = changes.rows_added - changes.rows_removed
         number = 1 if self.state is None else self.state.version + 1
         state = self._state(number, commit, at_us, at_us, change, rows, size)
-        return self._with(index, replace(state, changes=changes))
+        made = self._with(index, replace(state, changes=changes))
+        last = replace(made.pending[-1], packfiles=tuple([one.key for one in change.added]))
+        return replace(made, pending=(*self.pending, last))
 
     def foreign(
         self, index: TableIndex, before: TableIndex | None, number: int, commit: str
@@ -195,7 +200,9 @@ class Succession:
     def _with(self, index: TableIndex, state: VersionState) -> Succession:
         state = replace(state, seal=seal_of(index))
         index = replace(index, user_data=with_state(index.user_data, state))
-        data = index.encode(self.writer.root.keyring)
+        keyring = self.writer.root.keyring
+        data = index.encode(keyring)
+        knownindexes.remember(data, keyring, index)
         key = self.writer.keys.version(state.version, state.commit)
         pointer = VersionPointer(state.version, key, etags.of_content([data]))
         pending = (*self.pending, NewVersion(key, data))
@@ -221,6 +228,7 @@ class Succession:
             return None
         if state.commit == commit:
             return self.pointer
+        suffix = f"-{commit}"
         listed = state.history
         for ref in (None, *reversed(state.older)):
             if ref is not None:
@@ -228,7 +236,7 @@ class Succession:
                     break
                 listed = read_history(self._fetch_history(ref), ref)
             for one in reversed(listed):
-                if keys.version_of(one.key) == (one.version, commit):
+                if one.key.endswith(suffix) and keys.version_of(one.key) == (one.version, commit):
                     return VersionPointer(one.version, one.key, one.etag)
         return None
 

@@ -6,10 +6,10 @@ from itertools import chain
 
 from sdb import errors, notes
 from sdb.records import field, record
-from sdb.table import etags, names
+from sdb.table import etags, knownindexes, names
 from sdb.table.definition import MAX_BYTES as MAX_DEFINITION_BYTES
 from sdb.table.definition import Definition
-from sdb.table.index import MAX_BYTES, TableIndex
+from sdb.table.index import MAX_BYTES
 from sdb.table.indirect import read_list, read_values
 from sdb.table.inputstree import InputsTree
 from sdb.table.signature import VARIABLE
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sdb.store.base import Location, Reader
     from sdb.table.descriptor import Descriptor
     from sdb.table.descriptorlist import DescriptorList
+    from sdb.table.index import TableIndex
     from sdb.table.indirect import IndirectRef
     from sdb.table.references import Given
     from sdb.table.versionstate import VersionState
@@ -208,7 +209,7 @@ def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:
     finally:
         reader.close()
     try:
-        index = TableIndex.decode(data, root.keyring)
+        index = knownindexes.decoded(data, root.keyring)
     except (errors.CorruptError, errors.UnsupportedError) as error:
         raise error.within(f"opening index {key}", path=key) from None
     if index.name != keys.table:

@@ -8,7 +8,6 @@ from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_writable, commit, find_commit
 from sdb.table.definition import Definition
-from sdb.table.surroundings import REAL
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import read_definition
 from sdb.table.tablepacking import pack_rows
@@ -129,11 +128,11 @@ def insert(
         if done is not None:
             return Inserted(done, txn_id, is_new=False, packed=None)
     # The id is in the key: the same rows twice are two packfiles, and once again are the same one.
-    packed = pack_rows(root, keys, inputs, commit_id, progress=progress, **options)
+    packed = pack_rows(root, keys, inputs, commit_id=commit_id, progress=progress, **options)
     if packed.descriptor is None:
         return Inserted(0, commit_id, is_new=False, packed=packed.result)
     change = TableChange("insert", (packed.descriptor,), author=author, message=message)
-    found = commit(root, keys, change, commit_id=commit_id, around=REAL)
+    found = commit(root, keys, change, commit_id=commit_id, is_new=not txn_id)
     return Inserted(
         found.version, commit_id, found.is_new, packed.result, key=packed.descriptor.key
     )

@@ -46,11 +46,12 @@ def pack_rows(
     inputs: Inputs,
     directory: str = "",
     *,
+    commit_id: str = "",
     progress: Callable[[int, int | None], None] = silent,
     constants: Mapping[str, object] | None = None,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> PackedRows:
-    """Pack inputs into a new packfile of a table.
+    """Pack inputs into a new packfile of a table; the commit that adds it makes it durable.
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ def pack_rows(
         See :func:`sdb.pack`.
     directory : str
         Where the packfile goes below ``data/``.
+    commit_id : str
+        Whose packfile it is, if it must be no other's, even if they have the same rows.
     progress : Progress
         Told how many bytes were read.
     constants : mapping, optional
@@ -84,7 +87,7 @@ def pack_rows(
         found = contentid.of_trailer(result.trailer)
         if found is None:
             raise CorruptError("a packfile that does not know the digests of its blocks")
-        key = keys.content(directory, found)
+        key = keys.content(directory, found, commit_id)
         spool.seek(0)
         etag = _store(root, key, spool, result.output_bytes)
     descriptor = Descriptor(key, etag, result.output_bytes, slim(result.trailer))
@@ -94,7 +97,7 @@ def pack_rows(
 def _store(root: TableRoot, key: str, spool: BinaryIO, size_bytes: int) -> str:
     """Store what was packed, unless it is there already; gives the ETag."""
     if size_bytes <= _SMALL_BYTES:
-        return put_new(root, key, spool.read())
+        return put_new(root, key, spool.read(), ahead=True)
     place = root.place(key)
     root.store.make(place.rpartition("/")[0])
     try:

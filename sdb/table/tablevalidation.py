@@ -274,5 +274,5 @@ def _content_id(key: str, handle: TableHandle) -> str | None:
     """Give the content id that a packfile of ours is named by; None: it is not one of ours."""
     if not key.startswith(f"{handle.keys.folder}/data/"):
         return None
-    name = key.rpartition("/")[2].removesuffix(".zion")
+    name = key.rpartition("/")[2].removesuffix(".zion").partition("-")[0]
     return name if len(name) == _CONTENT_ID_LETTERS else None

@@ -6,6 +6,7 @@ it becomes the newest. The state says which one it is, where those before it are
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import pairwise
 
 from sdb import ion
@@ -296,6 +297,9 @@ class VersionState:
         return next(fitting, None)
 
 
+_KNOWN: deque[tuple[object, VersionState]] = deque(maxlen=8)
+"""States that were read or made last, with what is stored of them."""
+
 _MEMBERS = frozenset(
     {
         *("format", "table", "version", "id", "at", "created", "operation", "rows", "bytes"),
@@ -318,12 +322,22 @@ def state_of(user_data: dict[str, Any]) -> VersionState | None:
     VersionState or None
         None: no `sdb` has written to the table.
     """
-    return VersionState.from_struct(user_data[MEMBER]) if MEMBER in user_data else None
+    if MEMBER not in user_data:
+        return None
+    struct = user_data[MEMBER]
+    for known, state in list(_KNOWN):
+        if known is struct:
+            return state
+    found = VersionState.from_struct(struct)
+    _KNOWN.append((struct, found))
+    return found
 
 
 def with_state(user_data: dict[str, Any], state: VersionState) -> dict[str, Any]:
     """Give user data with another state; what else is in it is kept."""
-    return user_data | {MEMBER: state.struct()}
+    struct = state.struct()
+    _KNOWN.append((struct, state))
+    return user_data | {MEMBER: struct}
 
 
 def _name(text: str, what: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -215,7 +215,9 @@ def test_a_version_that_was_stored_and_never_put_in_place_is_finished(root: Tabl
     with pytest.MonkeyPatch.context() as patch:
         good = MemoryStore.put_if
 
-        def put_if(store: MemoryStore, location: str, data: bytes, replaced: object) -> str:
+        def put_if(
+            store: MemoryStore, location: str, data: bytes, replaced: object, **_: Any
+        ) -> str:
             if location.endswith("/index"):
                 raise DiedError
             return good(store, location, data, replaced)  # type: ignore[arg-type]

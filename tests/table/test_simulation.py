@@ -38,7 +38,9 @@ def test_what_is_promised_holds(part: int) -> None:
 def no_condition(patch: pytest.MonkeyPatch) -> None:
     """Replace the index whatever is there."""
 
-    def put_if(store: LoggedStore, location: Location, data: bytes, replaced: Reader | None) -> str:
+    def put_if(
+        store: LoggedStore, location: Location, data: bytes, replaced: Reader | None, **_: Any
+    ) -> str:
         is_index = str(location).endswith("/index")
         condition = None if is_index else "" if replaced is None else replaced.etag
         return store._put(str(location), data, condition)
@@ -49,7 +51,9 @@ def no_condition(patch: pytest.MonkeyPatch) -> None:
 def lost_answers_are_successes(patch: pytest.MonkeyPatch) -> None:
     good = LoggedStore.put_if
 
-    def put_if(store: LoggedStore, location: Location, data: bytes, replaced: Reader | None) -> str:
+    def put_if(
+        store: LoggedStore, location: Location, data: bytes, replaced: Reader | None, **_: Any
+    ) -> str:
         try:
             return good(store, location, data, replaced)
         except UncertainError:

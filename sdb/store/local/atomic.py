@@ -17,6 +17,7 @@ from sdb.store.local.files import Translated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
     from typing import BinaryIO
 
@@ -105,8 +106,8 @@ class Unnamed:
         self.file.flush()
         os.fsync(self.file.fileno())
 
-    def publish(self, *, overwrite: bool) -> None:
-        """Give the data, which was flushed, its name."""
+    def publish(self, *, overwrite: bool, ahead: bool = False) -> None:
+        """Give the data, which was flushed, its name; the name is flushed unless `ahead` is on."""
         if overwrite:
             if not self._is_hidden:
                 self._link(self._hidden)
@@ -114,10 +115,8 @@ class Unnamed:
             self._rename()
         else:
             self._take_free_name()
-        try:
-            os.fsync(self._folder)
-        except OSError:
-            pass  # some file systems cannot flush a folder
+        if not ahead:
+            _flush_names(self._folder)
 
     def _link(self, name: str) -> None:
         source = self._hidden if self._is_hidden else f"/proc/self/fd/{self.file.fileno()}"
@@ -179,6 +178,23 @@ def _let_go(fd: int) -> None:
         _thread.start_new_thread(os.close, (fd,))
     except RuntimeError:  # no thread can be started
         os.close(fd)
+
+
+def flush_folders(folders: Iterable[str]) -> None:
+    """Flush the names in folders to the disk."""
+    for folder in folders:
+        fd = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+        try:
+            _flush_names(fd)
+        finally:
+            os.close(fd)
+
+
+def _flush_names(folder: int) -> None:
+    try:
+        os.fsync(folder)
+    except OSError:
+        pass  # some file systems cannot flush a folder
 
 
 def _exists(path: str) -> ExistsError:
@@ -246,13 +262,34 @@ def atomic_write(path: str, *, overwrite: bool = False) -> AtomicWrite:
 
 
 class AtomicWrite:
-    """The context manager of :func:`atomic_write`."""
+    """The context manager of :func:`atomic_write`.
 
-    __slots__ = ("_device", "_draft", "_overwrite", "_path")
+    Parameters
+    ----------
+    path : str
+        Where the file shall be.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+    ahead : bool
+        Whether its name need not outlive a crash of the machine by itself.
+    after : sequence of str
+        Folders whose files are to outlive a crash of the machine if this one does.
+    """
 
-    def __init__(self, path: str, *, overwrite: bool) -> None:
+    __slots__ = ("_after", "_ahead", "_device", "_draft", "_overwrite", "_path")
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        overwrite: bool = False,
+        ahead: bool = False,
+        after: Sequence[str] = (),
+    ) -> None:
         self._path = path
         self._overwrite = overwrite
+        self._ahead = ahead
+        self._after = after
         self._draft: Unnamed | None = None
         self._device: BinaryIO | None = None
 
@@ -287,6 +324,7 @@ class AtomicWrite:
                 if kind is None:
                     with Translated(self._path):
                         self._draft.flush()
-                        self._draft.publish(overwrite=self._overwrite)
+                        flush_folders(self._after)
+                        self._draft.publish(overwrite=self._overwrite, ahead=self._ahead)
             finally:
                 self._draft.close()

@@ -135,17 +135,26 @@ class LocalStore:
 
         return growing.grow(source, kept_bytes, local_path(location), overwrite=overwrite)
 
-    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
+    def put_if(
+        self,
+        location: Location,
+        data: bytes,
+        replaced: Reader | None,
+        *,
+        ahead: bool = False,
+        after: Sequence[Location] = (),
+    ) -> str:
         """Put a file in the place of the version that was read."""
         from sdb.store.local import atomic, growing
 
         path = local_path(location)
+        folders = sorted({os.path.dirname(local_path(one)) for one in after})  # noqa: PTH120
         if replaced is not None:
-            with growing.grow(replaced, 0, path) as draft:
+            with growing.grow(replaced, 0, path, after=folders) as draft:
                 draft.write(data)
                 return draft.version
         try:
-            with atomic.atomic_write(path) as file:
+            with atomic.AtomicWrite(path, ahead=ahead, after=folders) as file:
                 file.write(data)
                 file.flush()
                 return version_of(os.fstat(file.fileno()))
@@ -172,7 +181,7 @@ class LocalStore:
         """Make a folder and those above it."""
         path = local_path(folder)
         with Translated(path):
-            os.makedirs(path, exist_ok=True)  # noqa: PTH103 - a plain string
+            _make(path)
 
     def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Remove the hidden files of writers that were killed."""
@@ -185,6 +194,23 @@ class LocalStore:
         """Refuse: the file system needs no trial."""
         text = os.fspath(location)
         raise UsageError(f"{text} is no URL of S3", expected="s3://bucket/prefix")
+
+
+def _make(path: str) -> None:
+    """Make a folder that outlives a crash of the machine, and those above it."""
+    from sdb.store.local import atomic
+
+    above = os.path.dirname(path) or "."  # noqa: PTH120 - a plain string
+    try:
+        os.mkdir(path)  # noqa: PTH102
+    except FileNotFoundError:
+        _make(above)
+        os.mkdir(path)  # noqa: PTH102
+    except FileExistsError:
+        if not os.path.isdir(path):  # noqa: PTH112
+            raise
+        return
+    atomic.flush_folders([above])
 
 
 def _entries(locations: Iterable[str]) -> list[Entry]:

@@ -14,12 +14,12 @@ import os
 import stat
 
 from sdb.errors import AccessError, ConflictError, CorruptError, UsageError, from_os
-from sdb.store.local.atomic import Unnamed, resolve
+from sdb.store.local.atomic import Unnamed, flush_folders, resolve
 from sdb.store.local.files import LocalReader, Translated, open_read, version_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import BinaryIO
 
     from sdb.store.base import Reader
@@ -81,7 +81,12 @@ class LocalDraft:
 
 @contextlib.contextmanager
 def grow(
-    source: Reader, kept_bytes: int, path: str, *, overwrite: bool = False
+    source: Reader,
+    kept_bytes: int,
+    path: str,
+    *,
+    overwrite: bool = False,
+    after: Sequence[str] = (),
 ) -> Iterator[LocalDraft]:
     """Write a file that begins with the bytes of another one, and appears when it is complete.
 
@@ -98,6 +103,8 @@ def grow(
         replaced, provided that it is still the same.
     overwrite : bool
         Whether a file at another place may be replaced, or one here that is read-only.
+    after : sequence of str
+        Folders whose files are to outlive a crash of the machine if this one does.
 
     Yields
     ------
@@ -139,6 +146,7 @@ def grow(
         yield draft
         with Translated(path):
             unnamed.flush()
+            flush_folders(after)
             if replaced:
                 _check_unchanged(replaced, path, target)
             unnamed.publish(overwrite=replaced is not None or overwrite)

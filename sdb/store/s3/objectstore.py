@@ -85,7 +85,15 @@ class S3Store(FlatStore):
         url = os.fspath(location)
         return grow.grow(source, kept_bytes, url, overwrite=overwrite, single_writer=single_writer)
 
-    def put_if(self, location: Location, data: bytes, replaced: Reader | None) -> str:
+    def put_if(
+        self,
+        location: Location,
+        data: bytes,
+        replaced: Reader | None,
+        *,
+        ahead: bool = False,  # noqa: ARG002 - what is there stays
+        after: Sequence[Location] = (),  # noqa: ARG002
+    ) -> str:
         """Put an object in the place of the version that was read."""
         from sdb.store.s3 import prefix
 

@@ -1,0 +1,49 @@
+"""What is kept of lists that were encoded gives the same bytes as encoding them anew."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sdb import ion
+from sdb.packfile.sparseindex import SparseIndex, build_indices
+from sdb.packfile.trailer import Block, Trailer
+from sdb.table.descriptor import Descriptor
+from sdb.table.encodedpackfiles import EncodedPackfiles
+
+NAMES = ("a", "b", "path")
+
+
+def made(number: int, fields: tuple[str, ...], constants: tuple[str, ...]) -> Descriptor:
+    indices = build_indices([{(name,): (number, number + 1) for name in fields}])
+    sparse = SparseIndex(1, dict.fromkeys(constants, number), indices)
+    trailer = Trailer(1, 100, "zion+zstd", 20, (Block(0, 1),), sparse)
+    return Descriptor(f"db/d/t/data/{number}.zion", '"e"', 200 + number, trailer)
+
+
+names = st.lists(st.sampled_from(NAMES), unique=True).map(tuple)
+packfiles = st.lists(st.builds(made, st.integers(0, 300), names, names), max_size=6)
+
+
+@given(st.data(), packfiles)
+def test_the_same_bytes_and_symbols(data: st.DataObject, known: list[Descriptor]) -> None:
+    encoded = EncodedPackfiles()
+    for _ in range(4):
+        listed = data.draw(st.lists(st.sampled_from(known), max_size=9) if known else st.just([]))
+        symbols = list(data.draw(st.sampled_from([("path", "x"), ("x",), ()])))
+        plain = list(symbols)
+        expected = ion.encode([one.struct() for one in listed], plain)
+        assert encoded.encode(listed, symbols) == expected
+        assert symbols == plain
+
+
+@given(st.dictionaries(st.text(max_size=200), st.integers() | st.text(max_size=300), max_size=20))
+def test_joined_values_are_those_of_a_struct(value: dict[str, object]) -> None:
+    value = {name: one if isinstance(one, str) else one % 2**60 for name, one in value.items()}
+    table = ["z"]
+    together = list(table)
+    expected = ion.encode(value, together)
+    ion.encode(dict.fromkeys(value), table)
+    parts = [ion.encode(one, table) for one in value.values()]
+    assert ion.joined_struct(dict(zip(value, parts, strict=True)), table) == expected
+    assert ion.joined_list(parts) == ion.encode(list(value.values()), table)
