@@ -15,10 +15,11 @@ from sdb.table import names
 from sdb.table.index import TableIndex
 from sdb.table.objectwriter import ObjectWriter, look, put_new
 from sdb.table.overwritten import succession_of
+from sdb.table.references import MAIN, VersionReference
 from sdb.table.succession import Succession, head_version
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import InputKnownError, PackfileGoneError
-from sdb.table.tablehandle import find_table
+from sdb.table.tablehandle import find_table, open_table
 from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
@@ -82,6 +83,7 @@ def commit(
     is_new: bool = False,
     around: Surroundings = REAL,
     patience_seconds: float = PATIENCE_SECONDS,
+    branch: str = MAIN,
 ) -> Committed:
     """Change a table, in one step.
 
@@ -103,6 +105,8 @@ def commit(
         The clock and the dice.
     patience_seconds : float
         How long to begin again when others commit meanwhile.
+    branch : str
+        The branch that gets the version.
 
     Returns
     -------
@@ -120,12 +124,16 @@ def commit(
         The table is damaged. Nothing has changed.
     UsageError
         There is no key to sign with, or an id that cannot be one.
+    UnknownReferenceError
+        There is no such branch.
     """
     check_writable(root)
     is_given = bool(commit_id) and not is_new
     commit_id = commit_id or names.new_uid(around.random_bytes)
     names.check_name(commit_id, "commit")
-    attempts = _Attempts(ObjectWriter(root, keys, around), plan, commit_id, is_given=is_given)
+    attempts = _Attempts(
+        ObjectWriter(root, keys, around, branch), plan, commit_id, is_given=is_given
+    )
     began = around.elapsed()
     unknown: UncertainError | None = None
     while True:
@@ -172,16 +180,19 @@ class _Attempts:
     def run(self) -> Committed:
         """Try once."""
         self.count += 1
-        root, keys = self.writer.root, self.writer.keys
+        root, keys, branch = self.writer.root, self.writer.keys, self.writer.branch
         with ExitStack() as stack:
             is_locked = True
             try:
-                stack.enter_context(root.store.lock(root.place(keys.index)))
+                stack.enter_context(root.store.lock(root.place(self.writer.head)))
             except NotFoundError:
                 is_locked = False
-            head = find_table(root, keys.database, keys.table)
+            head = find_table(root, keys.database, keys.table, branch=branch)
+            if head is None and branch != MAIN:
+                check_branch(root, keys, branch)
             if head is not None and not is_locked:
-                raise ConflictError(f"{keys.index} appeared meanwhile", path=keys.index)
+                message = f"{self.writer.head} appeared meanwhile"
+                raise ConflictError(message, path=self.writer.head)
             return self._follow(head)
 
     def _follow(self, head: TableHandle | None) -> Committed:
@@ -206,16 +217,16 @@ class _Attempts:
 
     def _publish(self, last: Succession, head: TableHandle | None) -> None:
         """Store the versions that are new, and let the last of them become the index."""
-        root, keys = self.writer.root, self.writer.keys
+        root, place = self.writer.root, self.writer.root.place(self.writer.head)
         for version in last.pending[:-1]:
             put_new(root, version.key, version.data, ahead=True)
         data = self._store(last.pending[-1])
         replaced = None if head is None else head.reader
         ahead = [root.place(key) for one in last.pending for key in (one.key, *one.packfiles)]
         try:
-            root.store.put_if(root.place(keys.index), data, replaced, after=ahead)
+            root.store.put_if(place, data, replaced, after=ahead)
         except ExistsError as error:
-            raise ConflictError(error.message, path=keys.index, hint="run it again") from error
+            raise ConflictError(error.message, path=place, hint="run it again") from error
 
     def _store(self, version: NewVersion) -> bytes:
         """Store a version; one of the same id that follows the same version may be there."""
@@ -241,7 +252,23 @@ class _Attempts:
         return state_of(TableIndex.decode(data, self.writer.root.keyring).user_data)
 
 
-def find_commit(root: TableRoot, keys: names.TableKeys, commit_id: str) -> int | None:
+def check_branch(root: TableRoot, keys: names.TableKeys, branch: str) -> None:
+    """Insist on a branch that is there.
+
+    Raises
+    ------
+    UnknownReferenceError
+        There is none; the hint tells what may be meant.
+    NotFoundError
+        There is no such table.
+    """
+    if branch != MAIN:
+        open_table(root, keys.database, keys.table, at=VersionReference("branch", name=branch))
+
+
+def find_commit(
+    root: TableRoot, keys: names.TableKeys, commit_id: str, *, branch: str = MAIN
+) -> int | None:
     """Give the version that a commit has made.
 
     Parameters
@@ -252,6 +279,8 @@ def find_commit(root: TableRoot, keys: names.TableKeys, commit_id: str) -> int |
         Its names.
     commit_id : str
         The id of the commit.
+    branch : str
+        The branch.
 
     Returns
     -------
@@ -259,7 +288,7 @@ def find_commit(root: TableRoot, keys: names.TableKeys, commit_id: str) -> int |
         None: the table has none of that id, or another program has written to it since; a commit
         finds out.
     """
-    head = find_table(root, keys.database, keys.table)
+    head = find_table(root, keys.database, keys.table, branch=branch)
     if head is None:
         return None
     found = head_version(head, ObjectWriter(root, keys)).place_of(commit_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb.errors import ConflictError, NotFoundError, UncertainError
 from sdb.records import record
 from sdb.table import etags, names
+from sdb.table.references import MAIN
 from sdb.table.surroundings import REAL, Surroundings
 
 TYPE_CHECKING = False
@@ -91,11 +92,19 @@ class ObjectWriter:
         The names of the table.
     around : Surroundings
         Gives randomness and time.
+    branch : str
+        The branch that the objects are for.
     """
 
     root: TableRoot
     keys: names.TableKeys
     around: Surroundings = REAL
+    branch: str = MAIN
+
+    @property
+    def head(self) -> str:
+        """Key of the index of the branch."""
+        return self.keys.branch(self.branch)
 
     def indirect(self, data: bytes) -> tuple[str, str, int | None]:
         """Write a list of descriptors: gives key, ETag and when it was written."""

@@ -17,6 +17,7 @@ from sdb.records import record, replace
 from sdb.table import etags
 from sdb.table.index import TableIndex
 from sdb.table.objectwriter import look
+from sdb.table.references import MAIN
 from sdb.table.succession import FOREIGN, Succession, head_version
 from sdb.table.tablechange import (
     FAILED,
@@ -28,6 +29,8 @@ from sdb.table.tablechange import (
 )
 from sdb.table.versionhistory import VersionPointer
 from sdb.table.versionstate import VersionState, state_of
+
+_TAKEN_OUT = "its rows were taken out; sync --retry takes them again"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,9 +87,16 @@ class _Recovery:
         base = self._base()
         lost = self._lost(base)
         index, state = self._head.index, self._head.state
-        if base is not None:
+        if base is not None and state is not None:
             pointer = VersionPointer(base.state.version, base.key, base.etag)
-            before = Succession(self._writer, base.index, base.state, pointer)
+            tags = {name: tag for one in lost for name, tag in one.state.tags.items()}
+            branches = (name for one in lost for name in one.state.branches)
+            named = replace(
+                base.state,
+                tags={**tags, **state.tags},
+                branches=tuple(dict.fromkeys([*state.branches, *branches])),
+            )
+            before = Succession(self._writer, base.index, named, pointer)
         elif state is not None:
             before = Succession(self._writer, index, replace(state, rows=0, size_bytes=0))
         else:
@@ -116,6 +126,7 @@ class _Recovery:
         keys, state = self._writer.keys, self._head.state
         known = set() if base is None else {one.key for one in base.state.history} | {base.key}
         above = 0 if state is None else state.version
+        branch = "" if self._writer.branch == MAIN else self._writer.branch
         folder = f"{keys.folder}/versions"
         names = [one.name for one in self._root.store.list(self._root.place(folder))]
         found = []
@@ -124,7 +135,9 @@ class _Recovery:
             if version is None or version[0] <= above or key in known:
                 continue
             one = self._kept(key)
-            if one is not None and (state is None or one.state.table == state.table):
+            if one is None or one.state.branch != branch:
+                continue
+            if state is None or one.state.table == state.table:
                 found.append(one)
         return found
 
@@ -175,6 +188,13 @@ class _Recovery:
             )
             for one in taken
         ]
+        if before is not None:
+            kept = {one.path for one in taken}
+            inputs += [  # inputs whose rows a restore has taken out
+                ChangedInput(one.path, one.etag, FAILED, is_forced=True, reason=_TAKEN_OUT)
+                for one in inputs_between(lost.index, before, self._root.fetch)
+                if one.path not in kept and not one.is_failed
+            ]
         return TableChange(
             lost.state.operation,
             added,
@@ -182,6 +202,7 @@ class _Recovery:
             tuple(inputs),
             author=lost.state.author,
             message=lost.state.message,
+            merged=_merged(lost.state),
         )
 
     def _without_known(self, found: Succession, change: TableChange) -> TableChange:
@@ -189,6 +210,14 @@ class _Recovery:
         there, _ = packfiles_between(None, found.index, self._root.fetch)
         known = {one.key for one in there}
         return replace(change, added=tuple([one for one in change.added if one.key not in known]))
+
+
+def _merged(state: VersionState) -> tuple[str, VersionPointer] | None:
+    """Give the branch and the version of it that a version has merged."""
+    if state.merged is None:
+        return None
+    names = [name for name, one in state.merges.items() if one == state.merged]
+    return (names[0] if names else ""), state.merged
 
 
 def _short(data: bytes) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from sdb import ion
 from sdb.records import field, record, replace
 from sdb.table import etags, knownindexes
+from sdb.table.references import MAIN
 from sdb.table.tablechange import (
     TableChange,
     apply_change,
@@ -112,8 +113,10 @@ class Succession:
             len(changed.removed),
             _rows(change.added),
             _rows(changed.removed),
+            _bytes(change.added),
+            _bytes(changed.removed),
         )
-        size = _bytes(change.added) - _bytes(changed.removed)
+        size = changes.bytes_added - changes.bytes_removed
         rows = changes.rows_added - changes.rows_removed
         number = 1 if self.state is None else self.state.version + 1
         state = self._state(number, commit, at_us, at_us, change, rows, size)
@@ -146,9 +149,10 @@ class Succession:
         at_us = max(index.created_us, 0)
         if self.state is not None:
             at_us = max(at_us, self.state.at_us + 1)
-        changes = VersionChanges(len(added), len(removed), _rows(added), _rows(removed))
+        counts = (len(added), len(removed), _rows(added), _rows(removed))
+        changes = VersionChanges(*counts, _bytes(added), _bytes(removed))
         rows = max(changes.rows_added - changes.rows_removed, -self._total_rows)
-        size = _bytes(added) - _bytes(removed)
+        size = changes.bytes_added - changes.bytes_removed
         change = TableChange(FOREIGN)
         if before is not None and before.indirect.refs != index.indirect.refs:
             # The other program takes for absent what packfiles of ours do not index.
@@ -184,6 +188,12 @@ class Succession:
             )
             state = replace(state, history=history, parent=self.pointer, kept="", merged=None)
             state = state.spilled(self.writer.history, self._fetch_history)
+        if self.writer.branch != MAIN:  # tags and branches are those of the main index
+            state = replace(state, branch=self.writer.branch, tags={}, branches=())
+        if change.merged is not None:
+            name, pointer = change.merged
+            merges = {**state.merges, name: pointer} if name else state.merges
+            state = replace(state, merged=pointer, merges=merges)
         return replace(
             state,
             failures=_failures(state.failures, change),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sdb.table.index import TableIndex
     from sdb.table.inputnodes import StoredInputs, TakenInput
     from sdb.table.objectwriter import ObjectWriter
+    from sdb.table.versionhistory import VersionPointer
 
     Fetch: TypeAlias = Callable[[str, str], bytes]
 
@@ -75,6 +76,11 @@ class TableChange:
         The digest of the definition by which all inputs were listed; None: they were not.
     author, message : str
         Who makes it, and why; may be empty.
+    content : TableIndex or None
+        Whose packfiles and inputs the table has afterwards, whatever it has now; `added` tells
+        which packfiles are new then, and `removed` those that go.
+    merged : tuple or None
+        The branch that is merged, empty if only a part of it is, and the version of it.
     """
 
     operation: str
@@ -84,10 +90,14 @@ class TableChange:
     definition: bytes | None = None
     author: str = ""
     message: str = ""
+    content: TableIndex | None = None
+    merged: tuple[str, VersionPointer] | None = None
 
     @property
     def is_nothing(self) -> bool:
         """True if it leaves the table as it is."""
+        if self.content is not None or self.merged is not None:
+            return False
         return not (self.added or self.removed or self.inputs)
 
 
@@ -131,6 +141,8 @@ def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -
     InputKnownError
         An input is known already.
     """
+    if change.content is not None:
+        return _replaced(index, change, change.content, writer)
     first = index.objects
     inputs = _with_inputs(index, change, first, writer)
     changed, removed = _without(index, change.removed, writer)
@@ -144,6 +156,19 @@ def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -
         # All inputs were listed, so that a scan that the original has begun is over.
         user_data = index.user_data | {"definition": {"hash": change.definition}}
         full = replace(full, user_data=user_data, is_scanning=False, cursors=())
+    return ChangedIndex(spill(full, writer), removed)
+
+
+def _replaced(
+    index: TableIndex, change: TableChange, content: TableIndex, writer: ObjectWriter
+) -> ChangedIndex:
+    """Give an index the packfiles and inputs of another one."""
+    added, removed = packfiles_between(index, content, writer.root.fetch)
+    if {one.key for one in added} != {one.key for one in change.added} or change.removed != {
+        one.key for one in removed
+    }:
+        raise PackfileGoneError("someone else has changed the packfiles")
+    full = replace(index, inline=content.inline, indirect=content.indirect, inputs=content.inputs)
     return ChangedIndex(spill(full, writer), removed)
 
 

@@ -50,12 +50,16 @@ class VersionChanges:
         Numbers of packfiles.
     rows_added, rows_removed : int
         Numbers of rows.
+    bytes_added, bytes_removed : int
+        Sizes of these packfiles.
     """
 
     packfiles_added: int = 0
     packfiles_removed: int = 0
     rows_added: int = 0
     rows_removed: int = 0
+    bytes_added: int = 0
+    bytes_removed: int = 0
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -64,14 +68,15 @@ class VersionChanges:
             "packfiles-removed": self.packfiles_removed,
             "rows-added": self.rows_added,
             "rows-removed": self.rows_removed,
+            "bytes-added": self.bytes_added,
+            "bytes-removed": self.bytes_removed,
         }
 
     @classmethod
     def from_struct(cls, value: object) -> Self:
         """Read the struct that is stored."""
         found = any_struct(value, "the changes of a version")
-        fields = ("packfiles-added", "packfiles-removed", "rows-added", "rows-removed")
-        return cls(*(structs.count(found, name, 0) for name in fields))
+        return cls(*(structs.count(found, name, 0) for name in cls().struct()))
 
 
 @record

@@ -1,0 +1,124 @@
+"""Restoring: the content of an old version as a new one, its inputs included."""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.errors import CorruptError
+from sdb.records import record, replace
+from sdb.table.commit import commit
+from sdb.table.inputstree import InputsTree
+from sdb.table.tablechange import TableChange, packfiles_between
+from sdb.table.tablehandle import open_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.index import TableIndex
+    from sdb.table.references import Given
+    from sdb.table.tableroot import TableRoot
+
+OPERATION = "restore"
+
+
+@record
+class Restored:
+    """The result of a restore.
+
+    Attributes
+    ----------
+    version : int
+        The version that has the content now.
+    restored : int or None
+        The version that it was of.
+    is_new : bool
+        Whether anything had to change.
+    """
+
+    version: int
+    restored: int | None
+    is_new: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {"version": self.version, "restored": self.restored, "new": self.is_new}
+
+
+def restore(
+    root: TableRoot,
+    database: str,
+    table: str,
+    reference: Given,
+    *,
+    branch: str = "main",
+    author: str = "",
+    message: str = "",
+) -> Restored:
+    """Make a version with the packfiles and inputs of an old one. Nothing is taken back or lost.
+
+    Inputs that came later are new again, so that the next sync takes them.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    reference : str, int or datetime
+        The version, see :mod:`sdb.table.references`.
+    branch : str
+        The branch that gets the content.
+    author, message : str
+        Who restores it, and why; the version tells it.
+
+    Returns
+    -------
+    Restored
+        The version.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table or version.
+    CorruptError
+        A packfile of the old version is not there any more. Nothing has changed.
+    ConflictError, UncertainError
+        See :func:`sdb.table.commit.commit`.
+    """
+    old = open_table(root, database, table, at=reference)
+    wanted = old.index
+    for one in old.descriptors():
+        if root.has(one.key):
+            continue
+        name = f"{old.name}@{reference}"
+        raise CorruptError(f"{name} cannot be restored: {one.key} is missing", path=one.key)
+    try:
+        for _ in InputsTree(wanted.inputs, root.fetch).walk():
+            pass
+    except CorruptError as error:
+        notes.warn(f"{error.message}: the inputs stay those of the newest version")
+        wanted = replace(wanted, inputs=old.index.inputs)
+        is_inputs_kept = True
+    else:
+        is_inputs_kept = False
+
+    def plan(index: TableIndex) -> TableChange | None:
+        content = replace(wanted, inputs=index.inputs) if is_inputs_kept else wanted
+        added, removed = packfiles_between(index, content, root.fetch)
+        if not added and not removed and content.inputs == index.inputs:
+            return None
+        return TableChange(
+            OPERATION,
+            added,
+            frozenset(one.key for one in removed),
+            author=author,
+            message=message or f"restore {_shown(old.state, reference)}",
+            content=content,
+        )
+
+    done = commit(root, old.keys, plan, branch=branch)
+    number = None if old.state is None else old.state.version
+    return Restored(done.version, number, done.is_new)
+
+
+def _shown(state: object, reference: Given) -> str:
+    number = getattr(state, "version", None)
+    return f"version {number}" if number is not None else f"{reference}"
