@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from sdb.table.inputstates import InputStatus
     from sdb.table.references import Given
     from sdb.table.tabledescription import TableDescription, TableFacts
+    from sdb.table.tablediff import TableDifference
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableinsert import Inserted
+    from sdb.table.tablelog import LoggedVersion, ShownVersion
+    from sdb.table.tablerestore import Restored
     from sdb.table.tableroot import TableRoot
     from sdb.table.tablesync import Synced
     from sdb.table.tablevalidation import TableReport
@@ -127,6 +130,12 @@ class TableConnection:
         from sdb.table.tablesync import sync_table
 
         return sync_table(self._root, *_split(name), **options)
+
+    def restore(self, name: str, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
+        """Make old content a new version, see :func:`sdb.table.tablerestore.restore`."""
+        from sdb.table.tablerestore import restore
+
+        return restore(self._root, *_split(name), reference, **options)
 
     def sql(self, text: str, **options: Any) -> Result:  # noqa: ANN401 - those of `sdb.sql`
         """Run a query on tables and packfiles below the root; see :func:`sdb.query.api.sql`."""
@@ -237,6 +246,34 @@ class StoredTableView:
         from sdb.table.inputstates import input_states
 
         return input_states(self._handle, seek=seek, check=check)
+
+    def log(self) -> Iterator[LoggedVersion]:
+        """Go over the versions, the newest first, see :func:`sdb.table.tablelog.log`."""
+        from sdb.table.tablelog import log
+
+        return log(self._handle)
+
+    def show(self) -> ShownVersion:
+        """Tell what this version has changed, see :func:`sdb.table.tablelog.show`."""
+        from sdb.table.tablelog import show
+
+        return show(self._handle)
+
+    def diff(self, other: StoredTableView | Given) -> TableDifference:
+        """Compare this version with a later one, see :func:`sdb.table.tablediff.compare`."""
+        from sdb.table.tablediff import compare
+
+        view = other if isinstance(other, StoredTableView) else self.at(other)
+        return compare(self._handle, view.handle)
+
+    def restore(self, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
+        """Make old content a new version, see :func:`sdb.table.tablerestore.restore`."""
+        from sdb.table.tablerestore import restore
+
+        keys = self._handle.keys
+        found = restore(self._handle.root, keys.database, keys.table, reference, **options)
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
 
     def validate(
         self, *, threads: int | None = None, progress: Progress | None = None

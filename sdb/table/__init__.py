@@ -40,6 +40,9 @@
 ``tablehandle``      a table that is open for reading
 ``references``       how versions are named, and which index that is
 ``versionlookup``    versions by number, distance and time
+``tablelog``         what each version has changed
+``tablediff``        differences between two versions
+``tablerestore``     old content as a new version
 ``tablepackfile``    packfiles of a table, opened when they are read
 ``tabledescription``  what an index says of its table and packfiles
 ``inputstates``      inputs that were taken, have failed, changed or vanished

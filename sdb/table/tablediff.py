@@ -215,4 +215,14 @@ def _rows(pack: Packfile, block: int) -> Iterator[tuple[bytes, bytes]]:
     write_lines(pack, selection, text, None)
     text.seek(0)
     for row, line in zip(pack.selected_rows(selection), text, strict=True):
-        yield blake2b(ion.dumps(row), digest_size=_DIGEST_BYTES).digest(), line.rstrip(b"\n")
+        yield (
+            blake2b(ion.dumps(_ordered(row)), digest_size=_DIGEST_BYTES).digest(),
+            line.rstrip(b"\n"),
+        )
+
+
+def _ordered(value: object) -> object:
+    """Put the fields of structures in one order: that of a row depends on those beside it."""
+    if isinstance(value, dict):
+        return {name: _ordered(value[name]) for name in sorted(value)}
+    return list(map(_ordered, value)) if isinstance(value, list) else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb import instants, ion, notes
 from sdb.errors import CorruptError, SdbError
-from sdb.records import field, record
+from sdb.records import field, record, replace
 from sdb.table import structs
 from sdb.table.tablechange import inputs_between, packfiles_between
 from sdb.table.versionhistory import VersionPointer, any_struct, required_instant
@@ -111,6 +111,14 @@ class ShownVersion:
             "removed": [packfile_dict(one) for one in self.removed],
             "inputs": list(self.inputs),
         }
+
+
+def shown(handle: TableHandle, logged: LoggedVersion) -> ShownVersion:
+    """Tell what a version in the log of a table has changed; see :func:`show`."""
+    if logged.version is None or handle.state is None or logged.commit == handle.state.commit:
+        return show(handle)
+    key = handle.keys.version(logged.version, logged.commit)
+    return replace(show(handle.version(key)), logged=logged)
 
 
 def packfile_dict(descriptor: Descriptor) -> dict[str, object]:

@@ -1,0 +1,24 @@
+"""`sdb show`."""
+
+from __future__ import annotations
+
+from sdb.cli import output
+from sdb.cli.options import AsJson, Root, TableVersion, opened_table
+from sdb.cli.parameters import Context
+
+EXAMPLES = ("sdb show --root lake web.gha@12", "sdb show --json --root lake web.gha@-1")
+
+
+def command(
+    context: Context, name: TableVersion, root: Root = None, as_json: AsJson = False
+) -> None:
+    """Show a version of a table, and what came and went with it."""
+    from sdb.table.tablelog import show
+
+    found = show(opened_table(context, root, name))
+    if as_json:
+        output.say_json(found.as_dict())
+        return
+    from sdb.view.versionlist import version
+
+    output.say(output.plain(version(found, columns=output.columns()).removesuffix("\n")))

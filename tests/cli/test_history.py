@@ -1,0 +1,115 @@
+"""The commands about versions of tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run, Screen
+
+
+@pytest.fixture
+def lake(run: Run, tmp_path: Path) -> Path:
+    """Make a table of three versions in the current folder."""
+    assert not run("create", "d", "t", "--input", "in/*.json").returncode
+    for number in range(1, 4):
+        rows = "".join(f'{{"n": {n}, "v": {number}}}\n' for n in range(number))
+        words = ("insert", "d.t", "-m", f"add {number}", "--txn-id", f"id{number}")
+        assert not run(*words, data=rows.encode(), SDB_AUTHOR="ada").returncode
+    return tmp_path
+
+
+def test_log_in_a_pipe_and_as_json(run: Run, lake: Path) -> None:
+    assert lake
+    lines = run("log", "d.t").stdout.decode().splitlines()
+    assert [line.split()[0] for line in lines] == ["3", "2", "1"]
+    words = lines[0].split()
+    assert words[2:5] == ["ada", "insert", "+3"]
+    assert words[-2:] == ["add", "3"]
+    facts = json.loads(run("log", "--json", "-n", "2", "d.t").stdout)
+    assert facts["table"] == "d.t"
+    assert [one["version"] for one in facts["versions"]] == [3, 2]
+    newest = facts["versions"][0]
+    assert (newest["author"], newest["message"], newest["id"]) == ("ada", "add 3", "id3")
+    assert (newest["rows"], newest["changes"]["rows_added"], newest["parents"]) == (6, 3, [2])
+    stat = run("log", "--stat", "-n", "1", "d.t@2").stdout.decode().splitlines()
+    assert stat[0].startswith("2 ")
+    assert "2 rows" in stat[1]
+    assert len(stat) == 2
+    with_files = json.loads(run("log", "--json", "--stat", "d.t").stdout)["versions"]
+    assert [len(one["added"]) for one in with_files] == [1, 1, 1]
+    assert [one["version"] for one in with_files] == [3, 2, 1]
+
+
+def test_log_on_a_narrow_terminal(screen: Screen, lake: Path) -> None:
+    assert lake
+    code, text = screen("log", "d.t", columns=50)
+    assert code == 0
+    lines = text.splitlines()
+    assert lines[0].startswith("3 ")
+    assert lines[1] == "    add 3"
+    assert len(lines) == 6
+    code, wide = screen("log", "d.t", columns=120)
+    assert len(wide.splitlines()) == 3
+
+
+def test_show_and_diff(run: Run, lake: Path) -> None:
+    assert lake
+    shown = run("show", "d.t@-1").stdout.decode()
+    assert "version    2\n" in shown
+    assert "rows       3 (+2)" in shown
+    facts = json.loads(run("show", "--json", "d.t@2").stdout)
+    assert (facts["table"], facts["version"], facts["packfiles"]) == ("d.t", 2, 2)
+    assert [one["rows"] for one in facts["added"]] == [2]
+    text = run("diff", "d.t@1", "@3").stdout.decode().splitlines()
+    assert [line[:1] for line in text[:2]] == ["+", "+"]
+    assert text[-1] == "the same 1 packfiles"
+    difference = json.loads(run("diff", "--json", "d.t@3", "d.t@1").stdout)
+    assert (difference["rows_removed"], difference["packfiles_added"]) == (5, 0)
+    rows = run("diff", "--rows", "d.t@2").stdout.splitlines()
+    found = [json.loads(line) for line in rows]
+    assert sorted((one["sign"], one["row"]["n"]) for one in found) == [("+", 0), ("+", 1), ("+", 2)]
+    back = run("diff", "--rows", "d.t", "@2").stdout.splitlines()
+    assert {json.loads(line)["sign"] for line in back} == {"-"}
+
+
+def test_restore(run: Run, lake: Path) -> None:
+    assert lake
+    done = run("restore", "d.t", "1", "-m", "back")
+    assert done.stderr.decode() == "sdb: version 4 of d.t has the content of 1\n"
+    assert json.loads(run("query", "SELECT COUNT(*) AS n FROM d.t").stdout) == {"n": 1}
+    again = json.loads(run("restore", "--json", "d.t@1").stdout)
+    assert again == {"version": 4, "restored": 1, "new": False}
+    assert json.loads(run("query", "--at", "3", "SELECT COUNT(*) AS n FROM d.t").stdout) == {"n": 6}
+    assert json.loads(run("log", "--json", "d.t").stdout)["versions"][0]["message"] == "back"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["log", "d"], 2, "d is no table"),
+        (["log", "d.x"], 3, "there is no table d.x"),
+        (["log", "d.t@9"], 3, "d.t has no version 9"),
+        (["log", "d.t@"], 2, "names no version"),
+        (["show", "d.t@1999-01-01"], 3, "before the first version"),
+        (["show", "d.t@nix"], 3, "no tag or branch 'nix'"),
+        (["diff", "d.t@1", "@nix"], 3, "no tag or branch 'nix'"),
+        (["restore", "d.t"], 2, "which version to restore is not clear"),
+        (["restore", "d.t@1", "2"], 2, "which version to restore is not clear"),
+        (["restore", "d.t", "77"], 3, "d.t has no version 77"),
+        (["describe", "--at", "0", "d", "t"], 3, "before the first version"),
+        (["query", "--at", "5x", "SELECT * FROM d.t"], 2, "is not a time"),
+    ],
+)
+def test_errors(run: Run, lake: Path, words: list[str], code: int, message: str) -> None:
+    assert lake
+    found = run(*words)
+    assert found.returncode == code
+    assert message in found.stderr.decode()
+    assert "Traceback" not in found.stderr.decode()
+    assert not found.stdout

@@ -1,0 +1,61 @@
+"""The history of tables in every store, and the requests that it takes on S3."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.store import url as stores
+from sdb.table.tablediff import compare, different_rows
+
+if TYPE_CHECKING:
+    from sdb.query.connected import TableConnection
+    from tests.store.conftest import Place, Requests, S3Place
+
+KEY = base64.b64encode(bytes(range(32))).decode()
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", KEY)
+
+
+def filled(place: Place) -> TableConnection:
+    """Make a table of four versions: version k has 1 + ... + k rows."""
+    stores.store_of(place.root).make(place.root)
+    db = sdb.connect(place.root)
+    db.create("d.t", "s3://b/in/*.json" if stores.store_of(place.root).is_remote else "file://in/*")
+    for number in range(1, 5):
+        db.append("d.t", [{"n": n, "v": number} for n in range(number)])
+    return db
+
+
+def test_history_is_the_same_in_every_store(place: Place) -> None:
+    db = filled(place)
+    table = db.table("d.t")
+    assert [table.at(number).describe().facts.rows for number in range(1, 5)] == [1, 3, 6, 10]
+    text = "SELECT COUNT(*) AS n FROM d.t@2 ++ d.t@-1"
+    with db.sql(text) as result:
+        assert list(result) == [{"n": 9}]
+    assert [one.version for one in table.log()] == [4, 3, 2, 1]
+    difference = compare(table.at(3).handle, table.handle)
+    assert [sign for sign, _ in different_rows(difference)] == ["+"] * 4
+    assert table.restore(2).version == 5
+    assert table.to_arrow().num_rows == 3
+    assert table.at(4).to_arrow().num_rows == 10
+    assert table.validate().ok
+
+
+@pytest.mark.s3
+def test_requests_for_a_version(bucket: S3Place, requests: Requests) -> None:
+    db = filled(bucket)
+    for reference in (1, -2, "@main"):
+        requests.clear()
+        db.table(f"d.t@{reference}" if isinstance(reference, int) else "d.t@main")
+        assert requests.count() <= 3, (reference, requests.sent)
+    requests.clear()
+    assert len(list(db.table("d.t").log())) == 4
+    assert requests.count() == 4, requests.sent
