@@ -1,6 +1,6 @@
 """Feeding tables: rates of inserts and syncs, each beside what the disk allows in the same run.
 
-``python benchmarks/feeding.py [inserts] [FOLDER]`` measures in a folder of the disk that is meant.
+``python benchmarks/feeding.py [inserts] [group] [FOLDER]`` measures in a folder of that disk.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import statistics
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,14 @@ import sdb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROW = {"at": "2026-11-01T00:00:00Z", "id": 1, "text": "a row of a table that grows"}
 INSERTS = 400
+THREADS = 64
+SECONDS = 5.0
+
+
+def row(number: int) -> dict[str, object]:
+    """Give a row."""
+    return {"at": "2026-11-01T00:00:00Z", "id": number, "text": "a row of a table that grows"}
 
 
 def spent(work: Callable[[], object]) -> float:
@@ -44,9 +51,10 @@ def inserts(folder: Path) -> None:
     db.create("bench.rows", "in/*.json")
     table = folder / "db/bench/rows"
     ours, one, three = [], [], []
-    db.append("bench.rows", [ROW])
+    db.append("bench.rows", [row(0)])
     for number in range(INSERTS):
-        ours.append(spent(lambda: db.append("bench.rows", [ROW])))
+        rows = [row(number)]
+        ours.append(spent(lambda rows=rows: db.append("bench.rows", rows)))
         index = (table / "index").read_bytes()
         packfile = b"x" * db.table("bench.rows").handle.index.inline[-1].size_bytes
 
@@ -65,7 +73,29 @@ def inserts(folder: Path) -> None:
         print(f"{name:40} {most:8.0f} a second: inserts reach {rate / most:.0%}")
 
 
-BENCHMARKS = {"inserts": inserts}
+def group(folder: Path) -> None:
+    """Let many threads append at the same time."""
+    db = sdb.connect(folder)
+    db.create("bench.rows", "in/*.json")
+    until = time.monotonic() + SECONDS
+
+    def work(number: int) -> int:
+        done = 0
+        while time.monotonic() < until:
+            db.append("bench.rows", [row(number)])
+            done += 1
+        return done
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(THREADS) as pool:
+        done = sum(pool.map(work, range(THREADS)))
+    seconds = time.perf_counter() - start
+    version = db.table("bench.rows").version or 0
+    print(f"{THREADS} threads: {done / seconds:.0f} appends a second", end=", ")
+    print(f"{version / seconds:.1f} commits a second")
+
+
+BENCHMARKS = {"inserts": inserts, "group": group}
 
 
 def main() -> None:

@@ -52,7 +52,7 @@ def listed(given: Inputs) -> list[One]:
     if _is_row(first):
         once = not isinstance(given, list | tuple)
         rows: Any = chain([first], many) if once else given
-        return [Input(ROWS, "ion", once=once, source=lambda: _encoded(rows))]
+        return [Input(ROWS, "ion", once=once, source=lambda: encoded_rows(rows))]
     found = [] if first is None else [first, *many]
     for one in found:
         if not _is_one(one):
@@ -120,7 +120,19 @@ def _unfit(given: object) -> UsageError:
     )
 
 
-def _encoded(rows: Iterable[Mapping[str, object]]) -> Generator[bytes]:
+def encoded_rows(rows: Iterable[Mapping[str, object]]) -> Generator[bytes]:
+    """Encode rows, a stream each.
+
+    Yields
+    ------
+    bytes
+        Some of them.
+
+    Raises
+    ------
+    InputError
+        A row that is none, or has a value that no row can have.
+    """
     piece = bytearray()
     for number, row in enumerate(rows):
         if not _is_row(row):

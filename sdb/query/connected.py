@@ -120,10 +120,10 @@ class TableConnection:
         return create_table(self._root, *_split(name), definition, overwrite=overwrite)
 
     def append(self, name: str, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
-        """Insert rows into a table, see :func:`sdb.table.tableinsert.insert`."""
-        from sdb.table.tableinsert import insert
+        """Insert rows into a table, see :func:`sdb.table.groupcommit.append`."""
+        from sdb.table import groupcommit
 
-        return insert(self._root, *_split(name), inputs, **options)
+        return groupcommit.append(self._root, *_split(name), inputs, **options)
 
     def sync(self, name: str, **options: Any) -> Synced:  # noqa: ANN401
         """Take the new inputs of a table, see :func:`sdb.table.tablesync.sync_table`."""
@@ -224,11 +224,11 @@ class StoredTableView:
         return describe_table(self._handle)
 
     def append(self, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
-        """Insert rows, see :func:`sdb.table.tableinsert.insert`; this is the new version then."""
-        from sdb.table.tableinsert import insert
+        """Insert rows, see :func:`sdb.table.groupcommit.append`; this is the new version then."""
+        from sdb.table import groupcommit
 
-        keys = self._handle.keys
-        found = insert(self._handle.root, keys.database, keys.table, inputs, **options)
+        keys, root = self._handle.keys, self._handle.root
+        found = groupcommit.append(root, keys.database, keys.table, inputs, **options)
         self._handle = open_table(self._handle.root, keys.database, keys.table)
         return found
 

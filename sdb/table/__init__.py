@@ -30,6 +30,7 @@
 ``commit``           the one way in which a table changes
 ``tablepacking``     rows to packfiles of a table
 ``tableinsert``      rows that come in by themselves
+``groupcommit``      appends of many threads, which share commits
 ``tablecreate``      definitions that make tables
 ``inputlisting``     inputs that a pattern finds
 ``etagcache``        ETags of local inputs that were read before

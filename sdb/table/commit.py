@@ -18,7 +18,7 @@ from sdb.table.overwritten import succession_of
 from sdb.table.references import MAIN, VersionReference
 from sdb.table.succession import Succession, head_version
 from sdb.table.surroundings import REAL, Surroundings
-from sdb.table.tablechange import InputKnownError, PackfileGoneError
+from sdb.table.tablechange import InputKnownError, PackfileGoneError, TransactionDoneError
 from sdb.table.tablehandle import find_table, open_table
 from sdb.table.versionstate import state_of
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Plan: TypeAlias = "Callable[[TableIndex], TableChange | None]"
 
 PATIENCE_SECONDS = 60.0
+_FINAL = (PackfileGoneError, InputKnownError, TransactionDoneError)
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -117,7 +118,8 @@ def commit(
     ------
     ConflictError
         Others were faster all the time, or have replaced what the change replaces. Nothing has
-        changed.
+        changed. It is a `TransactionDoneError` where the table has done a transaction of the change
+        before.
     UncertainError
         It is not known whether the table was changed. The same id again is safe.
     CorruptError
@@ -140,7 +142,7 @@ def commit(
         try:
             return attempts.run()
         except (ConflictError, UncertainError) as error:
-            if isinstance(error, PackfileGoneError | InputKnownError) and not callable(plan):
+            if isinstance(error, _FINAL) and not callable(plan):
                 raise  # it does not fit any more
             # Whatever became of it, the next attempt finds the id in the history, or not.
             unknown = error if isinstance(error, UncertainError) else unknown
@@ -176,6 +178,7 @@ class _Attempts:
         self.count = 0
         self._plan = plan
         self._since: int | None = 0 if is_given else None
+        self._looked_through = 0
 
     def run(self) -> Committed:
         """Try once."""
@@ -213,7 +216,13 @@ class _Attempts:
 
     def _next(self, last: Succession) -> Succession | None:
         change = self._plan(last.index) if callable(self._plan) else self._plan
-        return None if change is None else last.follow(change, self.commit_id)
+        if change is None:
+            return None
+        found = {one: last.place_of(one, self._looked_through) for one in change.ids}
+        self._looked_through = 0 if last.state is None else last.state.version
+        if done := {one: place.version for one, place in found.items() if place is not None}:
+            raise TransactionDoneError(done)
+        return last.follow(change, self.commit_id)
 
     def _publish(self, last: Succession, head: TableHandle | None) -> None:
         """Store the versions that are new, and let the last of them become the index."""

@@ -203,6 +203,7 @@ class _Recovery:
             author=lost.state.author,
             message=lost.state.message,
             merged=_merged(lost.state),
+            ids=lost.state.ids,
         )
 
     def _without_known(self, found: Succession, change: TableChange) -> TableChange:

@@ -200,6 +200,7 @@ class Succession:
             operation=change.operation,
             author=change.author,
             message=change.message,
+            ids=change.ids,
             rows=max(0, state.rows + rows),
             size_bytes=max(0, state.size_bytes + size_bytes),
         )
@@ -236,7 +237,7 @@ class Succession:
         state, keys = self.state, self.writer.keys
         if state is None or self.pointer is None:
             return None
-        if state.commit == commit:
+        if commit == state.commit or commit in state.ids:
             return self.pointer
         suffix = f"-{commit}"
         listed = state.history
@@ -246,7 +247,11 @@ class Succession:
                     break
                 listed = read_history(self._fetch_history(ref), ref)
             for one in reversed(listed):
-                if one.key.endswith(suffix) and keys.version_of(one.key) == (one.version, commit):
+                is_its_own = one.key.endswith(suffix) and keys.version_of(one.key) == (
+                    one.version,
+                    commit,
+                )
+                if is_its_own or one.did(commit):
                     return VersionPointer(one.version, one.key, one.etag)
         return None
 

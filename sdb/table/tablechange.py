@@ -34,6 +34,20 @@ class InputKnownError(ConflictError):
     """An input that a change takes is known to the table already."""
 
 
+class TransactionDoneError(ConflictError):
+    """The table has done transactions of a change before.
+
+    Parameters
+    ----------
+    versions : dict
+        The versions that did them, by their ids.
+    """
+
+    def __init__(self, versions: dict[str, int]) -> None:
+        super().__init__(f"{min(versions)} is version {versions[min(versions)]} already")
+        self.versions = versions
+
+
 @record
 class ChangedInput:
     """An input that a change takes.
@@ -81,6 +95,8 @@ class TableChange:
         which packfiles are new then, and `removed` those that go.
     merged : tuple or None
         The branch that is merged, empty if only a part of it is, and the version of it.
+    ids : tuple of str
+        Ids of transactions that it does; a table that has done one of them refuses it.
     """
 
     operation: str
@@ -92,6 +108,7 @@ class TableChange:
     message: str = ""
     content: TableIndex | None = None
     merged: tuple[str, VersionPointer] | None = None
+    ids: tuple[str, ...] = ()
 
     @property
     def is_nothing(self) -> bool:

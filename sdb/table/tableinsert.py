@@ -109,24 +109,11 @@ def insert(
     """
     keys = names.TableKeys(database, table)
     check_writable(root)
-    try:
-        definition = read_definition(root, keys)
-    except NotFoundError:
-        if not root.has(keys.index):
-            raise root.absent(keys) from None
-        definition = Definition()
-    if definition.partitions:
-        fields = ", ".join(one.field for one in definition.partitions)
-        raise UnsupportedError(
-            f"inserting into {database}.{table}: it has partitions by {fields}",
-            hint=f"put the inputs where its patterns find them, and run sdb sync {database}",
-        )
+    check_takes_rows(root, keys)
     commit_id = txn_id or names.new_uid()
-    if txn_id:
-        names.check_name(txn_id, "transaction")
-        done = find_commit(root, keys, txn_id)
-        if done is not None:
-            return Inserted(done, txn_id, is_new=False, packed=None)
+    done = done_before(root, keys, txn_id)
+    if done is not None:
+        return done
     # The id is in the key: the same rows twice are two packfiles, and once again are the same one.
     packed = pack_rows(root, keys, inputs, commit_id=commit_id, progress=progress, **options)
     if packed.descriptor is None:
@@ -136,3 +123,36 @@ def insert(
     return Inserted(
         found.version, commit_id, found.is_new, packed.result, key=packed.descriptor.key
     )
+
+
+def check_takes_rows(root: TableRoot, keys: names.TableKeys) -> None:
+    """Insist on a table that rows can be inserted into.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    UnsupportedError
+        It has partitions.
+    """
+    try:
+        definition = read_definition(root, keys)
+    except NotFoundError:
+        if not root.has(keys.index):
+            raise root.absent(keys) from None
+        definition = Definition()
+    if definition.partitions:
+        fields = ", ".join(one.field for one in definition.partitions)
+        raise UnsupportedError(
+            f"inserting into {keys.database}.{keys.table}: it has partitions by {fields}",
+            hint=f"put the inputs where its patterns find them, and run sdb sync {keys.database}",
+        )
+
+
+def done_before(root: TableRoot, keys: names.TableKeys, txn_id: str) -> Inserted | None:
+    """Give the result of a transaction that was done before; None: it was not, or has no id."""
+    if not txn_id:
+        return None
+    names.check_name(txn_id, "transaction")
+    done = find_commit(root, keys, txn_id)
+    return None if done is None else Inserted(done, txn_id, is_new=False, packed=None)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Self
 
+_MARK_BYTES = 10
+
 
 @record
 class PastVersion:
@@ -35,6 +37,8 @@ class PastVersion:
         What made it.
     rows : int
         Number of rows that it has.
+    marks : bytes
+        What tells ids of transactions that its commit did besides its own, see :func:`marks_of`.
     """
 
     version: int
@@ -43,10 +47,11 @@ class PastVersion:
     etag: str
     operation: str
     rows: int
+    marks: bytes = b""
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
-        return {
+        value: dict[str, object] = {
             "version": self.version,
             "at": ion.instant_from_us(self.at_us),
             "path": self.key,
@@ -54,6 +59,7 @@ class PastVersion:
             "operation": self.operation,
             "rows": self.rows,
         }
+        return value | {"marks": self.marks} if self.marks else value
 
     @classmethod
     def from_struct(cls, value: object) -> Self:
@@ -66,7 +72,15 @@ class PastVersion:
             etags.check(structs.text(found, "etag")),
             structs.text(found, "operation"),
             structs.count(found, "rows"),
+            structs.blob(found, "marks") if "marks" in found else b"",
         )
+
+    def did(self, transaction: str) -> bool:
+        """Tell whether its commit did a transaction besides its own."""
+        if not self.marks:
+            return False
+        mark, size = marks_of((transaction,)), _MARK_BYTES
+        return any(self.marks[at : at + size] == mark for at in range(0, len(self.marks), size))
 
 
 @record
@@ -149,6 +163,17 @@ class VersionPointer:
             names.check_key(structs.text(found, "path")),
             etags.check(structs.text(found, "etag")),
         )
+
+
+def marks_of(transactions: tuple[str, ...]) -> bytes:
+    """Give what tells ids of transactions from all others: 10 bytes for each, one after the other.
+
+    The ids themselves are in the index of their version.
+    """
+    from hashlib import blake2b
+
+    digests = (blake2b(one.encode(), digest_size=_MARK_BYTES).digest() for one in transactions)
+    return b"".join(digests)
 
 
 def write_history(versions: tuple[PastVersion, ...]) -> bytes:

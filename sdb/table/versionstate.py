@@ -20,6 +20,7 @@ from sdb.table.versionhistory import (
     all_listed,
     any_struct,
     check_ascending,
+    marks_of,
     read_history,
     required_instant,
     write_history,
@@ -130,6 +131,8 @@ class VersionState:
         The second parent of a merge.
     merges : dict
         For each branch the version of it that was merged last.
+    ids : tuple of str
+        Ids of transactions that the commit did, besides its own.
     """
 
     table: bytes
@@ -156,6 +159,7 @@ class VersionState:
     kept: str = ""
     merged: VersionPointer | None = None
     merges: dict[str, VersionPointer] = field(default_factory=dict)
+    ids: tuple[str, ...] = ()
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -188,6 +192,7 @@ class VersionState:
             value["merges"] = {name: one.struct() for name, one in self.merges.items()}
         value |= {"branch": self.branch} if self.branch else {}
         value |= {"kept": self.kept} if self.kept else {}
+        value |= {"ids": list(self.ids)} if self.ids else {}
         return value | self.unknown
 
     @classmethod
@@ -239,6 +244,7 @@ class VersionState:
             etags.check(found.get("kept", "")),
             VersionPointer.from_struct(found["merged"]) if "merged" in found else None,
             _tags(found.get("merges", {})),
+            all_listed(found, "ids", _id),
         )
         _check_order(state)
         return state
@@ -256,7 +262,8 @@ class VersionState:
         PastVersion
             The entry of its history.
         """
-        return PastVersion(self.version, self.at_us, key, etag, self.operation, self.rows)
+        marks = marks_of(self.ids)
+        return PastVersion(self.version, self.at_us, key, etag, self.operation, self.rows, marks)
 
     def spilled(self, put: Callable[[bytes], str], fetch: Callable[[HistoryRef], bytes]) -> Self:
         """Move the older half of a long history to an object of its own.
@@ -309,7 +316,7 @@ _MEMBERS = frozenset(
     {
         *("format", "table", "version", "id", "at", "created", "operation", "rows", "bytes"),
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
-        *("boundary", "seal", "failures", "branch", "kept", "merged", "merges"),
+        *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
     }
 )
 
@@ -343,6 +350,12 @@ def with_state(user_data: dict[str, Any], state: VersionState) -> dict[str, Any]
     struct = state.struct()
     _KNOWN.append((struct, state))
     return user_data | {MEMBER: struct}
+
+
+def _id(value: object) -> str:
+    if type(value) is not str:
+        raise CorruptError("the id of a transaction is not a string")
+    return _name(value, "transaction")
 
 
 def _name(text: str, what: str) -> str:

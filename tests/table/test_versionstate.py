@@ -20,6 +20,7 @@ from sdb.table.versionhistory import (
     HistoryRef,
     PastVersion,
     VersionPointer,
+    marks_of,
     read_history,
     write_history,
 )
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def past(version: int) -> PastVersion:
-    return PastVersion(version, version * 1000, f"db/d/t/versions/{version}", '"e"', "insert", 5)
+    return PastVersion(
+        version, version * 1000, f"db/d/t/versions/{version}", '"e"', "insert", 5, marks_of(("a",))
+    )
 
 
 STATE = VersionState(
@@ -58,6 +61,7 @@ STATE = VersionState(
     kept='"b2sum:kept"',
     merged=VersionPointer(4, "db/d/t/versions/4", '"e4"'),
     merges={"other": VersionPointer(4, "db/d/t/versions/4", '"e4"')},
+    ids=("job-1", "job-2"),
 )
 
 

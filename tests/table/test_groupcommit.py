@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sdb
+from sdb.errors import ConflictError, InputError
+from sdb.table import groupcommit, versionstate
+from sdb.table.commit import commit, find_commit
+from sdb.table.names import TableKeys
+from sdb.table.tablechange import TransactionDoneError
+from sdb.table.tablehandle import open_table
+from sdb.table.tableinsert import insert
+from sdb.table.tableroot import table_root
+from tests.table import test_commit
+from tests.table.test_commit import added, head, overwrite, root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sdb.query.connected import TableConnection
+    from sdb.table.tableinsert import Inserted
+    from sdb.table.tableroot import TableRoot
+
+__all__ = ["root"]
+KEYS = TableKeys("d", "t")
+SECONDS = 60
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> TableConnection:
+    found = sdb.connect(tmp_path)
+    found.create("d.t", "in/*.json")
+    return found
+
+
+def at_once(db: TableConnection, appends: list[dict[str, Any]]) -> list[Inserted | Exception]:
+    """Let a thread for each append begin at the same time; gives what becomes of each."""
+    ready = threading.Barrier(len(appends))
+
+    def run(options: dict[str, Any]) -> Inserted | Exception:
+        ready.wait(SECONDS)
+        try:
+            return db.append("d.t", **options)
+        except Exception as error:  # noqa: BLE001 - what a thread is told
+            return error
+
+    with ThreadPoolExecutor(len(appends)) as pool:
+        return list(pool.map(run, appends, timeout=SECONDS))
+
+
+def values(db: TableConnection) -> Counter[int]:
+    rows = db.sql("SELECT a FROM d.t").to_arrow().to_pylist()
+    return Counter(row["a"] for row in rows)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], None]], None]:
+    """Hold the first commit up until so many appends wait, and do something else before."""
+
+    def hold(count: int, work: Callable[[], None]) -> None:
+        good = groupcommit._Group._lead
+        begun: list[bool] = []
+
+        def lead(group: groupcommit._Group) -> None:
+            while len(group._waiting) < count and not begun:
+                threading.Event().wait(0.001)
+            if not begun:
+                begun.append(True)
+                work()
+            good(group)
+
+        monkeypatch.setattr(groupcommit._Group, "_lead", lead)
+
+    return hold
+
+
+ids = st.sampled_from(["", "", "a", "b"])
+some = st.lists(st.tuples(ids, st.integers(0, 3), st.booleans()), min_size=1, max_size=12)
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(some)
+def test_each_append_is_there_once(
+    tmp_path_factory: pytest.TempPathFactory, chosen: list[tuple[str, int, bool]]
+) -> None:
+    db = sdb.connect(tmp_path_factory.mktemp("lake"))
+    db.create("d.t", "in/*.json")
+    appends, bad = [], set()
+    for number, (txn_id, count, is_bad) in enumerate(chosen):
+        inputs: list[dict[str, object]] = [{"a": number}] * count
+        if is_bad:
+            bad.add(number)
+            inputs.append({"a": object()})
+        appends.append({"inputs": inputs, "txn_id": txn_id})
+    told = at_once(db, appends)
+    expected: Counter[int] = Counter()
+    for number, (txn_id, count, _) in enumerate(chosen):
+        found = told[number]
+        if number in bad:
+            assert isinstance(found, InputError)
+        elif count:
+            assert not isinstance(found, Exception), found
+            if found.is_new:
+                assert found.packed is not None
+                assert found.packed.rows == count
+                expected[number] += count
+            else:
+                assert txn_id
+    assert (values(db) if expected else Counter()) == expected
+    done = [one for number, one in enumerate(told) if number not in bad and chosen[number][1]]
+    for txn_id in ("a", "b"):
+        same = [one for one in done if not isinstance(one, Exception) and one.commit == txn_id]
+        assert sum(one.is_new for one in same) == bool(same)
+        assert len({one.version for one in same}) <= 1
+
+
+def test_many_appends_are_one_version(db: TableConnection, held: Any) -> None:
+    held(10, lambda: None)
+    appends = [
+        {"inputs": [{"a": number}], "txn_id": f"id-{number}" if number % 2 else "", "message": "m"}
+        for number in range(10)
+    ]
+    told = at_once(db, appends)
+    assert {one.version for one in told if not isinstance(one, Exception)} == {1}
+    handle = open_table(db.root, "d", "t")
+    state = handle.state
+    assert state is not None
+    assert len(handle.index.inline) == 1, "rows in memory share a packfile"
+    assert (state.rows, state.message, len(state.ids)) == (10, "m", 5)
+    again = at_once(db, appends)
+    assert [one.is_new for one in again if not isinstance(one, Exception)] == [True, False] * 5
+    assert values(db) == Counter({number: 2 - number % 2 for number in range(10)})
+    assert db.table("d.t").validate().ok
+
+
+def test_rows_that_cannot_be_packed_are_the_error_of_one(db: TableConnection, held: Any) -> None:
+    held(4, lambda: None)
+    wide = {"a": 9, "b": "x" * 5_000}
+    rows = [[{"a": 1}], [{"a": 2}], [wide], [{"a": 3}]]
+    *good, last = at_once(db, [{"inputs": one, "align_bytes": 4096} for one in rows])
+    told = [*good, last]
+    assert isinstance(told[2], InputError)
+    assert not any(isinstance(told[number], Exception) for number in (0, 1, 3))
+    assert values(db) == Counter([1, 2, 3])
+
+
+def test_a_transaction_that_someone_else_did_is_left_out(db: TableConnection, held: Any) -> None:
+    held(3, lambda: insert(db.root, "d", "t", [{"a": 7}], txn_id="x") and None)
+    appends = [{"inputs": [{"a": 1}], "txn_id": name} for name in ("x", "y", "")]
+    told = at_once(db, appends)
+    assert [one.is_new for one in told if not isinstance(one, Exception)] == [False, True, True]
+    assert values(db) == Counter([7, 1, 1])
+
+
+def test_an_error_of_the_commit_is_told_to_all(
+    db: TableConnection, held: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held(3, lambda: None)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ConflictError("busy", hint="run it again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(groupcommit, "commit", refuse)
+        told = at_once(db, [{"inputs": [{"a": 1}]}] * 3)
+    assert all(isinstance(one, ConflictError) and one.hint for one in told)
+    assert len({id(one) for one in told}) == 3, "each thread has an error of its own"
+    assert db.append("d.t", [{"a": 2}]).version == 1
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_whoever_waits_goes_on_for_an_interrupted_leader(
+    db: TableConnection, held: Any, monkeypatch: pytest.MonkeyPatch, is_done: bool
+) -> None:
+    held(4, lambda: None)
+    good, calls = groupcommit.commit, []
+
+    def interrupted(*args: Any, **options: Any) -> Any:
+        calls.append(options["commit_id"])
+        if len(calls) == 1:
+            if is_done:
+                good(*args, **options)
+            raise KeyboardInterrupt
+        return good(*args, **options)
+
+    monkeypatch.setattr(groupcommit, "commit", interrupted)
+    outcomes: list[BaseException | Inserted] = []
+
+    def run(number: int) -> None:
+        try:
+            outcomes.append(db.append("d.t", [{"a": number}]))
+        except KeyboardInterrupt as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(SECONDS)
+    assert sum(isinstance(one, KeyboardInterrupt) for one in outcomes) == 1
+    assert len(outcomes) == 4
+    assert len(set(calls)) == 1, "the same commit, whoever does it"
+    assert values(db) == Counter(range(4))
+
+
+def test_a_thread_alone_does_not_wait(db: TableConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groupcommit, "INTERVAL_SECONDS", 3600.0)
+    for number in range(3):
+        assert db.append("d.t", [{"a": number}]).version == number + 1
+
+
+def test_ids_are_found_in_old_versions_and_after_other_programs(
+    root: TableRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versionstate, "MAX_INLINE", 6)
+    both = test_commit.replace(added(root, "a", "b"), ids=("x", "y"))
+    assert commit(root, KEYS, both, commit_id="group").version == 1
+    before = head(root).index
+    third = test_commit.replace(added(root, "c"), ids=("z",))
+    commit(root, KEYS, third)
+    for number in range(12):
+        commit(root, KEYS, added(root, f"more-{number}"))
+    assert [find_commit(root, KEYS, one) for one in ("x", "y", "z", "group")] == [1, 1, 2, 1]
+    assert find_commit(root, KEYS, "w") is None
+    with pytest.raises(TransactionDoneError) as told:
+        commit(root, KEYS, test_commit.replace(added(root, "d"), ids=("n", "y", "z")))
+    assert told.value.versions == {"y": 1, "z": 2}
+    # Another program throws away all but the first version: what is done again keeps its ids.
+    overwrite(root, test_commit.replace(before, created_us=10**15))
+    assert not commit(root, KEYS, added(root, "c2"), commit_id="z").is_new
+    assert find_commit(root, KEYS, "x") == 1
+    again = find_commit(root, KEYS, "z")
+    assert again is not None
+    assert again > 14
+
+
+def test_relative_roots_are_those_of_their_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        db = sdb.connect()
+        db.create("d.t", "in/*.json")
+        assert db.append("d.t", [{"a": 1}]).version == 1
+    assert open_table(table_root(tmp_path / "one"), "d", "t").index.objects == 1
