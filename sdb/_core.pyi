@@ -288,6 +288,24 @@ class RenderedRows:
     def __next__(self) -> bytes: ...
 
 @final
+class RowEditor:
+    def __new__(
+        cls,
+        block: bytes,
+        algorithm: str,
+        align: int,
+        *,
+        dropped: Sequence[int],
+        values: bytes | None = None,
+        paths: list[list[str]] = ...,
+        rows: tuple[int, int] = ...,
+    ) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
+    @property
+    def kept(self) -> int: ...
+
+@final
 class RowIterator:
     def __iter__(self) -> Self: ...
     def __next__(self) -> dict[str, Any]: ...

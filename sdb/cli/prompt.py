@@ -10,7 +10,7 @@ from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 
-from sdb.cli.statements import is_whole
+from sdb.query.syntax.statements import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdb.cli.statements import is_whole, split
+from sdb.query.syntax.statements import is_whole, split
 from sdb.cli.suggestions import Suggestions
 from tests.cli.conftest import COMMAND, environment
 

@@ -9,6 +9,7 @@ mod capsule;
 mod census;
 mod columns;
 mod digest;
+mod edit;
 mod errors;
 mod feed;
 #[allow(unsafe_code)]
@@ -40,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowTypes>()?;
     module.add_class::<digest::BlockDigester>()?;
     module.add_class::<digest::ContentDigester>()?;
+    module.add_class::<edit::RowEditor>()?;
     module.add_class::<groups::Table>()?;
     module.add_class::<lanes::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;

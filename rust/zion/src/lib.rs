@@ -13,6 +13,7 @@ pub mod cloudtrail;
 pub mod codec;
 pub mod content;
 pub mod digest;
+pub mod edit;
 pub mod error;
 pub mod fields;
 mod frequent;

@@ -61,8 +61,8 @@ def command(
 
 def _read(session: Session) -> None:
     """Run what comes on standard input; the first error ends it."""
-    from sdb.cli.statements import split
     from sdb.packfile.pieces import standard_input
+    from sdb.query.syntax.statements import split
 
     text = ""
     for line in standard_input():
@@ -86,7 +86,7 @@ def _converse(session: Session) -> None:
     """Run what is typed, until Ctrl-D; errors are shown, and Ctrl-C stops what goes on."""
     from sdb.cli.main import failed
     from sdb.cli.prompt import editor
-    from sdb.cli.statements import split
+    from sdb.query.syntax.statements import split
 
     edit = editor(session.suggestions)
     output.say("sdb shell: queries end with ;  Tab completes, \\? helps, Ctrl-D leaves")

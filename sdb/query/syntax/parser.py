@@ -77,6 +77,15 @@ class Parser(ExpressionParser):
         if self._at_word("DESCRIBE", "SUMMARIZE") and self.ahead() != "$end":
             return self._describe()
         explain, kind = self._explain()
+        found = self.query(kind)
+        if not self.at("$end"):
+            raise self.unexpected()
+        if explain and kind is None:
+            raise self.fault(f'"{explain}" is a wrong explain type', self.token)
+        return found
+
+    def query(self, explain: str | None = None) -> ast.Statement:
+        """Parse a query: WITH, one SELECT or more, and nothing behind them."""
         with_ = self._with_entries()
         into: list[ast.Expr] = []
         selects = [self.select(into)]
@@ -86,15 +95,11 @@ class Parser(ExpressionParser):
                 raise self.fault("ORDER BY and LIMIT go behind the last SELECT of a UNION")
             alls.append(bool(self.accept("ALL")))
             selects.append(self.select())
-        if not self.at("$end"):
-            raise self.unexpected()
-        if explain and kind is None:
-            raise self.fault(f'"{explain}" is a wrong explain type', self.token)
         return ast.Statement(
             selects[0],
             with_,
             tuple(zip(alls, selects[1:], strict=True)),
-            kind,
+            explain,
             into[0] if into else None,
             self.lexer.text,
             span=(0, self.token.stop),

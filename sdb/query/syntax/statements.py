@@ -1,4 +1,4 @@
-"""Cuts text into statements at semicolons, for the shell."""
+"""Cuts text into statements at semicolons."""
 
 from __future__ import annotations
 

@@ -1,0 +1,321 @@
+"""The parser of statements that change tables: the grammar is in docs/sql.md, "Writing"."""
+
+from __future__ import annotations
+
+from sdb.query.syntax import ast, visitor, writes
+from sdb.query.syntax.parser import MAX_HEIGHT, Parser
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query.syntax.writes import FieldPath
+
+_CONTROLS = {
+    "BEGIN": "BEGIN",
+    "START": "BEGIN",
+    "COMMIT": "COMMIT",
+    "END": "COMMIT",
+    "ROLLBACK": "ROLLBACK",
+    "ABORT": "ROLLBACK",
+}
+_LATER = {
+    "VACUUM": "sdb gc DB TABLE deletes what nothing leads to",
+    "DROP": "TRUNCATE takes all rows away; older versions keep them",
+    "UNDROP": "sdb restore brings back what a version had",
+}
+
+_FIRST = (
+    frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE"})
+    | _CONTROLS.keys()
+    | _LATER.keys()
+)
+
+
+def is_write(text: str) -> bool:
+    """Tell whether a statement begins like one that changes a table.
+
+    Examples
+    --------
+    >>> is_write("insert INTO t ..."), is_write("EXPLAIN DELETE FROM t"), is_write("SELECT 1")
+    (True, True, False)
+    """
+    words = text.replace(";", " ").split(None, 2)
+    at = 1 if len(words) > 1 and words[0].upper() == "EXPLAIN" else 0
+    return bool(words) and words[at].upper() in _FIRST
+
+
+def parse_write(text: str) -> writes.WriteStatement:
+    """Parse a statement that changes a table.
+
+    Parameters
+    ----------
+    text : str
+        The statement.
+
+    Returns
+    -------
+    WriteStatement
+        Its tree; expressions in it have not been checked.
+
+    Raises
+    ------
+    QueryError
+        It is none; the error knows where and why.
+
+    Examples
+    --------
+    >>> parse_write("DELETE FROM web.gha WHERE id = 5").write.table.name
+    'web.gha'
+    """
+    parser = WriteParser(text)
+    try:
+        statement = parser.write_statement()
+    except RecursionError:  # the caller's own stack is deep
+        raise parser.fault("nested too deeply") from None
+    if deep := visitor.too_deep(statement, MAX_HEIGHT):
+        raise parser.fault(f"more than {MAX_HEIGHT} operators or steps in a row", deep.span[0])
+    return statement
+
+
+class WriteParser(Parser):
+    """Statements that change tables.
+
+    Parameters
+    ----------
+    text : str
+        The statement.
+    """
+
+    def write_statement(self) -> writes.WriteStatement:
+        """Parse the whole text."""
+        is_explained = bool(self.accept("EXPLAIN"))
+        start = self.token.start
+        write = self._write()
+        if not self.at("$end"):
+            raise self.unexpected()
+        if is_explained and isinstance(write, writes.Control):
+            raise self.fault(f"{write.word} has nothing to explain", start)
+        return writes.WriteStatement(
+            write, is_explained, self.lexer.text, span=(0, self.token.stop)
+        )
+
+    def _write(self) -> writes.Write | writes.Control:
+        token = self.token
+        word = str(token.value).upper() if token.kind in {"ID", "END"} and not token.quoted else ""
+        if word in _LATER:
+            raise self.fault(f"{word} is not supported", token, hint=_LATER[word])
+        if word in _CONTROLS:
+            self.advance()
+            if not self._skip_word("TRANSACTION"):
+                self._skip_word("WORK")
+            return writes.Control(_CONTROLS[word], span=(token.start, self.last.stop))
+        parsers: dict[str, Callable[[int], writes.Write]] = {
+            "INSERT": self._insert,
+            "UPDATE": self._update,
+            "DELETE": self._delete,
+            "MERGE": self._merge,
+            "TRUNCATE": self._truncate,
+            "CREATE": self._create,
+        }
+        if word not in parsers:
+            if self.at("SELECT", "WITH", "FROM"):
+                hint = "sdb query, or sdb.sql, reads"
+                raise self.fault("a statement that changes a table was expected", token, hint=hint)
+            raise self.unexpected(*parsers)
+        self.advance()
+        return parsers[word](token.start)
+
+    def _skip_word(self, word: str) -> bool:
+        """Step over a word that is none of the language elsewhere, if it comes."""
+        if not self._at_word(word):
+            return False
+        self.advance()
+        return True
+
+    def _expect_word(self, *words: str) -> str:
+        if not self._at_word(*words):
+            raise self.unexpected(*words)
+        return str(self.advance().value).upper()
+
+    def _written(self) -> writes.WrittenTable:
+        """Parse the name of a table."""
+        start = self.token.start
+        first = self.name()
+        if self.accept("."):
+            return writes.WrittenTable(first, self.name(), span=(start, self.last.stop))
+        database, dot, table = first.partition(".")
+        if not dot:
+            raise self.fault(f"{first!r} is no table", self.last, hint="DB.TABLE is one")
+        return writes.WrittenTable(database, table, span=(start, self.last.stop))
+
+    def _own_alias(self) -> str | None:
+        if self.accept("AS"):
+            return self.name()
+        return self.name() if self.at("ID") and not self._at_word("SET", "USING") else None
+
+    def _field(self) -> FieldPath:
+        """Parse the path of a field that is written."""
+        start = self.token
+        steps: list[str] = []
+        node = self._steps(ast.Name(self.name()))
+        while isinstance(node, ast.Dot):
+            steps.append(node.name)
+            node = node.base
+        if not isinstance(node, ast.Name):
+            raise self.fault("an element of a list cannot be set alone", start)
+        return (node.name, *reversed(steps))
+
+    def _fields(self) -> tuple[FieldPath, ...] | None:
+        """Parse the paths in parentheses behind a table, if they come."""
+        if not self.at("("):
+            return None
+        self.advance()
+        found = [self._field()]
+        while self.accept(","):
+            found.append(self._field())
+        self.expect(")", saying=(",", ")"))
+        self._check_apart(found)
+        return tuple(found)
+
+    def _check_apart(self, paths: list[FieldPath]) -> None:
+        """Refuse paths of which one leads through another."""
+        seen: set[FieldPath] = set()
+        for path in sorted(paths, key=len):
+            if any(path[:length] in seen for length in range(1, len(path) + 1)):
+                raise self.fault(f"{'.'.join(path)} is set twice", self.last)
+            seen.add(path)
+
+    def _insert(self, start: int) -> writes.InsertValues | writes.InsertQuery:
+        self.expect("INTO")
+        table = self._written()
+        paths = self._fields()
+        if not self._at_word("VALUES"):
+            query = self._source_query()
+            return writes.InsertQuery(table, paths, query, span=(start, self.last.stop))
+        self.advance()
+        rows = [self._row(paths)]
+        while self.accept(","):
+            rows.append(self._row(paths))
+        return writes.InsertValues(table, paths, tuple(rows), span=(start, self.last.stop))
+
+    def _source_query(self) -> ast.Statement:
+        if not self.at("SELECT", "WITH", "FROM"):
+            raise self.unexpected("VALUES", "SELECT")
+        query = self.query()
+        if query.into is not None:
+            raise self.fault("INTO in a query whose rows are inserted")
+        return query
+
+    def _row(self, paths: tuple[FieldPath, ...] | None) -> tuple[ast.Expr, ...]:
+        """Parse the values of a row."""
+        opening = self.token
+        self.expect("(")
+        values = self.expressions()
+        self.expect(")", saying=(",", ")"))
+        wanted = 1 if paths is None else len(paths)
+        if len(values) != wanted:
+            hint = None if paths else "name the fields: INSERT INTO t (a, b.c) VALUES (1, 2)"
+            message = f"{len(values)} values, where {wanted} {'was' if wanted == 1 else 'were'}"
+            raise self.fault(f"{message} expected", opening, hint=hint)
+        return values
+
+    def _delete(self, start: int) -> writes.Delete:
+        self.expect("FROM")
+        table = self._written()
+        alias = self._own_alias()
+        where = self.expression() if self.accept("WHERE") else None
+        return writes.Delete(table, alias, where, span=(start, self.last.stop))
+
+    def _truncate(self, start: int) -> writes.Truncate:
+        self._skip_word("TABLE")
+        return writes.Truncate(self._written(), span=(start, self.last.stop))
+
+    def _create(self, start: int) -> writes.CreateTable:
+        self._expect_word("TABLE")
+        is_lenient = self._skip_word("IF")
+        if is_lenient:
+            self.expect("NOT")
+            self.expect("EXISTS")
+        table = self._written()
+        query = None
+        if self.accept("AS"):
+            # Behind AS any word is a name elsewhere.
+            token = self.token
+            if self._at_word("SELECT", "WITH", "FROM"):
+                self.token = replace(token, kind=str(token.value).upper())
+            query = self._source_query()
+        return writes.CreateTable(table, is_lenient, query, span=(start, self.last.stop))
+
+    def _assignments(self) -> tuple[writes.Assignment, ...]:
+        found = [self._assignment()]
+        while self.accept(","):
+            found.append(self._assignment())
+        self._check_apart([one.path for one in found])
+        return tuple(found)
+
+    def _assignment(self) -> writes.Assignment:
+        start = self.token.start
+        path = self._field()
+        self.expect("EQ")
+        return writes.Assignment(path, self.expression(), span=(start, self.last.stop))
+
+    def _update(self, start: int) -> writes.Update:
+        table = self._written()
+        alias = self._own_alias()
+        self._expect_word("SET")
+        assignments = self._assignments()
+        where = self.expression() if self.accept("WHERE") else None
+        return writes.Update(table, alias, assignments, where, span=(start, self.last.stop))
+
+    def _merge(self, start: int) -> writes.Merge:
+        self.expect("INTO")
+        table = self._written()
+        alias = self._own_alias()
+        self._expect_word("USING")
+        source = self._tables()
+        source_alias = self._own_alias()
+        self.expect("ON")
+        on = self.expression()
+        matched: list[writes.WhenMatched] = []
+        others: list[writes.WhenNotMatched] = []
+        while self.at("WHEN"):
+            begin = self.advance().start
+            is_missing = bool(self.accept("NOT"))
+            self._expect_word("MATCHED")
+            condition = self.expression() if self.accept("AND") else None
+            self.expect("THEN")
+            if is_missing:
+                others.append(self._when_missing(condition, begin))
+            else:
+                matched.append(self._when_matched(condition, begin))
+        if not matched and not others:
+            raise self.unexpected("WHEN")
+        return writes.Merge(
+            table,
+            alias,
+            source,
+            source_alias,
+            on,
+            tuple(matched),
+            tuple(others),
+            span=(start, self.last.stop),
+        )
+
+    def _when_matched(self, condition: ast.Expr | None, start: int) -> writes.WhenMatched:
+        assignments: tuple[writes.Assignment, ...] = ()
+        if self._expect_word("UPDATE", "DELETE") == "UPDATE":
+            self._expect_word("SET")
+            assignments = self._assignments()
+        return writes.WhenMatched(condition, assignments, span=(start, self.last.stop))
+
+    def _when_missing(self, condition: ast.Expr | None, start: int) -> writes.WhenNotMatched:
+        self._expect_word("INSERT")
+        paths = self._fields()
+        values: tuple[ast.Expr, ...] = ()
+        if self._skip_word("VALUES"):
+            values = self._row(paths)
+        elif paths is not None:
+            raise self.unexpected("VALUES")
+        return writes.WhenNotMatched(condition, paths, values, span=(start, self.last.stop))
