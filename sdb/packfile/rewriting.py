@@ -384,7 +384,8 @@ def _trailer(
             start, stop = old.block_range(part.number)
             blocks.append(Block(offset, old.blocks[part.number].chunks))
             counts.append(rows[part.number])
-            digests.append(old.sparse.digest(part.number))
+            digest = old.sparse.digest(part.number)
+            digests.append(digest or _core.digest_block(pack.read_block(part.number)))
             offset += stop - start
         else:
             blocks += [Block(offset + one.offset, one.chunks) for one in part.trailer.blocks]
@@ -393,11 +394,10 @@ def _trailer(
             digests += part.trailer.sparse.digests
             offset += part.trailer.offset
     new = [part.trailer.sparse for part in parts if isinstance(part, _Packed)]
-    known = [old.sparse.summary, *(one.summary for one in new)]
-    summary = None
-    if old.sparse.summary is not None and None not in known:
-        types, complete = join_types((one.types, one.complete) for one in known if one is not None)
-        summary = Summary.bounded(counts, types, complete=complete)
+    known = [old.sparse.summary or Summary(tuple(rows), {}, complete=False)]
+    known += [one.summary for one in new if one.summary is not None]
+    types, complete = join_types((one.types, one.complete) for one in known)
+    summary = Summary.bounded(counts, types, complete=complete and len(known) == len(new) + 1)
     sparse = SparseIndex(
         len(blocks),
         old.sparse.constants,

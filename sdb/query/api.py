@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sdb.progress import Progress
+    from sdb.query.exec.storedtable import StoredTable
+    from sdb.query.plan.period import Period
+    from sdb.query.syntax import ast
     from sdb.table.tablehandle import TableHandle
 
 
@@ -99,13 +102,63 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     >>> for row in sdb.sql("SELECT type FROM 'gha.zion' WHERE id = $id", params={"id": 5}):
     ...     print(row)                                  # doctest: +SKIP
     """
-    from sdb.query.exec import engine
-
     bounds.THREADS.check(threads)
     bounds.MEMORY.check(memory_bytes)
-    now_us = time.time_ns() // 1000
-    statement = bind(parse(text), params or {})
-    if statement.described is not None and (since, until, time_field) != (None, None, None):
+    return run(
+        bind(parse(text), params or {}),
+        root=root,
+        threads=threads,
+        memory_bytes=memory_bytes,
+        prune=prune,
+        typed=typed,
+        strict=strict,
+        period=period(since, until, time_field),
+        at=at,
+        tables=tables,
+        progress=progress,
+    )
+
+
+def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
+    statement: ast.Statement,
+    *,
+    root: str = "",
+    threads: int | None = None,
+    memory_bytes: int | None = None,
+    prune: bool = True,
+    typed: bool = True,
+    strict: bool = False,
+    period: Period | None = None,
+    at: str = "",
+    tables: Mapping[str, TableHandle] | None = None,
+    known: Mapping[tuple[str, ...], StoredTable] | None = None,
+    now_us: int | None = None,
+    progress: Progress = silent,
+) -> Result:
+    """Run a query that was parsed, see :func:`sql`.
+
+    Parameters
+    ----------
+    statement : Statement
+        The query, parameters bound, not yet checked.
+    root, threads, memory_bytes, prune, typed, strict, at, tables, progress
+        See :func:`sql`.
+    period : Period, optional
+        Times that rows must have.
+    known : mapping, optional
+        Tables that have a meaning of their own here, by the parts of their names.
+    now_us : int, optional
+        The instant of UTCNOW(), in microseconds since 1970; the present if not given.
+
+    Returns
+    -------
+    Result
+        The rows.
+    """
+    from sdb.query.exec import engine
+
+    now_us = time.time_ns() // 1000 if now_us is None else now_us
+    if statement.described is not None and period is not None:
         raise UsageError("DESCRIBE and SUMMARIZE take all rows: leave out since and until")
     # Tables are opened after a look at the query, but for those whose fields it needs.
     needs_fields = statement.described is not None or has_excluded(statement)
@@ -116,9 +169,10 @@ def sql(  # noqa: PLR0913 - the command's options, by name
         now_us=now_us,
         threads=threads,
         progress=progress,
-        period=period(since, until, time_field),
+        period=period,
         at=at,
         pinned=tables,
+        known=known,
     )
     try:
         if statement.described is not None:
@@ -127,7 +181,7 @@ def sql(  # noqa: PLR0913 - the command's options, by name
             answer = summarized if statement.is_summary else described
             result = answer(statement.described, catalog)
             result.on_close(catalog.close)
-            return Result(text, result, catalog.tables)
+            return Result(statement.text, result, catalog.tables)
         if needs_fields:
             statement = check(expanded(statement, catalog.top_fields), now_us)
         result = engine.run(
@@ -144,4 +198,4 @@ def sql(  # noqa: PLR0913 - the command's options, by name
     result.on_close(catalog.close)
     result.notes = lambda: catalog.notes_on(statement, result.seen)
     result.remarks = remarks(statement)
-    return Result(text, result, catalog.tables)
+    return Result(statement.text, result, catalog.tables)

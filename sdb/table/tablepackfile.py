@@ -174,6 +174,12 @@ class TablePackfile(Packfile):
     def __init__(self, root: TableRoot, told: Descriptor, objects: OpenObjects) -> None:
         super().__init__(root.place(told.key), LateReader(root, told, objects), told.trailer)
         self._is_remote = root.store.is_remote
+        self._told = told
+
+    @property
+    def told(self) -> Descriptor:
+        """What the index says of it."""
+        return self._told
 
     @property
     def is_remote(self) -> bool:

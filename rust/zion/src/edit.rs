@@ -78,7 +78,12 @@ impl Changes {
     /// Leaves rows out, by their numbers in the block, and sets values at paths in others. The stream has a struct
     /// for each row that gets values: `row` is its number in the file, of which the block has those of a range, and `0`,
     /// `1` ... are the values of the paths; where one is missing, the field goes.
-    pub fn new(mut dropped: Vec<u64>, stream: Vec<u8>, paths: &[Vec<Box<[u8]>>], range: Range<u64>) -> Result<Self> {
+    pub fn new(
+        mut dropped: Vec<u64>,
+        stream: Vec<u8>,
+        paths: &[Vec<Box<[u8]>>],
+        range: Range<u64>,
+    ) -> Result<Self> {
         dropped.sort_unstable();
         let mut target = Target::default();
         for (value, path) in paths.iter().enumerate() {
@@ -131,7 +136,8 @@ fn new_values(stream: &[u8], count: usize, range: &Range<u64>) -> Result<Vec<New
     let mut at = 0;
     while at < stream.len() {
         let rest = &stream[at..];
-        if rest.starts_with(&ion::BVM) && rest.get(4).is_none_or(|byte| byte >> 4 != kind::ANNOTATION) {
+        let is_table = |byte: &u8| byte >> 4 == kind::ANNOTATION && *byte != ion::BVM[0];
+        if rest.starts_with(&ion::BVM) && !rest.get(ion::BVM.len()).is_some_and(is_table) {
             at += ion::BVM.len(); // a marker alone
             table.reset();
             shared = Arc::new(table.clone());

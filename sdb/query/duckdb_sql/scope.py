@@ -7,7 +7,7 @@ from sdb.query.analyze.types import ANY, MISSING, NUMBER
 from sdb.query.duckdb_sql.composed import passed
 from sdb.query.duckdb_sql.fields import FieldValue
 from sdb.query.duckdb_sql.lanes import Typed
-from sdb.query.plan.pseudo import PSEUDO
+from sdb.query.plan.pseudo import PSEUDO, Certain
 from sdb.query.syntax import ast
 from sdb.records import changing_record, field
 from sdb.typed import Protocol
@@ -60,7 +60,10 @@ class ScanRows:
 
     def field(self, name: str) -> Value | None:
         """Give value of a field, or of a pseudo-column that no field has the name of."""
-        if name not in PSEUDO or self.scan.holds((name,)):
+        is_field = not isinstance(name, Certain) and (
+            name not in PSEUDO or self.scan.holds((name,))
+        )
+        if is_field:
             return self.row.step(name)
         letter, kind = PSEUDO[name]
         lane = self.scan.lane(0, (name,), letter)

@@ -71,6 +71,8 @@ class Catalog:
         The version of tables of which a query does not name one; the newest when empty.
     pinned : mapping, optional
         Tables as they were read, by names with that of the database: what the query sees of them.
+    known : mapping, optional
+        Tables that have a meaning of their own here, by the parts of their names.
 
     Attributes
     ----------
@@ -91,6 +93,7 @@ class Catalog:
         period: Period | None = None,
         at: str = "",
         pinned: Mapping[str, TableHandle] | None = None,
+        known: Mapping[tuple[str, ...], StoredTable] | None = None,
     ) -> None:
         self._root = root
         self._at = at
@@ -101,6 +104,7 @@ class Catalog:
         self._threads = threads
         self._progress = progress
         self._period = period
+        self._known = known or {}
         self._open: dict[str, Packfile] = {}
         self._found: dict[TableName, list[Packfile]] = {}
         self._tables: dict[TableName, tuple[StoredTable, ...]] = {}
@@ -179,6 +183,8 @@ class Catalog:
 
     def _stored(self, name: TableName) -> tuple[StoredTable, ...]:
         """Give the tables below the root that a name means; none: it means files."""
+        if name.kind == "path" and name.at is None and name.parts in self._known:
+            return (self._known[name.parts],)
         if name not in self._tables:
             found = [self._table(names, name) for names in self._names(name)]
             self._tables[name] = tuple([one for one in found if one is not None])

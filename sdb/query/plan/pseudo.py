@@ -15,6 +15,12 @@ PSEUDO = {"_file": ("file", STRING), "_row": ("row", NUMBER)}
 of the row in it, from 0 on. A field of the name goes before it."""
 
 
+class Certain(str):
+    """A name of a pseudo-column that is one even where a field has the name: no query has it."""
+
+    __slots__ = ()
+
+
 def is_pseudo(path: Sequence[object]) -> bool:
     """Tell whether a path from the row is the name of a pseudo-column, if no field has the name."""
     return len(path) == 1 and path[0] in PSEUDO

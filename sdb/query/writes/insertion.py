@@ -1,0 +1,166 @@
+"""Rows that are inserted: those of VALUES, and those of queries, as what is packed."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sdb import ion
+from sdb.errors import QueryError
+from sdb.query.analyze.folding import fold
+from sdb.query.syntax import ast
+from sdb.query.writes.matching import tell
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, BinaryIO
+
+    from sdb.query.syntax.writes import FieldPath, InsertQuery, InsertValues
+    from sdb.query.writes.matching import QueryContext
+
+_ABSENT = object()
+
+
+def rows_of_values(statement: InsertValues, context: QueryContext) -> list[Any]:
+    """Give the rows of VALUES as dicts.
+
+    Parameters
+    ----------
+    statement : InsertValues
+        The statement.
+    context : QueryContext
+        Runs a query for values that are no constants.
+
+    Returns
+    -------
+    list of dict
+        The rows; values that are MISSING are no fields.
+
+    Raises
+    ------
+    QueryError
+        A row is no struct.
+    """
+    return [_row(statement.paths, row, context) for row in statement.rows]
+
+
+def _row(
+    paths: tuple[FieldPath, ...] | None,
+    values: Sequence[ast.Expr],
+    context: QueryContext,
+) -> dict[str, Any]:
+    found = [_value(one, context) for one in values]
+    if paths is None:
+        if not isinstance(found[0], dict):
+            start, stop = values[0].span
+            raise QueryError(
+                "a row is a struct, as in VALUES ({'a': 1})",
+                query=context.text,
+                offset=start,
+                length=max(1, stop - start),
+            )
+        return found[0]
+    row: dict[str, Any] = {}
+    for path, value in zip(paths, found, strict=True):
+        if value is not _ABSENT:
+            inner = row
+            for step in path[:-1]:
+                inner = inner.setdefault(step, {})
+            inner[path[-1]] = value
+    return row
+
+
+def _value(expr: ast.Expr, context: QueryContext) -> object:
+    """Give the value of an expression that reads no table; `_ABSENT` where it is MISSING."""
+    match expr:
+        case ast.Literal():
+            value = expr.value
+            return ion.instant_from_us(value.us) if isinstance(value, ast.Instant) else value
+        case ast.Missing():
+            return _ABSENT
+        case ast.MakeStruct():
+            members = {name: _value(one, context) for name, one in expr.members}
+            return {name: one for name, one in members.items() if one is not _ABSENT}
+        case ast.MakeList():
+            items = [_value(one, context) for one in expr.items]
+            return [one for one in items if one is not _ABSENT]
+    folded = cast("ast.Expr", fold(expr, ast.Instant(context.now_us)))
+    if folded != expr and isinstance(folded, ast.Literal | ast.Missing):
+        return _value(folded, context)
+    select = ast.Select((ast.Item(expr, "v"),))
+    with context.run(ast.Statement(select, text=context.text)) as result:
+        (row,) = result
+        return row.get("v", _ABSENT)
+
+
+def write_query(statement: InsertQuery, context: QueryContext, output: BinaryIO) -> None:
+    """Write the rows of a query as Ion, with the types that they have.
+
+    Parameters
+    ----------
+    statement : InsertQuery
+        The statement.
+    context : QueryContext
+        Runs the query.
+    output : binary file
+        Where the rows go.
+
+    Raises
+    ------
+    QueryError
+        The query has other columns than the statement names.
+    """
+    query = statement.query
+    if statement.paths is not None:
+        query = _renamed(query, statement.paths, context.text)
+    with context.run(replace(query, text=context.text)) as result:
+        result.write(output, "ion")
+        tell(result)
+
+
+def _renamed(query: ast.Statement, paths: tuple[FieldPath, ...], text: str) -> ast.Statement:
+    """Give a query whose columns go to paths."""
+    selects = [query.select, *(one for _, one in query.unions)]
+    renamed = []
+    for select in selects:
+        if select.star or len(select.items) != len(paths):
+            columns = "*" if select.star else str(len(select.items))
+            message = f"a query of {columns} columns for {len(paths)} fields"
+            raise QueryError(message, query=text, offset=select.span[0], length=len("SELECT"))
+        if any(len(path) > 1 for path in paths) or select.order_by or select.distinct:
+            renamed.append(_wrapped(select, paths))
+        else:
+            items = [
+                replace(item, alias=path[0]) for item, path in zip(select.items, paths, strict=True)
+            ]
+            renamed.append(replace(select, items=tuple(items)))
+    unions = tuple(
+        [(every, one) for (every, _), one in zip(query.unions, renamed[1:], strict=True)]
+    )
+    return replace(query, select=renamed[0], unions=unions)
+
+
+def _wrapped(select: ast.Select, paths: tuple[FieldPath, ...]) -> ast.Select:
+    """Give a query whose columns are members of structs, around the query itself."""
+    names = [f"c{number}" for number in range(len(paths))]
+    inner = replace(
+        select,
+        items=tuple(
+            [replace(item, alias=name) for item, name in zip(select.items, names, strict=True)]
+        ),
+    )
+    tree: dict[str, Any] = {}
+    for path, name in zip(paths, names, strict=True):
+        place = tree
+        for step in path[:-1]:
+            place = place.setdefault(step, {})
+        place[path[-1]] = ast.Name(name)
+    items = [ast.Item(_struct(value), name) for name, value in tree.items()]
+    return ast.Select(tuple(items), sources=(ast.Source(ast.QueryTable(inner), None),))
+
+
+def _struct(value: Any) -> ast.Expr:  # noqa: ANN401 - a tree of names
+    if isinstance(value, dict):
+        return ast.MakeStruct(tuple([(name, _struct(one)) for name, one in value.items()]))
+    return cast("ast.Expr", value)

@@ -1,0 +1,238 @@
+"""Finds the rows that a statement changes: a query tells their packfiles and numbers."""
+
+from __future__ import annotations
+
+import io
+
+from sdb import notes
+from sdb.packfile.rewriting import RowChanges
+from sdb.query.api import run
+from sdb.query.plan.pseudo import Certain
+from sdb.query.syntax import ast
+from sdb.query.writes.tableview import told_of
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sdb.query.exec.storedtable import StoredTable
+    from sdb.query.result.result import Result
+    from sdb.query.syntax.writes import FieldPath
+    from sdb.query.writes.tableview import ViewedTable
+    from sdb.table.descriptor import Descriptor
+
+_FILE = Certain("_file")
+_ROW = Certain("_row")
+
+
+@record
+class QueryContext:
+    """What queries of a transaction have in common.
+
+    Attributes
+    ----------
+    root : str
+        The root that tables are below, and where relative paths start.
+    text : str
+        The statement, for messages.
+    known : mapping
+        Tables as the transaction sees them, by the parts of their names.
+    now_us : int
+        The instant of UTCNOW(), the same in all of them.
+    threads : int or None
+        How many threads decode and compute.
+    memory_bytes : int or None
+        How much memory groups, joins and sorts may take.
+    """
+
+    root: str
+    text: str
+    known: Mapping[tuple[str, ...], StoredTable]
+    now_us: int
+    threads: int | None = None
+    memory_bytes: int | None = None
+
+    def run(
+        self,
+        statement: ast.Statement,
+        more: Mapping[tuple[str, ...], StoredTable] | None = None,
+    ) -> Result:
+        """Run a query."""
+        return run(
+            statement,
+            root=self.root,
+            threads=self.threads,
+            memory_bytes=self.memory_bytes,
+            known={**self.known, **(more or {})},
+            now_us=self.now_us,
+        )
+
+
+class Target:
+    """The table whose rows change, as a source of queries that find them.
+
+    Parameters
+    ----------
+    name : str
+        The statement's word and the name of the table: no query can name the target by it.
+    alias : str or None
+        Its name in the statement.
+    table : ViewedTable
+        Its packfiles.
+    context : QueryContext
+        How queries run.
+    """
+
+    def __init__(
+        self, name: str, alias: str | None, table: ViewedTable, context: QueryContext
+    ) -> None:
+        self._name = name
+        self._alias = alias
+        self._table = table
+        self._context = context
+
+    @property
+    def source(self) -> ast.Source:
+        """What stands in FROM for it."""
+        return ast.Source(ast.PathTable(ast.Name(self._name)), self._alias)
+
+    def _origin(self, name: Certain) -> ast.Expr:
+        return ast.Name(name) if self._alias is None else ast.Dot(ast.Name(self._alias), name)
+
+    def run(
+        self,
+        items: Sequence[tuple[str, ast.Expr]],
+        where: ast.Expr | None,
+        *,
+        others: tuple[ast.Source, ...] = (),
+        table: StoredTable | None = None,
+    ) -> Result:
+        """Run a query on it: `_file`, `_row` and values, of rows for which a condition is TRUE.
+
+        Parameters
+        ----------
+        items : sequence of (str, Expr)
+            Names and values.
+        where : Expr or None
+            The condition.
+        others : tuple of Source
+            Other tables that it is joined with.
+        table : StoredTable, optional
+            What is read instead of all of it.
+        """
+        fields = [("file", self._origin(_FILE)), ("row", self._origin(_ROW)), *items]
+        select = ast.Select(
+            tuple([ast.Item(expr, name) for name, expr in fields]),
+            sources=(self.source, *others),
+            where=where,
+        )
+        statement = ast.Statement(select, text=self._context.text)
+        return self._context.run(statement, {(self._name,): table or self._table})
+
+    def matches(
+        self, where: ast.Expr | None, others: tuple[ast.Source, ...] = ()
+    ) -> list[MatchedRows]:
+        """Find the rows for which a condition is TRUE.
+
+        Parameters
+        ----------
+        where : Expr or None
+            The condition.
+        others : tuple of Source
+            Other tables that it is joined with; a row may come more than once then.
+
+        Returns
+        -------
+        list of MatchedRows
+            The packfiles with such rows, in the order of the table.
+        """
+        import numpy as np
+
+        found: dict[str, list[NDArray[np.int64]]] = {}
+        with self.run((), where, others=others) as result:
+            for file, rows in _by_file(result):
+                found.setdefault(file, []).append(rows)
+            tell(result)
+        told = {pack.path: told_of(pack) for pack in self._table.packs()} if found else {}
+        matched = []
+        for file, descriptor in told.items():
+            if file in found:
+                rows = np.sort(np.concatenate(found[file]))
+                matched.append(MatchedRows(descriptor, rows))
+        return matched
+
+    def values(
+        self,
+        matched: MatchedRows,
+        where: ast.Expr | None,
+        assigned: Sequence[tuple[FieldPath, ast.Expr]],
+        table: StoredTable,
+        others: tuple[ast.Source, ...] = (),
+    ) -> RowChanges:
+        """Compute the values that rows of a packfile get.
+
+        Parameters
+        ----------
+        matched : MatchedRows
+            The rows.
+        where : Expr or None
+            The condition that they were found by.
+        assigned : sequence of (path, Expr)
+            Where values go, and what they are.
+        table : StoredTable
+            The packfile alone.
+        others : tuple of Source
+            Other tables that it is joined with.
+
+        Returns
+        -------
+        RowChanges
+            The new values.
+        """
+        import numpy as np
+
+        items = [(str(number), expr) for number, (_, expr) in enumerate(assigned)]
+        stream = io.BytesIO()
+        with self.run(items, where, others=others, table=table) as result:
+            result.write(stream, "ion")
+        paths = tuple([path for path, _ in assigned])
+        return RowChanges(np.empty(0, np.int64), matched.rows, stream.getvalue(), paths)
+
+
+@record
+class MatchedRows:
+    """Rows of a packfile that a statement is about.
+
+    Attributes
+    ----------
+    told : Descriptor
+        The packfile.
+    rows : array of int64
+        Their numbers, ascending.
+    """
+
+    told: Descriptor
+    rows: NDArray[np.int64]
+
+
+def _by_file(result: Result) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Go over the rows that were found, those of one packfile together as far as they come so."""
+    import numpy as np
+    import pyarrow as pa
+
+    for batch in pa.RecordBatchReader.from_stream(result):
+        files = batch.column(0).dictionary_encode()
+        numbers = files.indices.to_numpy(zero_copy_only=False)
+        rows = batch.column(1).to_numpy(zero_copy_only=False).astype(np.int64)
+        for number, file in enumerate(files.dictionary.to_pylist()):
+            yield file, rows[numbers == number]
+
+
+def tell(result: Result) -> None:
+    """Warn of what a query leaves out, or may not mean."""
+    for line in result.notes:
+        notes.warn(line)

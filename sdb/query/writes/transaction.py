@@ -1,0 +1,309 @@
+"""Transactions: statements on one table that become one version, or nothing.
+
+The statements are carried out on the version that is there when they begin. When others have
+committed meanwhile, packfiles that came in are looked at too before the version is put in place;
+when a packfile that was rewritten is gone, everything starts over.
+"""
+
+from __future__ import annotations
+
+import time
+
+from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
+from sdb.query.syntax import writes
+from sdb.query.writes.matching import QueryContext
+from sdb.query.writes.statements import Effect, Work, reads_tables
+from sdb.query.writes.tableview import TableView
+from sdb.records import record
+from sdb.table.commit import PATIENCE_SECONDS, check_writable, commit, find_commit
+from sdb.table.names import TableKeys, check_name, new_uid
+from sdb.table.tablechange import TableChange, packfiles_between
+from sdb.table.tablehandle import find_table, read_definition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.table.index import TableIndex
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+
+_JUDGING = writes.Update | writes.Delete | writes.Truncate | writes.Merge
+
+
+@record
+class Transaction:
+    """Statements on one table that are carried out together.
+
+    Attributes
+    ----------
+    statements : tuple of WriteStatement
+        The statements, parameters bound.
+    root : TableRoot
+        The root that the table is below.
+    message : str
+        Why; the version tells it.
+    txn_id : str
+        The client's own id; empty: one is made.
+    is_dry : bool
+        Whether nothing is written, and rows are only counted.
+    threads, memory_bytes : int or None
+        See :func:`sdb.sql`.
+    """
+
+    statements: tuple[writes.WriteStatement, ...]
+    root: TableRoot
+    message: str = ""
+    txn_id: str = ""
+    is_dry: bool = False
+    threads: int | None = None
+    memory_bytes: int | None = None
+
+
+@record
+class Executed:
+    """The result of a transaction.
+
+    Attributes
+    ----------
+    effects : tuple of Effect
+        What each statement did; none if the id was done before.
+    table : str
+        The table, as ``db.table``.
+    version : int
+        The version that it made; where nothing changed the one that was there, 0 without any.
+    commit : str
+        The id of the commit; empty when there was none.
+    is_new : bool
+        Whether it made a version.
+    """
+
+    effects: tuple[Effect, ...]
+    table: str
+    version: int
+    commit: str
+    is_new: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {
+            "table": self.table,
+            "version": self.version,
+            "id": self.commit or None,
+            "new": self.is_new,
+            "statements": [effect.as_dict() for effect in self.effects],
+        }
+
+
+class _StaleError(SdbError):
+    """Others have committed what the statements have to be judged on."""
+
+
+def carried_out(transaction: Transaction) -> Executed:
+    """Carry a transaction out, and commit it.
+
+    Raises
+    ------
+    ConflictError
+        Others were faster all the time. Nothing has changed.
+    NotFoundError
+        There is no such table.
+    ExistsError
+        The table that shall be made is there.
+    UnsupportedError
+        Statements on several tables, or rows for a table with partitions.
+    UncertainError, UsageError
+        See :func:`sdb.table.commit.commit`.
+    """
+    attempts = _Attempts(transaction)
+    began = time.monotonic()
+    while True:
+        try:
+            return attempts.run()
+        except _StaleError as error:
+            if time.monotonic() - began >= PATIENCE_SECONDS:
+                raise ConflictError(error.message, path=error.path, hint="run it again") from None
+
+
+class _Attempts:
+    """The attempts of one transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._all = transaction
+        self._root = transaction.root
+        self._keys = _keys_of(transaction.statements)
+        self._name = f"{self._keys.database}.{self._keys.table}"
+        self._id = transaction.txn_id or new_uid()
+        self._done: _Judged | None = None
+        if transaction.txn_id:
+            check_name(transaction.txn_id, "transaction")
+
+    def run(self) -> Executed:
+        """Try once."""
+        all_ = self._all
+        if not all_.is_dry:
+            check_writable(self._root)
+        if all_.txn_id and (done := find_commit(self._root, self._keys, all_.txn_id)) is not None:
+            return Executed((), self._name, done, all_.txn_id, is_new=False)
+        handle = find_table(self._root, self._keys.database, self._keys.table)
+        statements = self._to_do(handle)
+        judged = self._judged_again(handle) or self._judged(handle, statements)
+        view, effects = judged.view, judged.effects
+        state = None if handle is None else handle.state
+        version = 0 if state is None else state.version
+        is_made = handle is None and any(_is_create(one) for one in statements)
+        change = TableChange(
+            _operation(effects),
+            tuple(view.added.values()),
+            frozenset(view.removed),
+            message=all_.message,
+        )
+        if all_.is_dry or not (is_made or change.added or change.removed):
+            return Executed(effects, self._name, version, "", is_new=False)
+        self._done = judged
+        is_judging = any(isinstance(one.write, _JUDGING) for one in statements)
+
+        def plan(index: TableIndex) -> TableChange:
+            self._check(handle, index, change, is_judging=is_judging)
+            return change
+
+        found = commit(self._root, self._keys, plan, commit_id=self._id, is_new=not all_.txn_id)
+        return Executed(effects, self._name, found.version, self._id, found.is_new)
+
+    def _check(
+        self,
+        handle: TableHandle | None,
+        index: TableIndex,
+        change: TableChange,
+        *,
+        is_judging: bool,
+    ) -> None:
+        """Insist on an index for which the statements were carried out."""
+        before = None if handle is None else handle.index
+        added, gone = packfiles_between(before, index, self._root.fetch)
+        if lost := change.removed & {one.key for one in gone}:
+            raise _StaleError(f"{min(lost)}: someone else has replaced it", path=min(lost))
+        if is_judging and added:
+            message = f"others have added {len(added):,} packfiles to {self._name} meanwhile"
+            raise _StaleError(message, path=self._keys.index)
+
+    def _judged(
+        self, handle: TableHandle | None, statements: Sequence[writes.WriteStatement]
+    ) -> _Judged:
+        """Carry all statements out."""
+        view = TableView(self._root, self._keys, handle)
+        effects = [self._work(view, number, one).run() for number, one in enumerate(statements)]
+        return _Judged(handle, view, tuple(effects))
+
+    def _judged_again(self, handle: TableHandle | None) -> _Judged | None:
+        """Look only at what others have added; None: all has to be done again."""
+        done = self._done
+        if done is None or handle is None or done.handle is None:
+            return None
+        if len(self._all.statements) > 1 or reads_tables(self._all.statements[0]):
+            return None
+        added, gone = packfiles_between(done.handle.index, handle.index, self._root.fetch)
+        if done.view.removed & {one.key for one in gone}:
+            return None
+        view = TableView(self._root, self._keys, handle)
+        view.removed |= done.view.removed
+        view.added |= done.view.added
+        new = {one.key for one in added}
+        (effect,) = done.effects
+        more = self._work(view, 0, self._all.statements[0], new).run()
+        return _Judged(handle, view, (effect + more,))
+
+    def _work(
+        self,
+        view: TableView,
+        number: int,
+        statement: writes.WriteStatement,
+        only: set[str] | None = None,
+    ) -> Work:
+        context = QueryContext(
+            self._root.location,
+            statement.text,
+            {(self._keys.database, self._keys.table): view.table()},
+            self._now_us,
+            self._all.threads,
+            self._all.memory_bytes,
+        )
+        directory = f"{self._id}-{number}" if number else self._id
+        return Work(statement, view, context, directory, self._all.is_dry, only)
+
+    @property
+    def _now_us(self) -> int:
+        return time.time_ns() // 1000
+
+    def _to_do(self, handle: TableHandle | None) -> list[writes.WriteStatement]:
+        """Give the statements that make sense for the table as it is."""
+        found = []
+        is_there = handle is not None
+        definition = None
+        try:
+            definition = read_definition(self._root, self._keys)
+            is_there = True
+        except NotFoundError:
+            pass
+        for statement in self._all.statements:
+            write = statement.write
+            if isinstance(write, writes.CreateTable):
+                if is_there and not write.if_not_exists:
+                    raise ExistsError(
+                        f"{self._name} below {self._root.location} is there already",
+                        path=self._keys.index,
+                        hint="CREATE TABLE IF NOT EXISTS leaves it as it is",
+                    )
+                if is_there:
+                    continue
+                is_there = True
+            elif not is_there:
+                raise self._root.absent(self._keys)
+            elif definition is not None and definition.partitions and _inserts(write):
+                fields = ", ".join(one.field for one in definition.partitions)
+                raise UnsupportedError(
+                    f"inserting into {self._name}: it has partitions by {fields}",
+                    hint="put inputs where its patterns find them, and run sdb sync",
+                )
+            found.append(statement)
+        return found
+
+
+@record
+class _Judged:
+    """Statements that were carried out on a version."""
+
+    handle: TableHandle | None
+    view: TableView
+    effects: tuple[Effect, ...]
+
+
+def _keys_of(statements: Sequence[writes.WriteStatement]) -> TableKeys:
+    """Give the table of all statements."""
+    tables = {
+        (one.write.table.database, one.write.table.table)
+        for one in statements
+        if not isinstance(one.write, writes.Control)
+    }
+    if len(tables) > 1:
+        named = " and ".join(sorted(".".join(names) for names in tables))
+        raise UnsupportedError(
+            f"one transaction on {named}: a transaction changes one table",
+            hint="give each table a transaction of its own",
+        )
+    ((database, table),) = tables
+    return TableKeys(database, table)
+
+
+def _operation(effects: Sequence[Effect]) -> str:
+    """Name what a version does: its one operation, or that it is a transaction."""
+    names = {effect.operation for effect in effects}
+    return names.pop() if len(names) == 1 else "transaction"
+
+
+def _is_create(statement: writes.WriteStatement) -> bool:
+    return isinstance(statement.write, writes.CreateTable)
+
+
+def _inserts(write: writes.Write | writes.Control) -> bool:
+    return isinstance(write, writes.InsertValues | writes.InsertQuery | writes.Merge)
