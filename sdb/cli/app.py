@@ -106,7 +106,7 @@ def _add(group: typer.Typer, name: str) -> None:
 
 def _reads_input(name: str) -> bool:
     """Tell whether a command that gets nothing reads standard input, which is no terminal."""
-    return name == "query" and sys.stdin is not None and not sys.stdin.isatty()
+    return name in {"query", "exec"} and sys.stdin is not None and not sys.stdin.isatty()
 
 
 def _epilog(examples: Iterable[str]) -> str:

@@ -7,10 +7,10 @@ with fewer rows than it should have is an error, and nothing is written.
 
 from __future__ import annotations
 
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 
 from sdb import _core, effort, ion
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, UsageError
 from sdb.packfile import presence
 from sdb.packfile.inputs import Input
 from sdb.packfile.merge import Span, merge
@@ -86,6 +86,8 @@ class RewrittenPackfile:
         Its trailer; None: no row is left.
     rows_before, rows_after : int
         Number of rows.
+    blocks_kept : int
+        Number of blocks that stay as they are.
     copied_bytes, packed_bytes : int
         Size of the blocks that are copied, and of those that were written again.
     """
@@ -99,6 +101,7 @@ class RewrittenPackfile:
         self.rows_before = 0
         self.rows_after = 0
         places = [pack.trailer.block_range(one.number) for one in self._copied]
+        self.blocks_kept = len(places)
         self.copied_bytes = sum(stop - start for start, stop in places)
         self.packed_bytes = trailer.offset - self.copied_bytes
 
@@ -213,6 +216,19 @@ def rewritten(
     return found
 
 
+def blocks_with(rows: Sequence[int], changed: NDArray[np.int64]) -> int:
+    """Count the blocks that have rows that change, by the numbers of rows in each block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blocks_with([10, 10, 10], np.array([3, 29]))
+    2
+    """
+    firsts = [0, *accumulate(rows)]
+    return sum(len(_between(changed, *place)) > 0 for place in pairwise(firsts))
+
+
 def rows_of_blocks(pack: Packfile) -> list[int]:
     """Give the number of rows of each block; they are counted where the trailer does not tell."""
     summary = pack.trailer.sparse.summary
@@ -305,6 +321,8 @@ def _edited(
             )
         except CorruptError as error:
             raise pack.blame(error, number) from None
+        except UsageError as error:
+            raise error.within(pack.path, path=pack.path) from None
 
 
 class _FieldChange:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sdb.packfile.given import Inputs
     from sdb.progress import Progress
     from sdb.query.result.result import Result
+    from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
     from sdb.table.definition import Definition
     from sdb.table.inputstates import InputStatus
@@ -142,6 +143,12 @@ class TableConnection:
         from sdb.query.api import sql
 
         return sql(text, root=self._root.location, **options)
+
+    def execute(self, text: str, **options: Any) -> list[Executed]:  # noqa: ANN401 - its own
+        """Carry out statements that change tables, see :func:`sdb.query.writes.execute.execute`."""
+        from sdb.query.writes.execute import execute
+
+        return execute(text, root=self._root, **options)
 
     def __repr__(self) -> str:
         """Show the root."""

@@ -29,6 +29,8 @@ class Rewritten:
         The new packfile; None: no row is left.
     rows_before, rows_after : int
         Number of rows.
+    blocks_kept, blocks_rewritten : int
+        Numbers of its old blocks that stay as they are, and of the others.
     copied_bytes, packed_bytes : int
         Size of the blocks that were copied, and of those that were written again.
     """
@@ -36,6 +38,8 @@ class Rewritten:
     descriptor: Descriptor | None
     rows_before: int
     rows_after: int
+    blocks_kept: int
+    blocks_rewritten: int
     copied_bytes: int
     packed_bytes: int
 
@@ -87,7 +91,13 @@ def rewrite(
         if found.trailer is not None:
             new = _stored(root, keys, directory, found, pack)
         return Rewritten(
-            new, found.rows_before, found.rows_after, found.copied_bytes, found.packed_bytes
+            new,
+            found.rows_before,
+            found.rows_after,
+            found.blocks_kept,
+            len(pack.blocks) - found.blocks_kept,
+            found.copied_bytes,
+            found.packed_bytes,
         )
 
 

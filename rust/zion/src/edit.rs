@@ -72,6 +72,8 @@ pub struct Changes {
     stream: Vec<u8>,
     /// Rows with new values, ascending.
     new: Vec<NewValues>,
+    /// The number of the first row of the block in its file.
+    first: u64,
 }
 
 impl Changes {
@@ -100,7 +102,7 @@ impl Changes {
         if is_twice {
             return Err(Error::argument("a row changes twice"));
         }
-        Ok(Self { dropped, target, stream, new })
+        Ok(Self { dropped, target, stream, new, first: range.start })
     }
 
     /// The new values of a row.
@@ -277,7 +279,7 @@ fn edited(chunk: &Chunk<'_>, changes: &Changes, first: u64) -> Result<Edited> {
             done.changed += 1;
         } else if let Some(new) = changes.of(number) {
             done.changed += 1;
-            let row_of = Row { data: chunk.data, new, stream: &changes.stream, number };
+            let row_of = Row { data: chunk.data, new, stream: &changes.stream, number: changes.first + number };
             row_of.put(row, &changes.target, &mut table, &mut body)?;
         } else {
             body.extend_from_slice(&chunk.data[at..row.end]);

@@ -22,6 +22,7 @@ COMMANDS = (
     "create",
     "sync",
     "insert",
+    "exec",
     "tables",
     "describe",
     "inputs",

@@ -25,7 +25,7 @@ from sdb.cli.options import (
     period,
 )
 from sdb.cli.parameters import Argument, Context, Option
-from sdb.errors import UsageError
+from sdb.cli.statementtext import statement_text
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -101,7 +101,7 @@ def command(
     form, compression = answers.form("json" if as_json and fmt is None else fmt, target)
     with Interruptible() as signals, Meter("packing", progress) as meter:
         result = run(
-            _text(sql, file),
+            statement_text(sql, file, "query"),
             params=constants(param or [], "parameter"),
             root=root or context.obj or "",
             threads=threads,
@@ -127,22 +127,3 @@ def command(
             if verbose:
                 spent = time.perf_counter() - started
                 output.say(summary(result.reading, spent), to=sys.stderr)
-
-
-def _text(sql: str | None, file: str | None) -> str:
-    if sql is not None and file is not None:
-        raise UsageError("give a query, or --file with a file that holds one, and not both")
-    if sql is not None:
-        return sql
-    if file is None and sys.stdin is not None and sys.stdin.isatty():
-        raise UsageError("give a query", hint="sdb shell takes one after the other")
-    name = file or "standard input"
-    from pathlib import Path
-
-    from sdb.packfile.pieces import standard_input
-
-    data = standard_input().read() if file in {None, "-"} else Path(file or "").read_bytes()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is not UTF-8 at byte {error.start:,}", path=name) from None

@@ -82,7 +82,7 @@ class Catalog:
         What their users should know.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - by name
         self,
         root: str = "",
         *,

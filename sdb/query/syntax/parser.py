@@ -18,6 +18,7 @@ operators have a level for each."""
 TABLE_FUNCTIONS = frozenset({"READ_FILE", "TABLE_GLOB", "TABLE_PATTERN"})
 _EXPLAINS = {"text": "text", "list": "list", "gv": "gv", "graphviz": "gv"}
 _PATH_MARKS = frozenset("./*?[")
+_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP")
 _OTHER_JOINS = frozenset({"FULL", "NATURAL", "SEMI", "ANTI", "ASOF"})
 
 
@@ -76,6 +77,9 @@ class Parser(ExpressionParser):
         """Parse the whole text."""
         if self._at_word("DESCRIBE", "SUMMARIZE") and self.ahead() != "$end":
             return self._describe()
+        if self._at_word(*_WRITES):
+            hint = "sdb exec, or sdb.execute, changes tables"
+            raise self.fault("queries only read", self.token, hint=hint)
         explain, kind = self._explain()
         found = self.query(kind)
         if not self.at("$end"):

@@ -78,7 +78,9 @@ def execute(
     bounds.MEMORY.check(memory_bytes)
     place = root if isinstance(root, TableRoot) else table_root(root)
     transactions = [
-        Transaction(tuple(group), place, message, txn_id, dry_run, threads, memory_bytes)
+        Transaction(
+            tuple(group), place, message, txn_id, _is_dry(group, dry_run), threads, memory_bytes
+        )
         for group in _groups(text, params or {})
     ]
     if txn_id and len(transactions) > 1:
@@ -116,6 +118,14 @@ def _groups(text: str, params: Mapping[str, object]) -> list[list[writes.WriteSt
     if opened is not None:
         raise QueryError("BEGIN without COMMIT: nothing was done", query=statements[-1].text)
     return groups
+
+
+def _is_dry(group: Sequence[writes.WriteStatement], dry_run: bool) -> bool:  # noqa: FBT001
+    """Tell whether a transaction only explains what it would do."""
+    explained = {one.is_explained for one in group}
+    if len(explained) > 1:
+        raise QueryError("EXPLAIN among statements that are carried out", query=group[0].text)
+    return dry_run or True in explained
 
 
 def _check_params(

@@ -150,14 +150,19 @@ def _wrapped(select: ast.Select, paths: tuple[FieldPath, ...]) -> ast.Select:
             [replace(item, alias=name) for item, name in zip(select.items, names, strict=True)]
         ),
     )
+    items = columns_at(paths, [ast.Name(name) for name in names])
+    return ast.Select(items, sources=(ast.Source(ast.QueryTable(inner), None),))
+
+
+def columns_at(paths: Sequence[FieldPath], values: Sequence[ast.Expr]) -> tuple[ast.Item, ...]:
+    """Give the select list whose rows have values at paths."""
     tree: dict[str, Any] = {}
-    for path, name in zip(paths, names, strict=True):
+    for path, value in zip(paths, values, strict=True):
         place = tree
         for step in path[:-1]:
             place = place.setdefault(step, {})
-        place[path[-1]] = ast.Name(name)
-    items = [ast.Item(_struct(value), name) for name, value in tree.items()]
-    return ast.Select(tuple(items), sources=(ast.Source(ast.QueryTable(inner), None),))
+        place[path[-1]] = value
+    return tuple([ast.Item(_struct(value), name) for name, value in tree.items()])
 
 
 def _struct(value: Any) -> ast.Expr:  # noqa: ANN401 - a tree of names

@@ -100,6 +100,16 @@ class Target:
         """What stands in FROM for it."""
         return ast.Source(ast.PathTable(ast.Name(self._name)), self._alias)
 
+    @property
+    def row(self) -> ast.Expr:
+        """The number of a row in its packfile."""
+        return self._origin(_ROW)
+
+    @property
+    def known(self) -> dict[tuple[str, ...], StoredTable]:
+        """The table by the name that stands for it in queries."""
+        return {(self._name,): self._table}
+
     def _origin(self, name: Certain) -> ast.Expr:
         return ast.Name(name) if self._alias is None else ast.Dot(ast.Name(self._alias), name)
 
@@ -235,4 +245,9 @@ def _by_file(result: Result) -> Iterator[tuple[str, NDArray[np.int64]]]:
 def tell(result: Result) -> None:
     """Warn of what a query leaves out, or may not mean."""
     for line in result.notes:
-        notes.warn(line)
+        notes.warn(line.removeprefix("warning: "))
+
+
+def dropping(rows: NDArray[np.int64]) -> RowChanges:
+    """Give the changes of a packfile that lets rows go."""
+    return RowChanges(rows, rows[:0])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tempfile
 
-from sdb.errors import QueryError, UnsupportedError
+from sdb.errors import UnsupportedError
 from sdb.packfile.inputs import Input
+from sdb.packfile.rewriting import blocks_with
 from sdb.query.syntax import ast, visitor, writes
 from sdb.query.writes import insertion
-from sdb.query.writes.matching import QueryContext, Target
+from sdb.query.writes.effects import Effect
+from sdb.query.writes.matching import QueryContext, Target, dropping
 from sdb.records import record
 from sdb.table.tablepacking import pack_rows
 from sdb.table.tablerewrite import rewrite
@@ -18,67 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator
     from typing import Any, BinaryIO
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from sdb.packfile.rewriting import RowChanges
     from sdb.query.writes.matching import MatchedRows
     from sdb.query.writes.tableview import TableView
     from sdb.table.descriptor import Descriptor
 
-_SMALL_BYTES = 8 << 20
 _PIECE_BYTES = 1 << 20
-
-
-@record
-class Effect:
-    """What a statement does to a table.
-
-    Attributes
-    ----------
-    operation : str
-        ``insert``, ``update``, ``delete``, ``truncate``, ``create`` or ``merge``.
-    table : str
-        The table, as ``db.table``.
-    rows_inserted, rows_updated, rows_deleted : int
-        Numbers of rows.
-    packfiles_added, packfiles_removed : int
-        Numbers of packfiles; one that is rewritten is both.
-    copied_bytes, written_bytes : int
-        Size of what is taken over as it is, and of blocks that are written.
-    """
-
-    operation: str
-    table: str
-    rows_inserted: int = 0
-    rows_updated: int = 0
-    rows_deleted: int = 0
-    packfiles_added: int = 0
-    packfiles_removed: int = 0
-    copied_bytes: int = 0
-    written_bytes: int = 0
-
-    def __add__(self, other: Effect) -> Effect:
-        """Give what two parts of one statement do."""
-        numbers = [getattr(self, name) + getattr(other, name) for name in _NUMBERS]
-        return Effect(self.operation, self.table, *numbers)
-
-    def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
-        return {"operation": self.operation, "table": self.table} | {
-            name: getattr(self, name) for name in _NUMBERS
-        }
-
-
-_NUMBERS = (
-    "rows_inserted",
-    "rows_updated",
-    "rows_deleted",
-    "packfiles_added",
-    "packfiles_removed",
-    "copied_bytes",
-    "written_bytes",
-)
+_ION_VERSION = b"\xe0\x01\x00\xea"
 
 
 @record
@@ -130,6 +78,10 @@ class Work:
                 effect = self._delete(write)
             case writes.Truncate():
                 effect = self._truncate("truncate")
+            case writes.Merge():
+                from sdb.query.writes.merging import merged
+
+                effect = merged(self, write)
             case _:
                 raise RuntimeError(f"no statement that changes a table: {write!r}")
         return effect
@@ -158,6 +110,8 @@ class Work:
             while piece := spool.read(_PIECE_BYTES):
                 yield piece
 
+        if _has_no_rows(spool):
+            return Effect(operation, self.table)
         if self.is_dry:
             return Effect(operation, self.table, rows_inserted=_count(pieces()))
         return self._packed([Input("the query", "ion", source=pieces)], operation)
@@ -192,8 +146,10 @@ class Work:
         effect = Effect("delete", self.table)
         for matched in self.target(delete.alias).matches(delete.where):
             effect += Effect("delete", self.table, rows_deleted=len(matched.rows))
-            if not self.is_dry:
-                effect += self.rewrite(matched.told, _dropping(matched.rows), "delete")
+            if self.is_dry:
+                effect += self.expected(matched, "delete")
+            else:
+                effect += self.rewrite(matched.told, dropping(matched.rows), "delete")[0]
         return effect
 
     def _update(self, update: writes.Update) -> Effect:
@@ -202,12 +158,31 @@ class Work:
         effect = Effect("update", self.table)
         for matched in target.matches(update.where):
             effect += Effect("update", self.table, rows_updated=len(matched.rows))
-            if not self.is_dry:
-                self.check_constants(matched, [path for path, _ in assigned])
+            self.check_constants(matched, [path for path, _ in assigned])
+            if self.is_dry:
+                effect += self.expected(matched, "update")
+            else:
                 alone = self.view.table(only={matched.told.key})
                 changes = target.values(matched, update.where, assigned, alone)
-                effect += self.rewrite(matched.told, changes, "update")
+                effect += self.rewrite(matched.told, changes, "update")[0]
         return effect
+
+    def expected(self, matched: MatchedRows, operation: str) -> Effect:
+        """Tell what rewriting a packfile would come to, from what the index says of it."""
+        trailer = matched.told.trailer
+        summary = trailer.sparse.summary
+        touched = len(trailer.blocks)
+        if summary is not None:
+            touched = blocks_with(summary.rows, matched.rows)
+        is_left = operation != "delete" or len(matched.rows) != trailer.rows
+        return Effect(
+            operation,
+            self.table,
+            packfiles_added=int(is_left),
+            packfiles_removed=1,
+            blocks_kept=len(trailer.blocks) - touched,
+            blocks_rewritten=touched,
+        )
 
     def check_constants(self, matched: MatchedRows, paths: list[writes.FieldPath]) -> None:
         """Refuse to set what all rows of a packfile have, as fields of partitions are."""
@@ -219,8 +194,10 @@ class Work:
                     "row cannot change it"
                 )
 
-    def rewrite(self, told: Descriptor, changes: RowChanges, operation: str) -> Effect:
-        """Rewrite a packfile, and let it take the place of the old one."""
+    def rewrite(
+        self, told: Descriptor, changes: RowChanges, operation: str
+    ) -> tuple[Effect, Descriptor | None]:
+        """Rewrite a packfile, let the new one take its place, and give that, if a row is left."""
         done = rewrite(
             self.view.root,
             self.view.keys,
@@ -231,20 +208,24 @@ class Work:
         )
         new = () if done.descriptor is None else (done.descriptor,)
         self.view.replace(told.key, new)
-        return Effect(
+        effect = Effect(
             operation,
             self.table,
             packfiles_added=len(new),
             packfiles_removed=1,
+            blocks_kept=done.blocks_kept,
+            blocks_rewritten=done.blocks_rewritten,
             copied_bytes=done.copied_bytes,
             written_bytes=done.packed_bytes,
         )
+        return effect, done.descriptor
 
 
-def _dropping(rows: NDArray[np.int64]) -> RowChanges:
-    from sdb.packfile.rewriting import RowChanges
-
-    return RowChanges(rows, rows[:0])
+def _has_no_rows(spool: BinaryIO) -> bool:
+    """Tell whether an Ion stream consists of version markers alone."""
+    spool.seek(0)
+    head = spool.read(1 << 10)
+    return len(head) < 1 << 10 and head == _ION_VERSION * (len(head) // len(_ION_VERSION))
 
 
 def _count(pieces: Generator[bytes]) -> int:
@@ -266,10 +247,3 @@ def reads_tables(statement: writes.WriteStatement) -> bool:
     if isinstance(write, writes.Merge | writes.InsertQuery | writes.CreateTable):
         return True
     return any(isinstance(node, ast.Select) for node in visitor.nodes(statement))
-
-
-def not_a_table(statement: writes.WriteStatement, message: str) -> QueryError:
-    """Make the error for a statement, at the name of its table."""
-    write = statement.write
-    start, stop = (0, 0) if isinstance(write, writes.Control) else write.table.span
-    return QueryError(message, query=statement.text, offset=start, length=stop - start)

@@ -12,7 +12,7 @@ import time
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
 from sdb.query.syntax import writes
 from sdb.query.writes.matching import QueryContext
-from sdb.query.writes.statements import Effect, Work, reads_tables
+from sdb.query.writes.statements import Work, reads_tables
 from sdb.query.writes.tableview import TableView
 from sdb.records import record
 from sdb.table.commit import PATIENCE_SECONDS, check_writable, commit, find_commit
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sdb.query.writes.effects import Effect
     from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
@@ -76,6 +77,8 @@ class Executed:
         The id of the commit; empty when there was none.
     is_new : bool
         Whether it made a version.
+    is_dry : bool
+        Whether it only tells what would change.
     """
 
     effects: tuple[Effect, ...]
@@ -83,6 +86,7 @@ class Executed:
     version: int
     commit: str
     is_new: bool
+    is_dry: bool = False
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
@@ -91,6 +95,7 @@ class Executed:
             "version": self.version,
             "id": self.commit or None,
             "new": self.is_new,
+            "dry_run": self.is_dry,
             "statements": [effect.as_dict() for effect in self.effects],
         }
 
@@ -159,7 +164,7 @@ class _Attempts:
             message=all_.message,
         )
         if all_.is_dry or not (is_made or change.added or change.removed):
-            return Executed(effects, self._name, version, "", is_new=False)
+            return Executed(effects, self._name, version, "", is_new=False, is_dry=all_.is_dry)
         self._done = judged
         is_judging = any(isinstance(one.write, _JUDGING) for one in statements)
 

@@ -1,0 +1,62 @@
+"""What statements do to tables, in numbers."""
+
+from __future__ import annotations
+
+from sdb.records import record
+
+
+@record
+class Effect:
+    """What a statement does to a table.
+
+    Attributes
+    ----------
+    operation : str
+        ``insert``, ``update``, ``delete``, ``truncate``, ``create`` or ``merge``.
+    table : str
+        The table, as ``db.table``.
+    rows_inserted, rows_updated, rows_deleted : int
+        Numbers of rows.
+    packfiles_added, packfiles_removed : int
+        Numbers of packfiles; one that is rewritten is both.
+    blocks_kept, blocks_rewritten : int
+        Numbers of blocks, in the packfiles that are rewritten, without and with rows that change.
+    copied_bytes, written_bytes : int
+        Size of what is taken over as it is, and of blocks that are written.
+    """
+
+    operation: str
+    table: str
+    rows_inserted: int = 0
+    rows_updated: int = 0
+    rows_deleted: int = 0
+    packfiles_added: int = 0
+    packfiles_removed: int = 0
+    blocks_kept: int = 0
+    blocks_rewritten: int = 0
+    copied_bytes: int = 0
+    written_bytes: int = 0
+
+    def __add__(self, other: Effect) -> Effect:
+        """Give what two parts of one statement do."""
+        numbers = [getattr(self, name) + getattr(other, name) for name in _NUMBERS]
+        return Effect(self.operation, self.table, *numbers)
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {"operation": self.operation, "table": self.table} | {
+            name: getattr(self, name) for name in _NUMBERS
+        }
+
+
+_NUMBERS = (
+    "rows_inserted",
+    "rows_updated",
+    "rows_deleted",
+    "packfiles_added",
+    "packfiles_removed",
+    "blocks_kept",
+    "blocks_rewritten",
+    "copied_bytes",
+    "written_bytes",
+)

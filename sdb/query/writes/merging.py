@@ -1,0 +1,195 @@
+"""MERGE: rows of a source that change rows of a table, or come in where there are none."""
+
+from __future__ import annotations
+
+import tempfile
+
+from sdb.errors import QueryError
+from sdb.query.syntax import ast
+from sdb.query.writes.effects import Effect
+from sdb.query.writes.insertion import columns_at
+from sdb.query.writes.matching import dropping, tell
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sdb.packfile.rewriting import RowChanges
+    from sdb.query.syntax.writes import Merge, WhenNotMatched
+    from sdb.query.writes.matching import MatchedRows, Target
+    from sdb.query.writes.statements import Work
+    from sdb.table.descriptor import Descriptor
+
+_TRUE = ast.Literal(value=True)
+
+
+def merged(work: Work, merge: Merge) -> Effect:
+    """Carry a MERGE out.
+
+    Parameters
+    ----------
+    work : Work
+        What it is carried out with.
+    merge : Merge
+        The statement.
+
+    Returns
+    -------
+    Effect
+        What it did.
+
+    Raises
+    ------
+    QueryError
+        A row of the table matches more than one row of the source, or the tables have no names.
+    """
+    if merge.alias is None or merge.source_alias is None:
+        raise QueryError(
+            "MERGE needs names for both tables",
+            query=work.statement.text,
+            offset=merge.span[0],
+            length=len("MERGE"),
+            hint="MERGE INTO db.t AS t USING db.s AS s ON t.id = s.id ...",
+        )
+    target = work.target(merge.alias)
+    # Rows that come in are found first: they match nothing afterwards.
+    with tempfile.TemporaryFile() as spool:
+        for number in range(len(merge.not_matched)):
+            with work.context.run(_missing(work, merge, target, number), target.known) as result:
+                result.write(spool, "ion")
+                tell(result)
+        effect = _changed(work, merge, target)
+        return effect + work.insert_stream(spool, "merge")
+
+
+def _changed(work: Work, merge: Merge, target: Target) -> Effect:
+    """Change and drop the rows that match."""
+    others = (ast.Source(merge.source, merge.source_alias, "INNER", merge.on),)
+    packs: dict[str, _PackfileChanges] = {}
+    for number, clause in enumerate(merge.matched):
+        where = _turn([one.condition for one in merge.matched], number)
+        for matched in target.matches(where, others):
+            pack = packs.setdefault(matched.told.key, _PackfileChanges(matched.told))
+            pack.add(matched, is_dropped=not clause.assignments)
+            if clause.assignments and not work.is_dry:
+                assigned = [(one.path, one.value) for one in clause.assignments]
+                work.check_constants(matched, [path for path, _ in assigned])
+                alone = work.view.table(only={matched.told.key})
+                pack.values.append(target.values(matched, where, assigned, alone, others))
+    effect = Effect("merge", work.table)
+    for pack in packs.values():
+        if pack.is_twice:
+            raise QueryError(
+                "a row of the table matches more than one row of the source",
+                query=work.statement.text,
+                offset=merge.on.span[0],
+                length=max(1, merge.on.span[1] - merge.on.span[0]),
+                hint="let USING (SELECT ...) give one row for each",
+            )
+        effect += Effect(
+            "merge",
+            work.table,
+            rows_updated=pack.rows - len(pack.dropped),
+            rows_deleted=len(pack.dropped),
+        )
+        effect += pack.carried_out(work)
+    return effect
+
+
+class _PackfileChanges:
+    """What changes in a packfile, by all clauses."""
+
+    def __init__(self, told: Descriptor) -> None:
+        self.told = told
+        self.values: list[RowChanges] = []
+        self._dropped: list[NDArray[np.int64]] = []
+        self._all: list[NDArray[np.int64]] = []
+
+    def add(self, matched: MatchedRows, *, is_dropped: bool) -> None:
+        """Take rows that match."""
+        self._all.append(matched.rows)
+        if is_dropped:
+            self._dropped.append(matched.rows)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that change."""
+        return sum(map(len, self._all))
+
+    @property
+    def dropped(self) -> NDArray[np.int64]:
+        """The rows that go, ascending."""
+        import numpy as np
+
+        return np.sort(np.concatenate([np.empty(0, np.int64), *self._dropped]))
+
+    @property
+    def is_twice(self) -> bool:
+        """True if a row came more than once."""
+        import numpy as np
+
+        return len(np.unique(np.concatenate(self._all))) < self.rows
+
+    def carried_out(self, work: Work) -> Effect:
+        """Rewrite the packfile, once for each clause that sets other fields."""
+        effect = Effect("merge", work.table)
+        if work.is_dry:
+            return effect
+        # Values come first: they leave the numbers of rows as they are.
+        *first, last = self.values or [dropping(self.dropped)]
+        if self.values:
+            last = replace(last, dropped=self.dropped)
+        told: Descriptor | None = self.told
+        for changes in (*first, last):
+            if told is not None:
+                more, told = work.rewrite(told, changes, "merge")
+                effect += more
+        return effect
+
+
+def _turn(conditions: Sequence[ast.Expr | None], number: int) -> ast.Expr | None:
+    """Give the condition under which it is a clause's turn: no clause before it has been."""
+    parts = [
+        ast.Unary("NOT", ast.Is(one or _TRUE, "TRUE", negated=False)) for one in conditions[:number]
+    ]
+    own = conditions[number]
+    found: ast.Expr | None = own
+    for part in parts:
+        found = part if found is None else ast.Binary("AND", found, part)
+    return found
+
+
+def _missing(work: Work, merge: Merge, target: Target, number: int) -> ast.Statement:
+    """Give the query of rows of the source that match none, as they come in."""
+    clause = merge.not_matched[number]
+    joined = replace(target.source, join="LEFT", on=merge.on)
+    alone = ast.Is(target.row, "MISSING", negated=False)
+    turn = _turn([one.condition for one in merge.not_matched], number)
+    select = ast.Select(
+        _items(work, clause),
+        star=not clause.values,
+        sources=(ast.Source(merge.source, merge.source_alias), joined),
+        where=alone if turn is None else ast.Binary("AND", alone, turn),
+    )
+    return ast.Statement(select, text=work.statement.text)
+
+
+def _items(work: Work, clause: WhenNotMatched) -> tuple[ast.Item, ...]:
+    """Give what comes in; nothing for whole rows of the source."""
+    if not clause.values:
+        return ()
+    if clause.paths is not None:
+        return columns_at(clause.paths, clause.values)
+    (row,) = clause.values
+    if not isinstance(row, ast.MakeStruct):
+        raise QueryError(
+            "a row is a struct, as in VALUES ({'a': s.a})",
+            query=work.statement.text,
+            offset=row.span[0],
+            length=max(1, row.span[1] - row.span[0]),
+        )
+    return tuple([ast.Item(value, name) for name, value in row.members])
