@@ -9,6 +9,7 @@
 `sdb.grep`              rows of packfiles in which a text matches
 `sdb.sql`               a query on packfiles, see :class:`sdb.query.result.result.Result`
 `sdb.connect`           the tables below a root
+`sdb.execute`           statements that change tables
 `sdb.cached`            packfiles that queries on other inputs have left in the cache
 `sdb.clear_cache`       removes them
 `sdb.register`          a packfile as a table of a DuckDB connection of yours
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from sdb.query.api import sql
     from sdb.query.connected import connect
     from sdb.query.registered import register
+    from sdb.query.writes.execute import execute
     from sdb.store.url import diagnose
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "describe",
     "diagnose",
     "errors",
+    "execute",
     "field_stats",
     "fields",
     "grep",
@@ -71,6 +74,7 @@ _PLACES = {
     "connect": ("sdb.query.connected", "connect"),
     "diagnose": ("sdb.store.url", "diagnose"),
     "describe": ("sdb.packfile.describe", "describe"),
+    "execute": ("sdb.query.writes.execute", "execute"),
     "field_stats": ("sdb.packfile.fieldreport", "field_stats"),
     "fields": ("sdb.packfile.describe", "fields"),
     "grep": ("sdb.packfile.grep", "grep"),

@@ -132,6 +132,10 @@ class LateReader:
     def close(self) -> None:
         """Do nothing: what is open belongs to all."""
 
+    def opened(self) -> Reader:
+        """Give the object itself, open: what a store copies from."""
+        return self._opened(0, 1)
+
     def _opened(self, start: int, stop: int) -> Reader:
         """Open the object, which must be the one that the index tells of."""
         key = self._told.key

@@ -84,7 +84,7 @@ def rewrite(
 
     objects = OpenObjects()
     with ExitStack() as stack, closing(objects):
-        reader = LateReader(root, told, objects)
+        reader = LateReader(root, told, objects).opened()
         pack = Packfile(reader.path, reader, read_trailer(reader, reader.path))
         found = rewritten(pack, changes, stack, threads=threads)
         new = None

@@ -41,8 +41,8 @@ class Work:
         The table as the transaction sees it, which changes.
     context : QueryContext
         How queries run.
-    directory : str
-        Where new packfiles go below ``data/``.
+    commit_id : str
+        The id of the commit, which new packfiles have in their keys.
     is_dry : bool
         Whether nothing is written: rows are counted alone.
     only : collection of str or None
@@ -52,7 +52,7 @@ class Work:
     statement: writes.WriteStatement
     view: TableView
     context: QueryContext
-    directory: str
+    commit_id: str
     is_dry: bool
     only: Collection[str] | None = None
 
@@ -117,8 +117,9 @@ class Work:
         return self._packed([Input("the query", "ion", source=pieces)], operation)
 
     def _packed(self, inputs: Any, operation: str) -> Effect:  # noqa: ANN401 - those of packing
+        directory = self.view.directory(self.commit_id)
         done = pack_rows(
-            self.view.root, self.view.keys, inputs, self.directory, threads=self.context.threads
+            self.view.root, self.view.keys, inputs, directory, threads=self.context.threads
         )
         if done.descriptor is None:
             return Effect(operation, self.table)
@@ -203,7 +204,7 @@ class Work:
             self.view.keys,
             told,
             changes,
-            self.directory,
+            self.view.directory(self.commit_id),
             threads=self.context.threads,
         )
         new = () if done.descriptor is None else (done.descriptor,)

@@ -49,6 +49,16 @@ class TableView:
         self.handle = handle
         self.removed: set[str] = set()
         self.added: dict[str, Descriptor] = {}
+        self._made = 0
+
+    def directory(self, commit_id: str) -> str:
+        """Give where the next new packfile goes below ``data/``, another one each time.
+
+        Packfiles are named by their content, and two that a transaction makes may be alike: each
+        has rows of its own.
+        """
+        self._made += 1
+        return commit_id if self._made == 1 else f"{commit_id}-{self._made}"
 
     def replace(self, key: str, new: Iterable[Descriptor]) -> None:
         """Let packfiles take the place of another one."""

@@ -197,7 +197,7 @@ class _Attempts:
     ) -> _Judged:
         """Carry all statements out."""
         view = TableView(self._root, self._keys, handle)
-        effects = [self._work(view, number, one).run() for number, one in enumerate(statements)]
+        effects = [self._work(view, one).run() for one in statements]
         return _Judged(handle, view, tuple(effects))
 
     def _judged_again(self, handle: TableHandle | None) -> _Judged | None:
@@ -215,13 +215,12 @@ class _Attempts:
         view.added |= done.view.added
         new = {one.key for one in added}
         (effect,) = done.effects
-        more = self._work(view, 0, self._all.statements[0], new).run()
+        more = self._work(view, self._all.statements[0], new).run()
         return _Judged(handle, view, (effect + more,))
 
     def _work(
         self,
         view: TableView,
-        number: int,
         statement: writes.WriteStatement,
         only: set[str] | None = None,
     ) -> Work:
@@ -233,8 +232,7 @@ class _Attempts:
             self._all.threads,
             self._all.memory_bytes,
         )
-        directory = f"{self._id}-{number}" if number else self._id
-        return Work(statement, view, context, directory, self._all.is_dry, only)
+        return Work(statement, view, context, self._id, self._all.is_dry, only)
 
     @property
     def _now_us(self) -> int:

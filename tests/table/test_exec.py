@@ -1,0 +1,419 @@
+"""Statements that change tables, against the same on lists of rows, and with others at work."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb import errors
+from sdb.packfile.validate import validate
+from sdb.query.syntax.writeparser import is_write, parse_write
+from sdb.query.writes import transaction
+from sdb.table.tablehandle import open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from sdb.query.connected import TableConnection
+    from sdb.query.writes.transaction import Executed
+
+ABSENT = object()
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> TableConnection:
+    return sdb.connect(tmp_path / "lake")
+
+
+def rows(db: TableConnection, table: str = "web.t", **options: Any) -> list[dict[str, Any]]:
+    with db.sql(f"SELECT * FROM {table}", **options) as result:
+        return sorted(result, key=lambda row: json.dumps(row, sort_keys=True, default=str))
+
+
+def done(db: TableConnection, text: str, **options: Any) -> Executed:
+    (found,) = db.execute(text, **options)
+    return found
+
+
+def make(db: TableConnection, table: str, given: Iterable[dict[str, Any]], **options: Any) -> None:
+    """Make a table with one packfile."""
+    db.execute(f"CREATE TABLE {table}")
+    db.append(table, given, **options)
+
+
+def sound(db: TableConnection, table: str = "t") -> None:
+    """Check every packfile of a table."""
+    handle = open_table(db.root, "web", table)
+    for told in handle.descriptors():
+        assert not validate(db.root.place(told.key)).findings
+    report = db.table(f"web.{table}").validate()
+    assert not report.findings, report.findings
+
+
+class Model:
+    """A table as a list of rows, and statements on it as functions."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self.dice = dice
+        self.rows: list[dict[str, Any]] = []
+        self.next = 0
+
+    def statement(self) -> str:
+        """Choose a statement, and carry it out on the list."""
+        kinds = [self.insert, self.insert, self.copy, self.update, self.update, self.delete]
+        return self.dice.choice(kinds)()
+
+    def insert(self) -> str:
+        count = self.dice.randrange(1, 6)
+        new = []
+        for _ in range(count):
+            row: dict[str, Any] = {"id": self.next, "n": self.dice.choice([0, 1, None, 2.5])}
+            if self.dice.random() < 0.5:
+                row["a"] = {"b": self.dice.choice(["x", "é", ""])}
+            new.append(row)
+            self.next += 1
+        self.rows += json.loads(json.dumps(new))
+        values = ", ".join(f"({_literal(row)})" for row in new)
+        return f"INSERT INTO web.t VALUES {values}"
+
+    def copy(self) -> str:
+        low = self.dice.randrange(self.next + 1)
+        found = [row for row in self.rows if low <= row["id"] < low + 3]
+        for row in found:
+            self.rows.append({"id": row["id"] + 1000, "c": {"d": row["n"]}})
+        return (
+            "INSERT INTO web.t (id, c.d) SELECT id + 1000, n FROM web.t "
+            f"WHERE id >= {low} AND id < {low + 3} AND n IS NOT MISSING"
+        )
+
+    def condition(self) -> tuple[str, Any]:
+        low = self.dice.randrange(self.next + 1)
+        texts: list[tuple[str, Any]] = [
+            ("n = 0", lambda row: row.get("n", ABSENT) == 0 and row["n"] is not None),
+            (f"id >= {low} AND id < {low + 4}", lambda row: low <= row["id"] < low + 4),
+            ("a.b = 'x'", lambda row: isinstance(row.get("a"), dict) and row["a"].get("b") == "x"),
+            ("n IS NULL", lambda row: "n" in row and row["n"] is None),
+            (f"id IN (SELECT id FROM web.t WHERE id > {low})", lambda row: row["id"] > low),
+        ]
+        return self.dice.choice(texts)
+
+    def update(self) -> str:
+        text, holds = self.condition()
+        kind = self.dice.randrange(3)
+        for row in filter(holds, self.rows):
+            if kind == 0:
+                row["n"] = row["id"] * 2
+            elif kind == 1:
+                row.setdefault("s", {})["t"] = "new"
+            else:
+                row.pop("a", None)
+        setting = ("n = id * 2", "s.t = 'new'", "a = MISSING")[kind]
+        return f"UPDATE web.t SET {setting} WHERE {text}"
+
+    def delete(self) -> str:
+        text, holds = self.condition()
+        self.rows = [row for row in self.rows if not holds(row)]
+        return f"DELETE FROM web.t WHERE {text}"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"'{name}': {_literal(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, str):
+        return f"'{value}'"
+    return "NULL" if value is None else str(value)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_as_on_a_list_of_rows_at_every_version(seed: int, db: TableConnection) -> None:
+    dice = random.Random(seed)
+    model = Model(dice)
+    db.execute("CREATE TABLE web.t")
+    told: dict[int, list[dict[str, Any]]] = {1: []}
+    for _ in range(12):
+        texts = [model.statement() for _ in range(dice.choice([1, 1, 1, 3]))]
+        text = texts[0] if len(texts) == 1 else f"BEGIN; {'; '.join(texts)}; COMMIT"
+        found = done(db, text)
+        wanted = sorted(
+            json.loads(json.dumps(model.rows)), key=lambda row: json.dumps(row, sort_keys=True)
+        )
+        assert rows(db) == wanted, text
+        told[found.version] = wanted
+    for version, wanted in told.items():
+        assert rows(db, f"web.t@{version}") == wanted
+    sound(db)
+
+
+def test_the_blog_of_november_2022(db: TableConnection) -> None:
+    """Two inserts of the same rows, a delete and an update: seven rows, then five."""
+    make(db, "web.numbers", [{"k": 1, "v": n} for n in range(3)])
+    insert = "INSERT INTO web.numbers VALUES ({'k': 2, 'v': 10}), ({'k': 2, 'v': 11})"
+    db.execute(insert)
+    db.execute(insert)
+    assert len(rows(db, "web.numbers")) == 7
+    before = {one.key for one in open_table(db.root, "web", "numbers").descriptors()}
+    db.execute("DELETE FROM web.numbers WHERE v = 10")
+    updated = done(db, "UPDATE web.numbers SET v = 12 WHERE v = 11")
+    assert len(rows(db, "web.numbers")) == 5
+    after = {one.key for one in open_table(db.root, "web", "numbers").descriptors()}
+    assert len(before & after) == 1, "the first packfile is shared by all versions"
+    assert len(after) == 3
+    assert rows(db, "web.numbers@4") == rows(db, f"web.numbers@{updated.version - 2}")
+
+
+def test_l6_01_one_of_200_000_rows_in_many_blocks(db: TableConnection, tmp_path: Path) -> None:
+    """Delete and update one row of many; a condition that no metadata can refute, too."""
+    count = 200_000
+    lines = tmp_path / "rows.json"
+    lines.write_text("".join(f'{{"id": {number}, "s": "{"x" * 20}"}}\n' for number in range(count)))
+    db.execute("CREATE TABLE web.t")
+    db.append("web.t", lines, block_bytes=1 << 18, align_bytes=1 << 16)
+    (told,) = open_table(db.root, "web", "t").descriptors()
+    assert len(told.trailer.blocks) > 5
+    found = done(db, "DELETE FROM web.t WHERE id = 5")
+    assert found.effects[0].blocks_rewritten == 1
+    assert found.effects[0].blocks_kept == len(told.trailer.blocks) - 1
+    done(db, "UPDATE web.t SET s = 'y' WHERE id % 100000 = 7")
+    with db.sql("SELECT COUNT(*) AS n, SUM(id) AS s FROM web.t") as result:
+        assert list(result) == [{"n": count - 1, "s": count * (count - 1) // 2 - 5}]
+    with db.sql("SELECT id FROM web.t WHERE s = 'y' ORDER BY id") as result:
+        assert [row["id"] for row in result] == [7, 100_007]
+    sound(db)
+
+
+def test_l6_02_rows_for_which_the_condition_is_null_stay(db: TableConnection) -> None:
+    make(db, "web.t", [{"n": 0}, {"n": 1}, {"n": None}, {"m": 1}])
+    assert done(db, "DELETE FROM web.t WHERE n = 0").effects[0].rows_deleted == 1
+    assert rows(db) == [{"m": 1}, {"n": 1}, {"n": None}]
+
+
+def test_l6_05_the_same_commit_twice(db: TableConnection) -> None:
+    db.execute("CREATE TABLE web.t")
+    first = done(db, "INSERT INTO web.t VALUES ({'a': 1})", txn_id="job-1")
+    again = done(db, "INSERT INTO web.t VALUES ({'a': 1})", txn_id="job-1")
+    assert (first.version, again.version, again.is_new) == (2, 2, False)
+    assert rows(db) == [{"a": 1}]
+
+
+class Meddler:
+    """Somebody who commits between the reading and the commit of a transaction."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *deeds: Any) -> None:
+        self.deeds = list(deeds)
+        self.done = 0
+        commit = transaction.commit
+
+        def commit_late(*args: Any, **options: Any) -> Any:
+            if self.deeds:
+                deed = self.deeds.pop(0)
+                monkeypatch.setattr(transaction, "commit", commit)
+                deed()
+                self.done += 1
+                monkeypatch.setattr(transaction, "commit", commit_late)
+            return commit(*args, **options)
+
+        monkeypatch.setattr(transaction, "commit", commit_late)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DELETE FROM web.t WHERE v = 1",
+        "DELETE FROM web.t WHERE v IN (SELECT v FROM web.t WHERE v = 1)",
+        "BEGIN; DELETE FROM web.t WHERE v = 1; UPDATE web.t SET w = 3 WHERE v = 2; COMMIT",
+    ],
+)
+def test_rows_that_came_in_meanwhile_are_judged_too(
+    text: str, db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(db, "web.t", [{"id": 1, "v": 1}, {"id": 2, "v": 2}])
+    meddler = Meddler(
+        monkeypatch,
+        lambda: db.append("web.t", [{"id": 3, "v": 1}]),
+        lambda: db.append("web.t", [{"id": 4, "v": 2}, {"id": 5, "v": 1}]),
+    )
+    found = done(db, text)
+    assert meddler.done == 2
+    assert found.effects[0].rows_deleted == 3
+    assert [(row["id"], row["v"]) for row in rows(db)] == [(2, 2), (4, 2)]
+    sound(db)
+
+
+def test_l6_04_who_rewrites_the_same_packfile_starts_over(
+    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(db, "web.t", [{"id": number, "v": 0} for number in range(4)])
+    meddler = Meddler(monkeypatch, lambda: db.execute("UPDATE web.t SET v = 7 WHERE id = 1"))
+    done(db, "UPDATE web.t SET w = v + 1 WHERE id < 3")
+    assert meddler.done == 1
+    assert [(row["v"], row.get("w")) for row in sorted(rows(db), key=lambda row: row["id"])] == [
+        (0, 1),
+        (7, 8),
+        (0, 1),
+        (0, None),
+    ]
+
+
+def test_inserts_of_others_do_not_disturb_an_insert(
+    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(db, "web.t", [{"id": 1}])
+    Meddler(monkeypatch, lambda: db.append("web.t", [{"id": 2}]))
+    assert done(db, "INSERT INTO web.t SELECT id + 10 AS id FROM web.t").version == 4
+    assert sorted(row["id"] for row in rows(db)) == [1, 2, 11]
+
+
+def test_merge(db: TableConnection) -> None:
+    make(db, "web.t", [{"id": number, "v": "old"} for number in range(5)])
+    make(db, "web.s", [{"id": 1, "v": "new"}, {"id": 2, "gone": True}, {"id": 9, "v": "in"}])
+    found = done(
+        db,
+        "MERGE INTO web.t AS t USING web.s AS s ON t.id = s.id "
+        "WHEN MATCHED AND s.gone = TRUE THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET v = s.v, at.x = s.id "
+        "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)",
+    )
+    (effect,) = found.effects
+    assert (effect.rows_updated, effect.rows_deleted, effect.rows_inserted) == (1, 1, 1)
+    assert sorted(rows(db), key=lambda row: row["id"]) == [
+        {"id": 0, "v": "old"},
+        {"at": {"x": 1}, "id": 1, "v": "new"},
+        {"id": 3, "v": "old"},
+        {"id": 4, "v": "old"},
+        {"id": 9, "v": "in"},
+    ]
+    sound(db)
+    before = open_table(db.root, "web", "t").data
+    with pytest.raises(errors.QueryError, match="more than one row"):
+        db.execute(
+            "MERGE INTO web.t AS t USING (SELECT 1 AS id FROM web.s) AS s ON t.id = s.id "
+            "WHEN MATCHED THEN DELETE"
+        )
+    assert open_table(db.root, "web", "t").data == before
+
+
+def test_types_stay_what_they_are(db: TableConnection) -> None:
+    """CTAS gives the rows of its query: timestamps, mixed types, nulls, large integers."""
+    given = (
+        "({'t': `2024-01-01T00:00:00.000001Z`, 'u': 18446744073709551615, 'm': 1}), "
+        "({'t': '2024-01-01T00:00:00Z', 'm': 'x', 'l': [1, NULL, {'a': 0.5}]}), ({'m': NULL})"
+    )
+    db.execute(f"CREATE TABLE web.t; INSERT INTO web.t VALUES {given}")
+    db.execute("CREATE TABLE web.copy AS SELECT * FROM web.t")
+    assert rows(db) == rows(db, "web.copy")
+    db.execute("UPDATE web.copy SET n = t, m = u")
+    with db.sql("SELECT TYPE_BIT(n) AS n, TYPE_BIT(t) AS t, m FROM web.copy") as result:
+        found = list(result)
+    assert [row["n"] for row in found] == [row["t"] for row in found]
+    assert found[0]["m"] == 18446744073709551615
+
+
+def test_nothing_changes_where_nothing_matches_or_all_is_dry(db: TableConnection) -> None:
+    make(db, "web.t", [{"a": 1}, {"a": 2}])
+    before = open_table(db.root, "web", "t").data
+    for text, options in [
+        ("DELETE FROM web.t WHERE a = 3", {}),
+        ("INSERT INTO web.t SELECT * FROM web.t WHERE a = 3", {}),
+        ("DELETE FROM web.t WHERE a = 1", {"dry_run": True}),
+        ("EXPLAIN UPDATE web.t SET b = 1", {}),
+        ("TRUNCATE web.t", {"dry_run": True}),
+        ("BEGIN; TRUNCATE web.t; ROLLBACK; BEGIN; COMMIT; DELETE FROM web.t WHERE a = 9", {}),
+    ]:
+        found = done(db, text, **options)
+        assert not found.is_new
+        assert open_table(db.root, "web", "t").data == before
+    assert done(db, "EXPLAIN UPDATE web.t SET b = 1").effects[0].rows_updated == 2
+
+
+def test_what_is_refused_changes_nothing(db: TableConnection) -> None:
+    make(db, "web.t", [{"a": 1, "_row": 5}, {"a": {"b": 1}}])
+    make(db, "web.u", [{"a": 1}])
+    before = open_table(db.root, "web", "t").data
+    for text, kind, said in [
+        ("UPDATE web.t SET a.c = 1", errors.UsageError, "row 0"),
+        ("UPDATE web.t SET a = 1, a.b = 2", errors.QueryError, "a.b is set twice"),
+        ("INSERT INTO web.t VALUES (1)", errors.QueryError, "a row is a struct"),
+        ("INSERT INTO web.t (a, b) SELECT a FROM web.u", errors.QueryError, "1 columns for 2"),
+        ("DELETE FROM web.nothing", errors.NotFoundError, "there is no table"),
+        ("CREATE TABLE web.t", errors.ExistsError, "is there already"),
+        ("SELECT 1", errors.QueryError, "sdb query"),
+        ("DROP TABLE web.t", errors.QueryError, "DROP is not supported"),
+        ("BEGIN; DELETE FROM web.t", errors.QueryError, "BEGIN without COMMIT"),
+        ("COMMIT", errors.QueryError, "no transaction has begun"),
+        ("BEGIN; TRUNCATE web.t; TRUNCATE web.u; COMMIT", errors.UnsupportedError, "web.t and"),
+        ("DELETE FROM web.t WHERE b + $x = 1", errors.QueryError, "no value for"),
+        ("", errors.UsageError, "no statement"),
+    ]:
+        with pytest.raises(kind) as caught:
+            db.execute(text)
+        assert said in f"{caught.value} {caught.value.hint}", text
+        assert open_table(db.root, "web", "t").data == before
+    with pytest.raises(errors.QueryError) as refused:
+        db.sql("DELETE FROM web.t")
+    assert "sdb exec" in str(refused.value.hint)
+
+
+def test_a_field_of_the_name_of_a_pseudo_column_is_a_field(db: TableConnection) -> None:
+    make(db, "web.t", [{"_row": 1, "_file": "x"}, {"_row": 0}, {"_row": 1}])
+    assert done(db, "DELETE FROM web.t WHERE _row = 0").effects[0].rows_deleted == 1
+    assert rows(db) == [{"_file": "x", "_row": 1}, {"_row": 1}]
+
+
+def test_parameters(db: TableConnection) -> None:
+    db.execute("CREATE TABLE web.t")
+    db.execute(
+        "INSERT INTO web.t VALUES ({'a': $x}), ({'a': $y}); DELETE FROM web.t WHERE a = $y",
+        params={"x": "it's", "y": "y"},
+    )
+    assert rows(db) == [{"a": "it's"}]
+    with pytest.raises(errors.UsageError, match=r"\$z"):
+        db.execute("TRUNCATE web.t", params={"z": 1})
+
+
+def test_times_of_packfiles_that_are_rewritten_are_found(db: TableConnection) -> None:
+    """The time index of a packfile holds for the rows that are left and for new values."""
+    times = [f"2024-01-{day:02}T{hour:02}:00:00Z" for day in range(1, 15) for hour in range(24)]
+    make(
+        db,
+        "web.t",
+        (
+            {"t": datetime.fromisoformat(time), "n": n, "s": "x" * 3000}
+            for n, time in enumerate(times)
+        ),
+        block_bytes=1 << 18,
+        align_bytes=1 << 16,
+    )
+    db.execute("DELETE FROM web.t WHERE n % 5 = 0 AND t >= `2024-01-05T00:00:00Z`")
+    db.execute("UPDATE web.t SET t = `2020-02-02T00:00:00Z` WHERE n = 33")
+    for low, high in [
+        ("2020-01-01", "2021-01-01"),
+        ("2024-01-06", "2024-01-07"),
+        ("2024-01-14", "2025-01-01"),
+    ]:
+        wanted = [
+            n
+            for n, time in enumerate(times)
+            if (n == 33 and low < "2021")
+            or (n != 33 and low <= time < high and (n % 5 or time < "2024-01-05"))
+        ]
+        with db.sql("SELECT n FROM web.t ORDER BY n", since=low, until=high) as result:
+            assert [row["n"] for row in result] == wanted
+    sound(db)
+
+
+def test_what_begins_like_a_statement() -> None:
+    assert all(map(is_write, ["insert into x", "EXPLAIN UPDATE t", "begin;", " MERGE INTO"]))
+    assert not any(map(is_write, ["SELECT 1", "", "EXPLAIN SELECT 1", "inserted"]))
+    assert parse_write('DELETE FROM "web.gha" AS g WHERE g.a = 1;').write.table.name == "web.gha"
