@@ -12,6 +12,7 @@ module        holds
 `exec`        scans and DuckDB at work
 `result`      rows in the forms that users ask for
 `api`         `sdb.sql`
+`writes`      `sdb.execute`: statements that change tables
 `connected`   `sdb.connect`: the tables below a root
 `registered`  `sdb.register`: packfiles as tables of a DuckDB connection
 ============  ==========================================================

@@ -29,6 +29,7 @@
 ``overwritten``      what other programs have made of an index, and overwritten
 ``commit``           the one way in which a table changes
 ``tablepacking``     rows to packfiles of a table
+``tablerewrite``     packfiles of a table in which rows change
 ``tableinsert``      rows that come in by themselves
 ``groupcommit``      appends of many threads, which share commits
 ``tablecreate``      definitions that make tables

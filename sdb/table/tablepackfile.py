@@ -182,7 +182,7 @@ class TablePackfile(Packfile):
 
     @property
     def told(self) -> Descriptor:
-        """What the index says of it."""
+        """The descriptor that the index has of it."""
         return self._told
 
     @property

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdb.query.syntax.statements import is_whole, split
 from sdb.cli.suggestions import Suggestions
+from sdb.query.syntax.statements import is_whole, split
 from tests.cli.conftest import COMMAND, environment
 
 if TYPE_CHECKING:

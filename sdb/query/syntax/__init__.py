@@ -13,7 +13,10 @@ module         holds
 `places`       keys that are numbers of items, or ALL
 `calls`        the parser of calls and aggregates
 `expressions`  the parser of expressions
-`parser`       the parser of statements
+`parser`       the parser of queries
+`statements`   text cut at semicolons
+`writes`       the nodes of statements that change tables
+`writeparser`  the parser of those
 `versions`     versions of tables, and tables about tables
 `printer`      trees to text, in the normal form of messages
 `hints`        suggestions for errors

@@ -2,11 +2,13 @@
 
 ============== =====================================================================
 `execute`      `sdb.execute`: statements, one after the other or as one transaction
-`transaction`  the statements of one version, and what happens when others commit
-`statements`   what each kind of statement does to the packfiles of a table
-`insertion`    rows of VALUES and queries, as what is packed
-`matching`     which rows a condition is TRUE for, and the values that they get
-`tableview`    the packfiles of a table as a transaction sees them
+`transaction`  statements of one version, also when others commit meanwhile
+`carrying`     statements at work on the packfiles of a table
+`merging`      MERGE at work
+`effects`      numbers of rows, packfiles and blocks that change
+`insertion`    rows of VALUES and queries, as they are packed
+`matching`     rows that a condition is TRUE for, and the values that they get
+`tableview`    packfiles of a table as a transaction sees them
 ============== =====================================================================
 
 Queries find the rows, with all that they know of times, types and blocks; packfiles are rewritten

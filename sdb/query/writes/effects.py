@@ -1,4 +1,4 @@
-"""What statements do to tables, in numbers."""
+"""Effects of statements on tables, in numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sdb.records import record
 
 @record
 class Effect:
-    """What a statement does to a table.
+    """Numbers of what a statement does to a table.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ _ROW = Certain("_row")
 
 @record
 class QueryContext:
-    """What queries of a transaction have in common.
+    """Settings that queries of a transaction have in common.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Target:
 
     @property
     def source(self) -> ast.Source:
-        """What stands in FROM for it."""
+        """Its place in FROM."""
         return ast.Source(ast.PathTable(ast.Name(self._name)), self._alias)
 
     @property

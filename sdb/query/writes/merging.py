@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     from sdb.packfile.rewriting import RowChanges
     from sdb.query.syntax.writes import Merge, WhenNotMatched
+    from sdb.query.writes.carrying import StatementWork
     from sdb.query.writes.matching import MatchedRows, Target
-    from sdb.query.writes.statements import Work
     from sdb.table.descriptor import Descriptor
 
 _TRUE = ast.Literal(value=True)
 
 
-def merged(work: Work, merge: Merge) -> Effect:
+def merged(work: StatementWork, merge: Merge) -> Effect:
     """Carry a MERGE out.
 
     Parameters
     ----------
-    work : Work
+    work : StatementWork
         What it is carried out with.
     merge : Merge
         The statement.
@@ -66,7 +66,7 @@ def merged(work: Work, merge: Merge) -> Effect:
         return effect + work.insert_stream(spool, "merge")
 
 
-def _changed(work: Work, merge: Merge, target: Target) -> Effect:
+def _changed(work: StatementWork, merge: Merge, target: Target) -> Effect:
     """Change and drop the rows that match."""
     others = (ast.Source(merge.source, merge.source_alias, "INNER", merge.on),)
     packs: dict[str, _PackfileChanges] = {}
@@ -101,7 +101,7 @@ def _changed(work: Work, merge: Merge, target: Target) -> Effect:
 
 
 class _PackfileChanges:
-    """What changes in a packfile, by all clauses."""
+    """Changes of a packfile, by all clauses."""
 
     def __init__(self, told: Descriptor) -> None:
         self.told = told
@@ -134,7 +134,7 @@ class _PackfileChanges:
 
         return len(np.unique(np.concatenate(self._all))) < self.rows
 
-    def carried_out(self, work: Work) -> Effect:
+    def carried_out(self, work: StatementWork) -> Effect:
         """Rewrite the packfile, once for each clause that sets other fields."""
         effect = Effect("merge", work.table)
         if work.is_dry:
@@ -163,7 +163,7 @@ def _turn(conditions: Sequence[ast.Expr | None], number: int) -> ast.Expr | None
     return found
 
 
-def _missing(work: Work, merge: Merge, target: Target, number: int) -> ast.Statement:
+def _missing(work: StatementWork, merge: Merge, target: Target, number: int) -> ast.Statement:
     """Give the query of rows of the source that match none, as they come in."""
     clause = merge.not_matched[number]
     joined = replace(target.source, join="LEFT", on=merge.on)
@@ -178,7 +178,7 @@ def _missing(work: Work, merge: Merge, target: Target, number: int) -> ast.State
     return ast.Statement(select, text=work.statement.text)
 
 
-def _items(work: Work, clause: WhenNotMatched) -> tuple[ast.Item, ...]:
+def _items(work: StatementWork, clause: WhenNotMatched) -> tuple[ast.Item, ...]:
     """Give what comes in; nothing for whole rows of the source."""
     if not clause.values:
         return ()

@@ -11,8 +11,8 @@ import time
 
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
 from sdb.query.syntax import writes
+from sdb.query.writes.carrying import StatementWork, reads_tables
 from sdb.query.writes.matching import QueryContext
-from sdb.query.writes.statements import Work, reads_tables
 from sdb.query.writes.tableview import TableView
 from sdb.records import record
 from sdb.table.commit import PATIENCE_SECONDS, check_writable, commit, find_commit
@@ -223,7 +223,7 @@ class _Attempts:
         view: TableView,
         statement: writes.WriteStatement,
         only: set[str] | None = None,
-    ) -> Work:
+    ) -> StatementWork:
         context = QueryContext(
             self._root.location,
             statement.text,
@@ -232,7 +232,7 @@ class _Attempts:
             self._all.threads,
             self._all.memory_bytes,
         )
-        return Work(statement, view, context, self._id, self._all.is_dry, only)
+        return StatementWork(statement, view, context, self._id, self._all.is_dry, only)
 
     @property
     def _now_us(self) -> int:

@@ -30,7 +30,7 @@ _ION_VERSION = b"\xe0\x01\x00\xea"
 
 
 @record
-class Work:
+class StatementWork:
     """A statement, and all that it is carried out with.
 
     Attributes
