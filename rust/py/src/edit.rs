@@ -17,6 +17,7 @@ pub struct RowEditor {
 #[pymethods]
 impl RowEditor {
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "by name in Python")]
     #[pyo3(signature = (block, algorithm, align, *, dropped, values=None, paths=vec![], rows=(0, 0)))]
     fn new(
         py: Python<'_>,

@@ -279,7 +279,8 @@ fn edited(chunk: &Chunk<'_>, changes: &Changes, first: u64) -> Result<Edited> {
             done.changed += 1;
         } else if let Some(new) = changes.of(number) {
             done.changed += 1;
-            let row_of = Row { data: chunk.data, new, stream: &changes.stream, number: changes.first + number };
+            let row_of =
+                Row { data: chunk.data, new, stream: &changes.stream, number: changes.first + number };
             row_of.put(row, &changes.target, &mut table, &mut body)?;
         } else {
             body.extend_from_slice(&chunk.data[at..row.end]);
