@@ -1,12 +1,14 @@
 """Feeding tables: rates of inserts and syncs, each beside what the disk allows in the same run.
 
-``python benchmarks/feeding.py [inserts] [group] [FOLDER]`` measures in a folder of that disk.
+``python benchmarks/feeding.py [inserts] [group] [known] [FOLDER]`` measures in
+a folder of that disk.
 """
 
 from __future__ import annotations
 
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 INSERTS = 400
 THREADS = 64
 SECONDS = 5.0
+INPUTS = 100_000
 
 
 def row(number: int) -> dict[str, object]:
@@ -95,7 +98,24 @@ def group(folder: Path) -> None:
     print(f"{version / seconds:.1f} commits a second")
 
 
-BENCHMARKS = {"inserts": inserts, "group": group}
+def known(folder: Path) -> None:
+    """Sync a table that knows all of its many inputs, by the command."""
+    root, cache = folder / "lake", str(folder / "cache")
+    (root / "in").mkdir(parents=True)
+    for number in range(INPUTS):
+        (root / f"in/{number:06}.json").write_text(f'{{"n": {number}}}\n')
+    sdb.connect(root).create("bench.rows", "in/*.json")
+    time.sleep(3)  # the ETags of files that are young are not kept
+    command = [sys.executable, "-m", "sdb.cli.main", "sync", "--root", str(root), "bench"]
+
+    def sync() -> None:
+        subprocess.run(command, check=True, env={**os.environ, "SDB_CACHE": cache})  # noqa: S603
+
+    print(f"{INPUTS:,} inputs: first sync {spent(sync):.2f} s", end=", ")
+    print(f"nothing new {min(spent(sync) for _ in range(3)):.2f} s")
+
+
+BENCHMARKS = {"inserts": inserts, "group": group, "known": known}
 
 
 def main() -> None:

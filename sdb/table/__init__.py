@@ -17,6 +17,7 @@
 ``jsonraw``          JSON with the text of each member
 ``calendarspan``     years, months and days
 ``inputpattern``     patterns of inputs, captures and templates
+``compiledpattern``  the same patterns, for many paths
 ``partition``        directory and constants of a partition
 ``definition``       what a table takes
 ``contentid``        names of packfiles that tell their content

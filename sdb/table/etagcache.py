@@ -19,17 +19,27 @@ if TYPE_CHECKING:
 
 _NAME = "etags.sqlite"
 _MOST_ENTRIES = 1_000_000
+_TABLE = """
+CREATE TABLE IF NOT EXISTS files
+    (folder TEXT, name TEXT, version TEXT, etag TEXT, PRIMARY KEY (folder, name))
+"""
 _YOUNG_NS = 2_000_000_000
 """A file that was written so recently may be written again without looking different."""
 
 
 class EtagCache:
-    """The ETags that are known; a context manager that keeps those that were added."""
+    """The ETags that are known; a context manager that keeps those that were added.
 
-    __slots__ = ("_database",)
+    Those of a folder are read at once: whoever asks goes folder by folder.
+    """
+
+    __slots__ = ("_above", "_database", "_folder", "_known")
 
     def __init__(self) -> None:
         self._database: Connection | None = None
+        self._above: str | None = None
+        self._folder = ""
+        self._known: dict[str, tuple[str, str]] = {}
 
     def __enter__(self) -> Self:
         """Open the database, unless that cannot be done."""
@@ -40,9 +50,7 @@ class EtagCache:
         try:
             path = os.path.join(cachefolder.make(), _NAME)  # noqa: PTH118 - a plain string
             self._database = sqlite3.connect(path, timeout=1)
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS etags (place TEXT PRIMARY KEY, version TEXT, etag TEXT)"
-            )
+            self._database.execute(_TABLE)
         except (sqlite3.Error, SdbError):
             self._close()
         return self
@@ -59,7 +67,7 @@ class EtagCache:
         if self._database is not None:
             try:
                 self._database.execute(
-                    "DELETE FROM etags WHERE rowid <= (SELECT MAX(rowid) FROM etags) - ?",
+                    "DELETE FROM files WHERE rowid <= (SELECT MAX(rowid) FROM files) - ?",
                     (_MOST_ENTRIES,),
                 )
                 self._database.commit()
@@ -69,31 +77,43 @@ class EtagCache:
 
     def get(self, place: str, version: str) -> str | None:
         """Give the ETag of a file; None: it is not known of this version."""
-        import sqlite3
-
-        if self._database is None:
-            return None
-        try:
-            asked = self._database.execute(
-                "SELECT etag FROM etags WHERE place = ? AND version = ?", (_key(place), version)
-            )
-            found = asked.fetchone()
-        except (sqlite3.Error, UnicodeError):
-            self._close()
-            return None
-        return str(found[0]) if found is not None else None
+        above, _, name = place.rpartition("/")
+        if above != self._above:
+            self._turn_to(above)
+        known = self._known.get(name)
+        return known[1] if known is not None and known[0] == version else None
 
     def put(self, place: str, version: str, etag: str) -> None:
         """Keep the ETag of a version of a file, unless the file is young."""
         import sqlite3
 
+        above, _, name = place.rpartition("/")
+        if above != self._above:
+            self._turn_to(above)
         modified_ns = int(version.rpartition("-")[2])
         if self._database is None or time.time_ns() - modified_ns < _YOUNG_NS:
             return
         try:
             self._database.execute(
-                "INSERT OR REPLACE INTO etags VALUES (?, ?, ?)", (_key(place), version, etag)
+                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+                (self._folder, name, version, etag),
             )
+        except (sqlite3.Error, UnicodeError):
+            self._close()
+
+    def _turn_to(self, above: str) -> None:
+        """Read what is known of the files of a folder."""
+        import sqlite3
+
+        self._above, self._known = above, {}
+        self._folder = os.path.realpath(above or "/")
+        if self._database is None:
+            return
+        try:
+            found = self._database.execute(
+                "SELECT name, version, etag FROM files WHERE folder = ?", (self._folder,)
+            )
+            self._known = {name: (version, etag) for name, version, etag in found}
         except (sqlite3.Error, UnicodeError):
             self._close()
 
@@ -101,7 +121,3 @@ class EtagCache:
         if self._database is not None:
             self._database.close()
             self._database = None
-
-
-def _key(place: str) -> str:
-    return os.path.realpath(place)

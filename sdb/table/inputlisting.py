@@ -6,6 +6,7 @@ from sdb.records import record
 from sdb.store.base import child
 from sdb.store.url import store_of
 from sdb.table import etags
+from sdb.table.compiledpattern import matcher
 from sdb.table.inputpattern import InputPattern
 
 TYPE_CHECKING = False
@@ -34,12 +35,15 @@ class ListedInput:
         Its version in the store, see :meth:`sdb.store.base.Store.version`.
     captured : dict
         What the pattern has captured, by name.
+    is_remote : bool
+        Whether its store is; see :class:`sdb.store.base.Store`.
     """
 
     uri: str
     place: str
     version: str
     captured: dict[str, str]
+    is_remote: bool
 
     @property
     def store(self) -> Store:
@@ -59,7 +63,7 @@ class ListedInput:
         NotFoundError
             It has vanished.
         """
-        if self.store.is_remote:
+        if self.is_remote:
             return self.version
         if (known := cache.get(self.place, self.version)) is not None:
             return known
@@ -92,29 +96,34 @@ def list_inputs(root: TableRoot, pattern: InputPattern) -> Iterator[ListedInput]
     prefix = f"{scheme}{mark}"
     segments = _segments(path)
     start = root.location if prefix == _LOCAL else prefix + segments.pop(0)
-    for relative, location, version in _walk(store_of(start), start, segments):
-        uri = f"{prefix}{relative}" if prefix == _LOCAL else f"{start}/{relative}"
-        captured = pattern.match(uri)
+    store = store_of(start)
+    is_remote = store.is_remote
+    above = prefix if prefix == _LOCAL else f"{start}/"
+    match = matcher(pattern)
+    for relative, location, version in _walk(store, start, "", segments):
+        uri = above + relative
+        captured = match(uri)
         if captured is not None:
-            yield ListedInput(uri, location, version, captured)
+            yield ListedInput(uri, location, version, captured, is_remote)
 
 
-def _walk(store: Store, folder: str, segments: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Go over the objects below a folder: path below it, location, version."""
+def _walk(
+    store: Store, folder: str, above: str, segments: list[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Go over objects that may fit: path below the first folder, location, version."""
     first, below = segments[0], segments[1:]
     if not below:
-        fits = InputPattern.parse(first)
+        start = len(folder) + (not folder.endswith("/"))
         for entry in store.list(folder):
-            if fits.match(entry.name) is not None:
-                yield entry.name, entry.location, entry.version
+            location = entry.location
+            yield above + location[start:], location, entry.version
         return
     names = [first]
     if not _MAGIC.isdisjoint(first):
-        found = InputPattern.parse(first)
-        names = [name for name in store.folders(folder) if found.match(name) is not None]
+        fits = matcher(InputPattern.parse(first))
+        names = [name for name in store.folders(folder) if fits(name) is not None]
     for name in names:
-        for relative, location, version in _walk(store, child(folder, name), below):
-            yield f"{name}/{relative}", location, version
+        yield from _walk(store, child(folder, name), f"{above}{name}/", below)
 
 
 def _segments(path: str) -> list[str]:

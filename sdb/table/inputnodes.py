@@ -51,6 +51,10 @@ class TakenInput:
     @classmethod
     def from_struct(cls, value: object, number: str, what: str) -> Self:
         """Read the struct that is stored."""
+        if type(value) is dict and len(value) == len(_LEAF_SYMBOLS):  # almost all of very many
+            path, etag, usual = value.get("path"), value.get("etag"), value.get(number)
+            if type(path) is str and type(etag) is str and type(usual) is int and usual in _NUMBERS:
+                return cls(path, etag, usual)
         found = structs.known(value, {"path", "etag", number}, what)
         found_number = found.get(number)
         if type(found_number) is not int or found_number not in _NUMBERS:

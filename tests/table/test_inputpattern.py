@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdb.errors import UsageError
+from sdb.table.compiledpattern import matcher
 from sdb.table.inputpattern import InputPattern, expand, in_listing_order
 from tests.table.roots import vectors
 
@@ -105,3 +106,30 @@ def test_all_flaws_are_told_at_once() -> None:
 def test_a_long_path_takes_little_time() -> None:
     pattern = InputPattern.parse("*a*a*a*a*a*a*a*a*b")
     assert pattern.match("a" * 2000) is None
+
+
+@settings(max_examples=600, deadline=None)
+@given(text=st.text("ab/*?{}[]^-\\\n", max_size=12), path=st.text("ab/-^\n", max_size=9))
+def test_compiled_patterns_match_the_same(text: str, path: str) -> None:
+    try:
+        pattern = InputPattern.parse(text)
+        found = pattern.match(path)
+    except UsageError:
+        return
+    assert matcher(pattern)(path) == found
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.data(), st.lists(st.sampled_from(["*", "{x}", "{y}", "{z}", "ab", "a", "/", "?", "[ab]"]))
+)
+def test_compiled_patterns_capture_the_same(data: st.DataObject, parts: list[str]) -> None:
+    try:
+        pattern = InputPattern.parse("".join(parts))
+    except UsageError:
+        return
+    if pattern.flaws():
+        return
+    texts = [data.draw(st.text("ab", max_size=3)) if one[0] in "*{?[" else one for one in parts]
+    path = "".join(texts)
+    assert matcher(pattern)(path) == pattern.match(path)

@@ -73,10 +73,17 @@ class LocalStore:
         path = local_path(folder)
         try:
             with Translated(path, "listing"), os.scandir(path) as found:
-                names = sorted(entry.name for entry in found if entry.is_file())
+                listed = sorted([(one.name, one) for one in found if one.is_file()])
         except NotFoundError:
             return []
-        return _entries(child(folder, name) for name in names)
+        above = child(folder, "")
+        entries = []
+        for name, one in listed:
+            try:
+                entries.append(_entry(above + name, one.stat()))
+            except OSError:
+                continue  # it went away meanwhile
+        return entries
 
     def folders(self, folder: Location) -> Sequence[str]:
         """List the folders directly below a folder, hidden ones too."""
@@ -222,6 +229,9 @@ def _entries(locations: Iterable[str]) -> list[Entry]:
         except OSError:
             continue
         if stat.S_ISREG(status.st_mode):
-            modified_us = status.st_mtime_ns // 1000
-            found.append(Entry(location, status.st_size, version_of(status), modified_us))
+            found.append(_entry(location, status))
     return found
+
+
+def _entry(location: str, status: os.stat_result) -> Entry:
+    return Entry(location, status.st_size, version_of(status), status.st_mtime_ns // 1000)
