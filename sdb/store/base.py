@@ -14,7 +14,7 @@ from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import BinaryIO
@@ -158,6 +158,9 @@ class Store(Protocol):
             What the `version` of a reader is that is opened now; None: there is no object.
         """
 
+    def look(self, location: Location) -> Entry | None:
+        """Look at an object, as a listing would; None: there is none."""
+
     def list(self, folder: Location) -> Sequence[Entry]:
         """List the objects directly below a folder.
 
@@ -184,6 +187,20 @@ class Store(Protocol):
         -------
         sequence of str
             Their names, sorted; none where there is no folder.
+        """
+
+    def below(self, folder: Location) -> Iterator[Entry]:
+        """List the objects below a folder at any depth, links to folders not followed.
+
+        Parameters
+        ----------
+        folder : path or str
+            A path or URL, with or without a slash at its end.
+
+        Yields
+        ------
+        Entry
+            In any order, hidden ones too where there are such; none where there is no folder.
         """
 
     def find(self, pattern: str) -> Sequence[Entry]:

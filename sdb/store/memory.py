@@ -92,6 +92,15 @@ class MemoryStore(FlatStore):
             found = self._objects.get(url)
             return None if found is None else found.etag
 
+    def look(self, location: Location) -> Entry | None:
+        """Look at an object."""
+        url = _object(location)
+        with self.calls.call("version", url, "looking at"):
+            found = self._objects.get(url)
+            if found is None:
+                return None
+            return Entry(url, len(found.data), found.etag, found.modified_us)
+
     def list(self, folder: Location) -> Sequence[Entry]:
         """List the objects directly below a folder."""
         above = child(folder, "")
@@ -104,6 +113,13 @@ class MemoryStore(FlatStore):
         with self.calls.call("list", above, "listing"):
             below = (url[len(above) :] for url in self._objects if url.startswith(above))
             return sorted({rest.partition("/")[0] for rest in below if "/" in rest[1:]})
+
+    def below(self, folder: Location) -> Iterator[Entry]:
+        """List the objects below a folder at any depth."""
+        above = child(folder, "")
+        with self.calls.call("list", above, "listing"):
+            found = self._entries(lambda url: url.startswith(above))
+        yield from found
 
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the objects that a pattern matches."""

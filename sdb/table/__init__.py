@@ -28,7 +28,15 @@
 ``tablechange``      what a commit does to an index
 ``succession``       versions that follow each other
 ``overwritten``      what other programs have made of an index, and overwritten
+``parentage``        versions that a version came from
+``freshness``        packfiles that a commit adds, and collectors
 ``commit``           the one way in which a table changes
+``expiry``           versions that leave the history
+``reachability``     objects that a table needs
+``collector``        objects that it does not
+``tiers``            packfiles that are to be merged
+``mergedpackfile``   packfiles that are made of others
+``compaction``       small packfiles that become larger ones
 ``tablepacking``     rows to packfiles of a table
 ``tablerewrite``     packfiles of a table in which rows change
 ``tableinsert``      rows that come in by themselves

@@ -12,9 +12,11 @@ from contextlib import ExitStack
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UncertainError
 from sdb.records import record
 from sdb.table import names
+from sdb.table.freshness import CollectedError, Freshness
 from sdb.table.index import TableIndex
 from sdb.table.objectwriter import ObjectWriter, look, put_new
 from sdb.table.overwritten import succession_of
+from sdb.table.parentage import expired_place
 from sdb.table.references import MAIN, VersionReference
 from sdb.table.succession import Succession, head_version
 from sdb.table.surroundings import REAL, Surroundings
@@ -144,8 +146,11 @@ def commit(
         except (ConflictError, UncertainError) as error:
             if isinstance(error, _FINAL) and not callable(plan):
                 raise  # it does not fit any more
+            if isinstance(error, CollectedError) and unknown is None:
+                raise
             # Whatever became of it, the next attempt finds the id in the history, or not.
             unknown = error if isinstance(error, UncertainError) else unknown
+            attempts.is_uncertain = unknown is not None
             if around.elapsed() - began >= patience_seconds:
                 if unknown is None:
                     raise
@@ -177,8 +182,11 @@ class _Attempts:
         self.commit_id = commit_id
         self.count = 0
         self._plan = plan
-        self._since: int | None = 0 if is_given else None
+        self._freshness = Freshness(writer)
+        self._first_seen: int | None = None
         self._looked_through = 0
+        self.is_uncertain = False
+        self._is_given = is_given
 
     def run(self) -> Committed:
         """Try once."""
@@ -201,11 +209,16 @@ class _Attempts:
     def _follow(self, head: TableHandle | None) -> Committed:
         last = succession_of(head, self.writer)
         number = 0 if last.state is None else last.state.version
-        since = number if self._since is None else self._since
-        self._since = since
+        if self._first_seen is None:
+            self._first_seen = number
+        since = 0 if self._is_given else self._first_seen
         done = last.place_of(self.commit_id, since)
         if done is not None and not last.pending:
             return Committed(done.version, self.commit_id, is_new=False, attempts=self.count)
+        if done is None and self.is_uncertain and not last.pending:
+            version = expired_place(last, self.commit_id, self._first_seen)
+            if version is not None:
+                return Committed(version, self.commit_id, is_new=True, attempts=self.count)
         next_one = last if done is not None else self._next(last)
         if next_one is None:
             return Committed(number, self.commit_id, is_new=False, attempts=self.count)
@@ -222,7 +235,8 @@ class _Attempts:
         self._looked_through = 0 if last.state is None else last.state.version
         if done := {one: place.version for one, place in found.items() if place is not None}:
             raise TransactionDoneError(done)
-        return last.follow(change, self.commit_id)
+        boundary_us = 0 if last.state is None else last.state.boundary_us
+        return last.follow(self._freshness.fresh(change, boundary_us), self.commit_id)
 
     def _publish(self, last: Succession, head: TableHandle | None) -> None:
         """Store the versions that are new, and let the last of them become the index."""

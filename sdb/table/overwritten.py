@@ -15,6 +15,7 @@ from sdb import notes
 from sdb.errors import ConflictError, CorruptError, SdbError, UnsupportedError
 from sdb.records import record, replace
 from sdb.table import etags
+from sdb.table.freshness import Freshness
 from sdb.table.index import TableIndex
 from sdb.table.objectwriter import look
 from sdb.table.references import MAIN
@@ -81,6 +82,7 @@ class _Recovery:
         self._head = head
         self._writer = writer
         self._root = writer.root
+        self._freshness = Freshness(writer)
 
     def run(self) -> Succession:
         """Make a version of what is there, and do again what it has overwritten."""
@@ -105,7 +107,10 @@ class _Recovery:
         highest = max([one.state.version for one in lost], default=0)
         number = max(highest, 0 if state is None else state.version) + 1
         commit = f"{FOREIGN}-{_short(self._head.data)}"
-        found = before.foreign(index, None if base is None else base.index, number, commit)
+        # Who has overwritten the version of a collector has not made undone what it deleted.
+        boundary_us = max([one.state.boundary_us for one in lost], default=0)
+        had = None if base is None else base.index
+        found = before.foreign(index, had, number, commit, boundary_us)
         for one in lost:
             found = self._again(found, one)
         return found
@@ -165,6 +170,8 @@ class _Recovery:
                 return found
         try:
             change = self._without_known(found, self._change(lost, parent))
+            boundary_us = 0 if found.state is None else found.state.boundary_us
+            change = self._freshness.fresh(change, boundary_us)
             return found if change.is_nothing else found.follow(change, lost.state.commit)
         except InputKnownError:
             pass  # the other program has its rows, and the next sync takes the rest
@@ -204,6 +211,7 @@ class _Recovery:
             message=lost.state.message,
             merged=_merged(lost.state),
             ids=lost.state.ids,
+            since_us=lost.state.boundary_us,
         )
 
     def _without_known(self, found: Succession, change: TableChange) -> TableChange:

@@ -125,7 +125,12 @@ class Succession:
         return replace(made, pending=(*self.pending, last))
 
     def foreign(
-        self, index: TableIndex, before: TableIndex | None, number: int, commit: str
+        self,
+        index: TableIndex,
+        before: TableIndex | None,
+        number: int,
+        commit: str,
+        boundary_us: int = 0,
     ) -> Succession:
         """Add what another program has made of the index.
 
@@ -139,6 +144,8 @@ class Succession:
             The number that it gets.
         commit : str
             The id that it gets.
+        boundary_us : int
+            The latest boundary of versions that were overwritten.
 
         Returns
         -------
@@ -153,7 +160,7 @@ class Succession:
         changes = VersionChanges(*counts, _bytes(added), _bytes(removed))
         rows = max(changes.rows_added - changes.rows_removed, -self._total_rows)
         size = changes.bytes_added - changes.bytes_removed
-        change = TableChange(FOREIGN)
+        change = TableChange(FOREIGN, boundary_us=boundary_us)
         if before is not None and before.indirect.refs != index.indirect.refs:
             # The other program takes for absent what packfiles of ours do not index.
             index = replace(index, indirect=replace(index.indirect, indices={}))
@@ -188,6 +195,7 @@ class Succession:
             )
             state = replace(state, history=history, parent=self.pointer, kept="", merged=None)
             state = state.spilled(self.writer.history, self._fetch_history)
+            state = state.without(change.expired, self.writer.history, self._fetch_history)
         if self.writer.branch != MAIN:  # tags and branches are those of the main index
             state = replace(state, branch=self.writer.branch, tags={}, branches=())
         if change.merged is not None:
@@ -197,6 +205,9 @@ class Succession:
         return replace(
             state,
             failures=_failures(state.failures, change),
+            tags={name: tag for name, tag in state.tags.items() if name not in change.untagged},
+            boundary_us=max(state.boundary_us, change.boundary_us),
+            parent_since_us=change.parent_since_us,
             operation=change.operation,
             author=change.author,
             message=change.message,

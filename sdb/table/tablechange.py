@@ -97,6 +97,17 @@ class TableChange:
         The branch that is merged, empty if only a part of it is, and the version of it.
     ids : tuple of str
         Ids of transactions that it does; a table that has done one of them refuses it.
+    since_us : int or None
+        The boundary of an index that was read before the packfiles that come in were written;
+        None: not known, so that it is looked whether they are there still.
+    expired : frozenset of int
+        Numbers of versions that the history does not tell any more.
+    untagged : frozenset of str
+        Names of tags that go.
+    boundary_us : int
+        What is older may be collected, from the version on that this makes; 0: as before.
+    parent_since_us : int
+        When the version that this follows had become the newest; 0: not known.
     """
 
     operation: str
@@ -109,10 +120,15 @@ class TableChange:
     content: TableIndex | None = None
     merged: tuple[str, VersionPointer] | None = None
     ids: tuple[str, ...] = ()
+    since_us: int | None = None
+    expired: frozenset[int] = frozenset()
+    untagged: frozenset[str] = frozenset()
+    boundary_us: int = 0
+    parent_since_us: int = 0
 
     @property
     def is_nothing(self) -> bool:
-        """True if it leaves the table as it is."""
+        """True if it leaves the rows and inputs of the table as they are."""
         if self.content is not None or self.merged is not None:
             return False
         return not (self.added or self.removed or self.inputs)

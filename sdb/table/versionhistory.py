@@ -181,6 +181,34 @@ def write_history(versions: tuple[PastVersion, ...]) -> bytes:
     return zstdframes.dumps({"versions": [one.struct() for one in versions]}, ())
 
 
+def listing_of(versions: tuple[PastVersion, ...], put: Callable[[bytes], str]) -> HistoryRef:
+    """Write the object that lists old versions, and give the reference to it.
+
+    Parameters
+    ----------
+    versions : tuple of PastVersion
+        At least one, in ascending order.
+    put : callable
+        Writes an object under a name of its own, and gives its key.
+
+    Returns
+    -------
+    HistoryRef
+        The reference.
+    """
+    data = write_history(versions)
+    first, last = versions[0], versions[-1]
+    return HistoryRef(
+        put(data),
+        etags.of_content([data]),
+        first.version,
+        last.version,
+        first.at_us,
+        last.at_us,
+        len(versions),
+    )
+
+
 def read_history(data: bytes, ref: HistoryRef) -> tuple[PastVersion, ...]:
     """Read the object that lists old versions.
 

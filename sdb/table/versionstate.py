@@ -20,15 +20,15 @@ from sdb.table.versionhistory import (
     all_listed,
     any_struct,
     check_ascending,
+    listing_of,
     marks_of,
     read_history,
     required_instant,
-    write_history,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Any, Self
 
 MEMBER = "sdb"
@@ -133,6 +133,8 @@ class VersionState:
         For each branch the version of it that was merged last.
     ids : tuple of str
         Ids of transactions that the commit did, besides its own.
+    parent_since_us : int
+        When the parent had become the newest version, at the latest; 0: not known.
     """
 
     table: bytes
@@ -160,6 +162,7 @@ class VersionState:
     merged: VersionPointer | None = None
     merges: dict[str, VersionPointer] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
+    parent_since_us: int = 0
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -193,6 +196,8 @@ class VersionState:
         value |= {"branch": self.branch} if self.branch else {}
         value |= {"kept": self.kept} if self.kept else {}
         value |= {"ids": list(self.ids)} if self.ids else {}
+        if self.parent_since_us:
+            value["parent-since"] = ion.instant_from_us(self.parent_since_us)
         return value | self.unknown
 
     @classmethod
@@ -245,6 +250,7 @@ class VersionState:
             VersionPointer.from_struct(found["merged"]) if "merged" in found else None,
             _tags(found.get("merges", {})),
             all_listed(found, "ids", _id),
+            structs.instant(found, "parent-since") or 0,
         )
         _check_order(state)
         return state
@@ -287,18 +293,41 @@ class VersionState:
         if older and older[-1].versions + len(moved) <= MAX_LISTED:
             moved = (*read_history(fetch(older[-1]), older[-1]), *moved)
             older = older[:-1]
-        data = write_history(moved)
-        first, last = moved[0], moved[-1]
-        ref = HistoryRef(
-            put(data),
-            etags.of_content([data]),
-            first.version,
-            last.version,
-            first.at_us,
-            last.at_us,
-            len(moved),
-        )
-        return replace(self, history=kept, older=(*older, ref))
+        return replace(self, history=kept, older=(*older, listing_of(moved, put)))
+
+    def without(
+        self,
+        expired: Collection[int],
+        put: Callable[[bytes], str],
+        fetch: Callable[[HistoryRef], bytes],
+    ) -> Self:
+        """Take versions out of the history.
+
+        Parameters
+        ----------
+        expired : collection of int
+            Their numbers.
+        put, fetch : callable
+            See :meth:`spilled`.
+
+        Returns
+        -------
+        VersionState
+            The state without them. Objects that list some of them are written anew.
+        """
+        if not expired:
+            return self
+        older = []
+        for ref in self.older:
+            if not any(ref.first <= number <= ref.last for number in expired):
+                older.append(ref)
+                continue
+            listed = read_history(fetch(ref), ref)
+            kept = tuple([one for one in listed if one.version not in expired])
+            if kept:
+                older.append(ref if kept == listed else listing_of(kept, put))
+        history = tuple([one for one in self.history if one.version not in expired])
+        return replace(self, history=history, older=tuple(older))
 
     def place_of(self, version: int) -> PastVersion | HistoryRef | None:
         """Find a version before this one: itself, or the list that it is in; None: it expired."""
@@ -317,6 +346,7 @@ _MEMBERS = frozenset(
         *("format", "table", "version", "id", "at", "created", "operation", "rows", "bytes"),
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
         *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
+        "parent-since",
     }
 )
 

@@ -257,6 +257,27 @@ def test_versions_tell_contents_apart(place: Place) -> None:
     assert store.version(place.at("x")) not in {first, None}
 
 
+def test_all_that_is_below_a_folder_is_listed(place: Place) -> None:
+    store = stores.store_of(place.root)
+    assert list(store.below(place.at("none"))) == []
+    for name in ("a", "f/b", "f/g/c", "f[1]/d", "fg/e"):
+        store.make(place.at(name).rpartition("/")[0])
+        place.put(name, name.encode())
+    found = {one.location: one for one in store.below(place.root)}
+    assert sorted(found) == [place.at(name) for name in ("a", "f/b", "f/g/c", "f[1]/d", "fg/e")]
+    assert [one.location for one in store.below(place.at("f[1]/"))] == [place.at("f[1]/d")]
+    assert {one.name for one in store.below(place.at("f"))} == {"b", "c"}
+    seen = store.look(place.at("f/b"))
+    listed = found[place.at("f/b")]
+    assert seen is not None
+    assert (seen.location, seen.size_bytes) == (listed.location, 3)
+    assert seen.version == listed.version
+    # Of the two the collector takes the later time, and a writer the earlier one.
+    assert 0 <= listed.modified_us - seen.modified_us < 1_000_000
+    assert abs(seen.modified_us / 1e6 - time.time()) < 60
+    assert store.look(place.at("g")) is None
+
+
 def test_listings_tell_what_is_there(place: Place) -> None:
     store = stores.store_of(place.root)
     assert store.list(place.at("none")) == store.find(place.at("none*")) == []

@@ -6,35 +6,41 @@ A packfile is a list of tokens here, each a row: the name of an insert, or of an
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sdb.errors import CorruptError, SdbError, UncertainError
+from sdb.errors import CorruptError, NotFoundError, SdbError, UncertainError
 from sdb.packfile.extension import Summary
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.packfile.trailer import Block, Trailer
 from sdb.records import replace
 from sdb.store.faults import CrashError
+from sdb.table import collector, compaction, etags, expiry, names
 from sdb.table import commit as committing
-from sdb.table import etags, names
+from sdb.table.calendarspan import CalendarSpan
 from sdb.table.descriptor import Descriptor
 from sdb.table.index import Quarantined, TableIndex
 from sdb.table.inputstree import InputsTree, Taking
+from sdb.table.mergedpackfile import MergedPackfile
 from sdb.table.objectwriter import put_new
 from sdb.table.signature import Keyring
 from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.tableroot import TableRoot
-from tests.table.scheduler import LoggedStore, Schedule
+from tests.table.scheduler import DAY_SECONDS, LoggedStore, Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from sdb.progress import Progress
     from tests.table.scheduler import Actor
 
 LOCAL = Keyring.of_root(is_remote=False)
 KEYS = names.TableKeys("d", "t")
 INPUTS = tuple(f"s3://in/{number}.json" for number in range(12))
 ETAG = '"e"'
+SLOW_SECONDS = DAY_SECONDS / 4
+"""Who takes longer than this may miss what was collected: clocks differ by hours, too."""
 
 
 def descriptor(key: str, etag: str, tokens: Sequence[str], *, ours: bool = True) -> Descriptor:
@@ -58,15 +64,66 @@ class World:
         self.intended: dict[str, tuple[str, ...]] = {}
         self.reads: list[tuple[bytes, dict[str, tuple[str, ...]]]] = []
         self.has_foreign = False
+        self.needs: dict[bytes, set[str]] = {}
+        # Either retries end before what they have done can expire, or there are none.
+        self.policy = self.random.choice(((1, 0), (2, 0), (None, 1), (3, 1)))
+        self.is_hasty = not self.policy[1]
 
     def tokens(self, key: str) -> tuple[str, ...]:
-        return tuple(json.loads(self.store.contents[self.root.place(key)]))
+        return tuple(json.loads(self.ever(key)))
+
+    def ever(self, key: str, _: str = "") -> bytes:
+        """Give an object as it was written, also when it is gone."""
+        place = self.root.place(key)
+        assert place in self.store.written, f"{key} was never written"
+        return self.store.written[place]
 
     def packed(self, tokens: Sequence[str], key: str = "") -> Descriptor:
         """Write a packfile of ours."""
         key = key or KEYS.content("", names.new_uid(self.random.randbytes))
         etag = put_new(self.root, key, json.dumps(tokens).encode())
         return descriptor(key, etag, tokens)
+
+    def merged(
+        self,
+        root: TableRoot,  # noqa: ARG002 - there is only one
+        keys: names.TableKeys,  # noqa: ARG002
+        parts: Sequence[Descriptor],
+        *,
+        progress: Progress,  # noqa: ARG002
+    ) -> MergedPackfile:
+        """Put one packfile in the place of others."""
+        tokens = [token for one in parts for token in self.read(one.key)]
+        return MergedPackfile(self.packed(tokens), 0, 0)
+
+    def read(self, key: str) -> list[str]:
+        found = self.root.open(key)
+        tokens: list[str] = json.loads(found.read(0, found.size_bytes))
+        return tokens
+
+    @contextmanager
+    def in_time(self) -> Iterator[None]:
+        """Pass over what a store may refuse, or others make impossible.
+
+        That an object is missing is no such thing, unless whoever misses it was too slow.
+        """
+        began = self.schedule.seconds
+        try:
+            yield
+        except (CorruptError, NotFoundError) as error:
+            if self.schedule.seconds - began > SLOW_SECONDS:
+                return
+            if isinstance(error, CorruptError) or self.store.deleted:
+                raise
+        except SdbError:
+            return
+
+    def expire(self, actor: Actor) -> expiry.Expired:
+        """Let versions expire by the policy of this world."""
+        last, days = self.policy
+        within = CalendarSpan(days=days) if days else None
+        policy = expiry.ExpiryPolicy(last, within)
+        return expiry.expire(self.root, "d", "t", policy, around=actor.around())
 
     def commit(
         self,
@@ -75,6 +132,7 @@ class World:
         commit_id: str,
     ) -> bool | None:
         """Commit, and note the answer; None: it is not known."""
+        began = self.schedule.seconds
         patience = self.random.choice((60.0, 60.0, 60.0, 0.0))
         try:
             committing.commit(
@@ -89,7 +147,10 @@ class World:
             self.unknown.add(commit_id)
             return None
         except CorruptError:
-            raise
+            if self.schedule.seconds - began <= SLOW_SECONDS:
+                raise
+            self.refused.add(commit_id)
+            return False
         except SdbError:
             self.refused.add(commit_id)
             return False
@@ -108,7 +169,10 @@ def inserter(world: World, count: int) -> Callable[[Actor], None]:
             commit_id = f"{actor.name}-{number}"
             tokens = (commit_id,)
             world.intended[commit_id] = tokens
-            for _ in range(4):
+            began = world.schedule.seconds
+            for attempt in range(4):
+                if attempt and (world.is_hasty or world.schedule.seconds - began > 3600):
+                    break
                 key = KEYS.content(commit_id, "A" * 32)
                 try:
                     change = TableChange("insert", (world.packed(tokens, key),))
@@ -153,40 +217,40 @@ def sync(world: World, actor: Actor, commit_id: str, most: int) -> bool | None:
         return False
 
 
-def rewriter(world: World, count: int) -> Callable[[Actor], None]:
-    """Put one packfile in the place of two, as compaction does."""
+def compacter(world: World, count: int) -> Callable[[Actor], None]:
+    """Merge packfiles, by the real choice of them; only the rows are played."""
 
     def work(actor: Actor) -> None:
-        for number in range(count):
-            commit_id = f"{actor.name}-{number}"
-            is_fixed = world.random.random() < 0.5
-            try:
-                head = open_table(world.root, "d", "t")
-                fixed = merged(world, head.index)
-            except SdbError:
-                continue
-            if fixed is None:
-                continue
-
-            def plan(index: TableIndex, fixed: TableChange = fixed) -> TableChange | None:
-                keys = {one.key for one in index.inline}
-                return fixed if fixed.removed <= keys else merged(world, index)
-
-            world.commit(actor, fixed if is_fixed else plan, commit_id)
+        for _ in range(count):
+            with world.in_time():
+                compaction.compact_table(
+                    world.root, "d", "t", around=actor.around(), merge=world.merged
+                )
 
     return work
 
 
-def merged(world: World, index: TableIndex) -> TableChange | None:
-    """Merge two packfiles that stand side by side."""
-    if len(index.inline) < 2:
-        return None
-    at = world.random.randrange(len(index.inline) - 1)
-    pair = index.inline[at : at + 2]
-    if any(one.rows is None for one in pair):
-        return None  # of the original, which goes on extending it
-    tokens = tuple(token for one in pair for token in world.tokens(one.key))
-    return TableChange("compact", (world.packed(tokens),), frozenset(one.key for one in pair))
+def keeper(world: World, count: int) -> Callable[[Actor], None]:
+    """Let versions expire, collect, or let time pass."""
+
+    def work(actor: Actor) -> None:
+        for _ in range(count):
+            dice = world.random.random()
+            if dice < 0.3:
+                world.schedule.pass_time(1.25 * DAY_SECONDS)
+                world.schedule.sleep(1)
+            elif dice < 0.6:
+                with world.in_time():
+                    world.expire(actor)
+            else:
+                with world.in_time():
+                    collect(world, actor)
+
+    return work
+
+
+def collect(world: World, actor: Actor, *, dry_run: bool = False) -> collector.Collected:
+    return collector.collect(world.root, "d", "t", around=actor.around(), dry_run=dry_run)
 
 
 def reader(world: World, count: int) -> Callable[[Actor], None]:
@@ -196,15 +260,13 @@ def reader(world: World, count: int) -> Callable[[Actor], None]:
         for _ in range(count):
             try:
                 table = open_table(world.root, "d", "t")
-                rows = {}
-                for one in table.descriptors():
-                    found = world.root.open(one.key)
-                    rows[one.key] = tuple(json.loads(found.read(0, found.size_bytes)))
             except CorruptError:
                 raise
             except SdbError:
                 continue  # it is not there yet, or the store does not answer
-            world.reads.append((table.data, rows))
+            with world.in_time():
+                rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
+                world.reads.append((table.data, rows))
 
     return work
 
@@ -215,7 +277,9 @@ def original(world: World, count: int) -> Callable[[Actor], None]:
     def work(actor: Actor) -> None:
         actor.fault_rate = 0
         for _ in range(count):
+            world.schedule.hurried += 1  # it takes no longer than the grace time
             original_sync(world, actor)
+            world.schedule.hurried -= 1
 
     return work
 

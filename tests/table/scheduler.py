@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 START_US = 1_700_000_000_000_000
 HOUR_US = 3_600_000_000
+DAY_SECONDS = 86_400
 FAULTS = tuple(Fault)
 MOST_CALLS = 20_000
 
@@ -75,6 +76,8 @@ class Schedule:
         self.calls = 0
         self.actors: list[Actor] = []
         self.current: Actor | None = None
+        self.hurried = 0
+        self.long_days = 0.0
         self._over = threading.Lock()
 
     def add(self, name: str, work: Callable[[Actor], None]) -> Actor:
@@ -122,7 +125,14 @@ class Schedule:
             me.skew_us += self.random.choice((-1, 1)) * self.random.randrange(2 * HOUR_US)
         if dice > 0.96:
             me.held_up = self.random.randrange(60)
+        if self.long_days and self.random.random() < self.long_days:
+            self.pass_time(self.random.choice((3600, 1.25 * DAY_SECONDS)))
         return None
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass for everybody, unless someone must not be that slow."""
+        if not self.hurried:
+            self.seconds += seconds
 
     def sleep(self, seconds: float) -> None:
         self.seconds += seconds
@@ -150,16 +160,26 @@ class LoggedStore(MemoryStore):
     def __init__(self, schedule: Schedule) -> None:
         super().__init__(schedule.script, lambda: START_US + int(schedule.seconds * 1e6))
         self.log: list[tuple[str, bytes]] = []
-        self._objects = _Logged(self.log)
+        self.times: list[float] = []
+        self.written: dict[str, bytes] = {}
+        self.deleted: list[tuple[str, int, float]] = []
+        self._objects = _Logged(self, schedule)
 
 
 class _Logged(dict[str, Any]):
-    """Objects, and a log of what was put among them."""
+    """Objects, and a log of what was put among them and taken away."""
 
-    def __init__(self, log: list[tuple[str, bytes]]) -> None:
+    def __init__(self, store: LoggedStore, schedule: Schedule) -> None:
         super().__init__()
-        self._log = log
+        self._store, self._schedule = store, schedule
 
     def __setitem__(self, url: str, found: Any) -> None:
-        self._log.append((url, found.data))
+        self._store.log.append((url, found.data))
+        self._store.times.append(self._schedule.seconds)
+        self._store.written[url] = found.data
         super().__setitem__(url, found)
+
+    def pop(self, url: str, *default: Any) -> Any:
+        if url in self:
+            self._store.deleted.append((url, len(self._store.log), self._schedule.seconds))
+        return super().pop(url, *default)

@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from sdb import notes
+from sdb.table import collector, etags, inputstree, names, tablechange, tiers, versionstate
 from sdb.table import commit as committing
-from sdb.table import etags, inputstree, tablechange, versionstate
 from sdb.table.index import TableIndex
 from sdb.table.indirect import read_list
 from sdb.table.inputstree import InputsTree
 from sdb.table.succession import FOREIGN, seal_of
 from sdb.table.versionhistory import read_history
-from sdb.table.versionstate import state_of
 from tests.table import actors
-from tests.table.actors import INPUTS, KEYS, LOCAL, World
-from tests.table.scheduler import Actor
+from tests.table.actors import INPUTS, KEYS, LOCAL, SLOW_SECONDS, World
+from tests.table.scheduler import DAY_SECONDS, Actor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sdb.table.versionhistory import PastVersion
     from sdb.table.versionstate import VersionState
 
 
@@ -46,6 +46,12 @@ def small_bounds() -> Iterator[None]:
         mock.patch.object(versionstate, "MAX_INLINE", 6),
         mock.patch.object(versionstate, "MAX_LISTED", 9),
         mock.patch.object(inputstree, "JOURNAL_ENTRIES", 4),
+        mock.patch.object(collector, "DELETERS", 1),
+        mock.patch.object(TableIndex, "decode", lambda data, _: decoded(data)[0]),
+        mock.patch.object(versionstate.VersionState, "from_struct", _read_state),
+        mock.patch.object(names, "flaw_of_key", _flaw_of_key),
+        mock.patch.object(tiers, "FEW", 2),
+        mock.patch.object(tiers, "MANY_TINY", 2),
     ):
         yield
 
@@ -60,8 +66,12 @@ def run(seed: int) -> World:
             schedule.add(f"insert{number}", actors.inserter(world, dice.randrange(1, 5)))
         for number in range(dice.choice((0, 0, 1, 2))):
             schedule.add(f"sync{number}", actors.syncer(world, dice.randrange(1, 3)))
-        for number in range(dice.choice((0, 0, 1))):
-            schedule.add(f"compact{number}", actors.rewriter(world, dice.randrange(1, 4)))
+        for number in range(dice.choice((0, 0, 1, 2))):
+            schedule.add(f"compact{number}", actors.compacter(world, dice.randrange(1, 6)))
+        keepers = dice.choice((0, 0, 1, 2))
+        schedule.long_days = dice.choice((0.003, 0.03)) if keepers else 0
+        for number in range(keepers):
+            schedule.add(f"keep{number}", actors.keeper(world, dice.randrange(1, 7)))
         for number in range(dice.choice((0, 1))):
             schedule.add(f"read{number}", actors.reader(world, dice.randrange(1, 4)))
         strangers = 4 if seed % 8 == 0 else dice.choice((0, 0, 1, 2))
@@ -70,6 +80,9 @@ def run(seed: int) -> World:
         schedule.run()
         settle(world)
         check(world)
+        if keepers:
+            tidy(world)
+            check(world)
     return world
 
 
@@ -90,10 +103,52 @@ def settle(world: World) -> None:
     actors.sync(world, actor, "last-sync", len(INPUTS))
 
 
-@lru_cache(256)
+def tidy(world: World) -> None:
+    """Collect when all others are gone: what nothing leads to goes, as a dry run tells."""
+    actor = Actor("tidy", lambda _: None, world.schedule)
+    actor.fault_rate = 0
+    world.schedule.pass_time(1.25 * DAY_SECONDS)
+    world.expire(actor)
+    world.schedule.pass_time(1.25 * DAY_SECONDS)
+    told = actors.collect(world, actor, dry_run=True)
+    done = actors.collect(world, actor)
+    assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
+    wanted = needs(world, head_of(world))
+    left = {url.removeprefix("mem://r/") for url in world.store.contents}
+    late = {url.removeprefix("mem://r/") for url, _ in world.store.log[-2:]}
+    assert left <= wanted | late | {KEYS.index}, left - wanted - late
+    assert not actors.collect(world, actor).garbage
+
+
+def head_of(world: World) -> bytes:
+    return world.store.contents[world.root.place(KEYS.index)]
+
+
+# What is read again and again is read once: that is half the time, and changes nothing.
+_good_decode = TableIndex.decode
+_good_state = versionstate.VersionState.from_struct
+_flaw_of_key = lru_cache(1024)(names.flaw_of_key)
+
+
+@lru_cache(512)
 def decoded(data: bytes) -> tuple[TableIndex, VersionState | None]:
-    index = TableIndex.decode(data, LOCAL)
-    return index, state_of(index.user_data)
+    index = _good_decode(data, LOCAL)
+    found = index.user_data.get(versionstate.MEMBER)
+    if found is None:
+        return index, None
+    state = _good_state(found)
+    _states[id(found)] = found, state
+    while len(_states) > 512:
+        del _states[next(iter(_states))]
+    return index, state
+
+
+_states: dict[int, tuple[object, VersionState]] = {}
+
+
+def _read_state(value: object) -> VersionState:
+    known = _states.get(id(value))
+    return _good_state(value) if known is None or known[0] is not value else known[1]
 
 
 def _state(data: bytes) -> VersionState:
@@ -112,11 +167,10 @@ def is_ours(data: bytes) -> bool:
 
 
 class Version:
-    """A version as it is kept, with its rows."""
+    """A version, with its rows; it may be gone."""
 
     def __init__(self, world: World, key: str, etag: str) -> None:
-        data = world.store.contents.get(world.root.place(key))
-        assert data is not None, f"{key} is missing"
+        data = world.ever(key)
         assert etags.of_content([data]) == etag, f"{key} was overwritten"
         self.key, self.data = key, data
         self.index, state = decoded(data)
@@ -129,31 +183,48 @@ class Version:
 
 
 def packfiles_of(world: World, index: TableIndex) -> Counter[str]:
-    """Give the packfiles of an index; all objects that it leads to must be there."""
-    fetch = world.root.fetch
-    found = [one for ref in index.indirect.refs for one in read_list(fetch(ref.key, ref.etag), ref)]
-    found += index.inline
-    for one in found:
-        assert world.root.place(one.key) in world.store.contents, f"{one.key} is missing"
-    list(InputsTree(index.inputs, fetch).walk())
-    return Counter(one.key for one in found)
+    """Give the packfiles of an index."""
+    refs = index.indirect.refs
+    found = [one for ref in refs for one in read_list(world.ever(ref.key), ref)]
+    return Counter(one.key for one in (*found, *index.inline))
 
 
 def chain_of(world: World, data: bytes) -> list[Version]:
     """Give the versions that an index of ours has behind it, itself the last."""
-    _, state = decoded(data)
-    assert state is not None
-    places = [
-        (one.version, one.key, one.etag)
-        for ref in state.older
-        for one in read_history(world.root.fetch(ref.key, ref.etag), ref)
-    ]
-    places += [(one.version, one.key, one.etag) for one in state.history]
+    state = _state(data)
     own = KEYS.version(state.version, state.commit)
-    places.append((state.version, own, etags.of_content([data])))
-    numbers = [place[0] for place in places]
-    assert numbers == sorted(set(numbers)), f"numbers of versions: {numbers}"
-    return [Version(world, key, etag) for _, key, etag in places]
+    chain = [Version(world, own, etags.of_content([data]))]
+    while (parent := chain[-1].state.parent) is not None:
+        chain.append(Version(world, parent.key, parent.etag))
+    return chain[::-1]
+
+
+def listed(world: World, state: VersionState) -> list[PastVersion]:
+    """Give the versions that a history tells."""
+    refs = state.older
+    found = [one for ref in refs for one in read_history(world.ever(ref.key), ref)]
+    return [*found, *state.history]
+
+
+def needs(world: World, data: bytes) -> set[str]:
+    """Give the keys of all that an index leads to, also through the versions that it keeps."""
+    if data not in world.needs:
+        index, state = decoded(data)
+        wanted = contents_of(world, index)
+        if state is not None:
+            own = KEYS.version(state.version, state.commit)
+            wanted |= {own} if is_ours(data) else set()
+            wanted |= {ref.key for ref in state.older}
+            for one in listed(world, state):
+                wanted |= {one.key} | contents_of(world, decoded(world.ever(one.key))[0])
+        world.needs[data] = wanted
+    return world.needs[data]
+
+
+def contents_of(world: World, index: TableIndex) -> set[str]:
+    """Give the keys of what an index leads to by itself."""
+    wanted = set(packfiles_of(world, index)) | {ref.key for ref in index.indirect.refs}
+    return wanted | set(InputsTree(index.inputs, world.ever).nodes())
 
 
 def check(world: World) -> None:
@@ -166,6 +237,35 @@ def check(world: World) -> None:
     _check_replay(world, chain)
     _check_answers(world, chain)
     _check_reads(world, heads)
+    _check_kept(world, heads[-1], chain)
+    _check_deleted(world)
+
+
+def _check_kept(world: World, head: bytes, chain: list[Version]) -> None:
+    """What the history tells are versions that there were, and nothing of them is missing."""
+    known = {(one.state.version, one.key, etags.of_content([one.data])) for one in chain}
+    told = [(one.version, one.key, one.etag) for one in listed(world, _state(head))]
+    assert set(told) <= known
+    assert told == sorted(set(told)), f"versions of the history: {told}"
+    if not world.schedule.long_days:
+        assert len(told) == len(chain) - 1, "a version is missing in the history"
+    there = world.store.contents
+    missing = [key for key in needs(world, head) if world.root.place(key) not in there]
+    assert not missing, f"{missing[0]} is missing"
+
+
+def _check_deleted(world: World) -> None:
+    """Nothing was deleted that an index led to that somebody may still have been reading."""
+    place = world.root.place(KEYS.index)
+    log, times = world.store.log, world.store.times
+    puts = [at for at, (url, _) in enumerate(log) if url == place]
+    for url, position, seconds in world.store.deleted:
+        key = url.removeprefix("mem://r/")
+        ends = [*puts[1:], len(log)]
+        for put, end in zip(puts, ends, strict=True):
+            over = times[end] if end < position else seconds
+            if put < position and over >= seconds - SLOW_SECONDS:
+                assert key not in needs(world, log[put][1]), f"{key} was deleted too early"
 
 
 def _check_linear(chain: list[Version]) -> None:
@@ -218,7 +318,7 @@ def _check_replay(world: World, chain: list[Version]) -> None:
             assert not gone
             assert set(added) <= set(INPUTS)
             assert max(added.values()) == 1
-        elif state.operation == "compact":
+        elif state.operation in {"compact", "expire", "gc"}:
             assert not added
             assert not gone
         else:
@@ -235,7 +335,7 @@ def _check_replay(world: World, chain: list[Version]) -> None:
 
 def _check_inputs(world: World, one: Version, rows: Counter[str]) -> None:
     """Inputs that are taken have their rows, once; others have none."""
-    taken = {entry.path for entry in InputsTree(one.index.inputs, world.root.fetch).walk()}
+    taken = {entry.path for entry in InputsTree(one.index.inputs, world.ever).walk()}
     assert {token for token in rows if token in INPUTS} == taken, one.key
     assert max(rows.values(), default=1) == 1, f"{one.key}: {rows}"
 

@@ -12,7 +12,16 @@ import pytest
 
 from sdb.errors import SdbError, UncertainError
 from sdb.records import replace
-from sdb.table import commit, overwritten, succession, tablechange
+from sdb.table import (
+    collector,
+    commit,
+    compaction,
+    freshness,
+    overwritten,
+    reachability,
+    succession,
+    tablechange,
+)
 from tests.table import simulation
 from tests.table.actors import KEYS
 from tests.table.scheduler import LoggedStore
@@ -148,6 +157,39 @@ def lists_are_shortened(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(tablechange, "spill", spill)
 
 
+def nobody_looks_at_the_boundary(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(freshness.Freshness, "fresh", lambda _, change, __: change)
+
+
+def nobody_gets_time_to_read(patch: pytest.MonkeyPatch) -> None:
+    good = collector.collect
+
+    def collect(*given: Any, **named: Any) -> Any:
+        return good(*given, grace_seconds=0, **named)
+
+    patch.setattr(collector, "collect", collect)
+
+
+def what_was_replaced_lately_is_collected(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reachability.Reach, "_since", lambda *_: None)
+
+
+def histories_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reachability.Reach, "_kept_by", lambda *_: None)
+
+
+def inputs_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reachability.InputsTree, "nodes", lambda _: iter(()))
+
+
+def lists_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reachability, "read_list", lambda *_: ())
+
+
+def packfiles_are_merged_that_are_gone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(compaction, "fits", lambda *_: True)
+
+
 @pytest.mark.parametrize(
     "mutation",
     [
@@ -164,6 +206,13 @@ def lists_are_shortened(patch: pytest.MonkeyPatch) -> None:
         inputs_are_taken_twice,
         times_are_those_of_the_clock,
         lists_are_shortened,
+        nobody_looks_at_the_boundary,
+        nobody_gets_time_to_read,
+        what_was_replaced_lately_is_collected,
+        histories_lead_nowhere,
+        inputs_lead_nowhere,
+        lists_lead_nowhere,
+        packfiles_are_merged_that_are_gone,
     ],
 )
 def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:

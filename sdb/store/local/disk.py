@@ -11,7 +11,7 @@ from sdb.store.local.files import Translated, open_read, version_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import BinaryIO, NoReturn
 
@@ -68,6 +68,11 @@ class LocalStore:
         except NotFoundError:
             return None
 
+    def look(self, location: Location) -> Entry | None:
+        """Look at a file."""
+        found = _entries([os.fspath(location)])
+        return found[0] if found else None
+
     def list(self, folder: Location) -> Sequence[Entry]:
         """List the files directly below a folder, hidden ones too."""
         path = local_path(folder)
@@ -93,6 +98,23 @@ class LocalStore:
                 return sorted(entry.name for entry in found if entry.is_dir())
         except NotFoundError:
             return []
+
+    def below(self, folder: Location) -> Iterator[Entry]:
+        """List the files below a folder at any depth."""
+        pending = [os.fspath(folder)]
+        while pending:
+            path = pending.pop()
+            names = []
+            try:
+                with Translated(path, "listing"), os.scandir(local_path(path)) as found:
+                    for entry in found:
+                        if entry.is_dir(follow_symlinks=False):
+                            pending.append(child(path, entry.name))
+                        else:
+                            names.append(entry.name)
+            except NotFoundError:
+                continue
+            yield from _entries(child(path, name) for name in names)
 
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the files that a pattern matches, see :func:`sdb.store.local.globbing.matching`."""

@@ -13,7 +13,7 @@ from sdb.store.s3.objects import S3Reader, open_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import BinaryIO
 
@@ -40,6 +40,12 @@ class S3Store(FlatStore):
 
         return prefix.version(os.fspath(location))
 
+    def look(self, location: Location) -> Entry | None:
+        """Look at an object."""
+        from sdb.store.s3 import prefix
+
+        return prefix.look(os.fspath(location))
+
     def list(self, folder: Location) -> Sequence[Entry]:
         """List the objects directly below a URL."""
         from sdb.store.s3 import prefix
@@ -51,6 +57,12 @@ class S3Store(FlatStore):
         from sdb.store.s3 import prefix
 
         return prefix.folders(os.fspath(folder))
+
+    def below(self, folder: Location) -> Iterator[Entry]:
+        """List the objects below a URL at any depth; a request for each thousand of them."""
+        from sdb.store.s3 import prefix
+
+        return prefix.below(os.fspath(folder))
 
     def find(self, pattern: str) -> Sequence[Entry]:
         """List the objects that a pattern matches; only what begins like it is listed."""

@@ -26,6 +26,12 @@ def entries(url: str) -> list[Entry]:
     return sorted(_listed(bucket, start, url, flat=True), key=lambda entry: entry.name)
 
 
+def below(url: str) -> Iterator[Entry]:
+    """List the objects below a URL at any depth; see :meth:`sdb.store.base.Store.below`."""
+    bucket, start = _start(url)
+    return _listed(bucket, start, url, flat=False)
+
+
 def folders(url: str) -> list[str]:
     """List the folders directly below a URL; see :meth:`sdb.store.base.Store.folders`."""
     bucket, start = _start(url)
@@ -94,6 +100,18 @@ def version(url: str) -> str | None:
             return str(connect().head_object(**place.names)["ETag"])
     except NotFoundError:
         return None
+
+
+def look(url: str) -> Entry | None:
+    """Look at an object; None: there is none. Its time has whole seconds."""
+    place = parse(url)
+    try:
+        with translated("looking at", url):
+            found = connect().head_object(**place.names)
+    except NotFoundError:
+        return None
+    modified_us = int(found["LastModified"].timestamp() * 1_000_000)
+    return Entry(str(place), int(found["ContentLength"]), str(found["ETag"]), modified_us)
 
 
 def delete(url: str) -> None:

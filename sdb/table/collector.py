@@ -1,0 +1,293 @@
+"""The collector: deletes what nothing leads to, once nobody can be using it any more.
+
+1. It lists the objects. What is older than the boundary, a grace time ago, is a candidate.
+2. It commits a version with that boundary. Whoever commits after that looks whether what it adds is
+   older, and copies it if so (:mod:`sdb.table.freshness`).
+3. It deletes the candidates that this version does not need, and none of what could be read since
+   the boundary (:mod:`sdb.table.reachability`).
+
+An object that appears after the first step is no candidate, whatever the clocks say; one that was
+there before, and that a slow writer adds after the second, is noticed by that writer.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import CorruptError
+from sdb.progress import silent
+from sdb.records import record
+from sdb.table import names
+from sdb.table.commit import check_writable, commit
+from sdb.table.expiry import COLLECT
+from sdb.table.freshness import MARGIN_US
+from sdb.table.objectwriter import look
+from sdb.table.parentage import read_version
+from sdb.table.reachability import Reach
+from sdb.table.references import MAIN
+from sdb.table.surroundings import REAL
+from sdb.table.tablechange import TableChange
+from sdb.table.tablehandle import find_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sdb.progress import Progress
+    from sdb.store.base import Entry
+    from sdb.table.index import TableIndex
+    from sdb.table.parentage import ReadVersion
+    from sdb.table.surroundings import Surroundings
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+
+GRACE_SECONDS = 86_400
+KINDS = ("version", "history", "list", "inputs", "packfile", "unfinished")
+_NODES = {"history-": "history", "indirect-": "list", "inputs-": "inputs"}
+_PACKFILES = (".zion", ".ion.zst")
+_SECOND_US = 1_000_000
+DELETERS = 16
+"""So many objects of a remote store are deleted at once."""
+
+
+@record
+class Garbage:
+    """An object that nothing leads to.
+
+    Attributes
+    ----------
+    key : str
+        The object.
+    kind : str
+        One of `KINDS`.
+    size_bytes : int
+        Its size.
+    modified_us : int
+        When it was written.
+    """
+
+    key: str
+    kind: str
+    size_bytes: int
+    modified_us: int
+
+
+@record
+class Collected:
+    """The result of a collection.
+
+    Attributes
+    ----------
+    version : int or None
+        The version that it made; None: there was nothing to delete, or nothing was to be done.
+    boundary_us : int
+        What was written up to then could be deleted.
+    garbage : tuple of Garbage
+        What was deleted, or would have been.
+    objects : int
+        Number of objects that were looked at.
+    versions : int
+        Number of versions that were read.
+    """
+
+    version: int | None
+    boundary_us: int
+    garbage: tuple[Garbage, ...]
+    objects: int
+    versions: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of what was deleted."""
+        return sum(one.size_bytes for one in self.garbage)
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        from sdb import instants
+
+        return {
+            "version": self.version,
+            "boundary": instants.text(self.boundary_us),
+            "objects": self.objects,
+            "versions": self.versions,
+            "bytes": self.size_bytes,
+            "garbage": [
+                {"key": one.key, "kind": one.kind, "bytes": one.size_bytes} for one in self.garbage
+            ],
+        }
+
+
+def collect(
+    root: TableRoot,
+    database: str,
+    table: str,
+    *,
+    grace_seconds: float = GRACE_SECONDS,
+    dry_run: bool = False,
+    around: Surroundings = REAL,
+    progress: Progress = silent,
+) -> Collected:
+    """Delete the objects of a table that no version needs.
+
+    Kept are: the newest version and those of its history, tagged ones and other branches, all that
+    could be read within the grace time, and what was written within it.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    grace_seconds : float
+        How long readers may go on reading what has expired or was replaced.
+    dry_run : bool
+        Whether only to tell what would be deleted.
+    around : Surroundings
+        The clock and the dice.
+    progress : Progress
+        Told how many objects were deleted.
+
+    Returns
+    -------
+    Collected
+        What was deleted. The commit makes a version of its own, if there is anything.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    CorruptError, UnsupportedError
+        An object that the table leads to is missing or damaged, or of a later format: nobody knows
+        what it leads to, so that nothing is deleted.
+    ConflictError, UncertainError
+        See :func:`sdb.table.commit.commit`; nothing is deleted.
+    """
+    keys = names.TableKeys(database, table)
+    if not dry_run:
+        check_writable(root)
+    return _Collector(root, keys, around).run(grace_seconds, progress, dry_run=dry_run)
+
+
+class _Collector:
+    """Collects once."""
+
+    def __init__(self, root: TableRoot, keys: names.TableKeys, around: Surroundings) -> None:
+        self._root = root
+        self._keys = keys
+        self._around = around
+
+    def run(self, grace_seconds: float, progress: Progress, *, dry_run: bool) -> Collected:
+        now_us = self._around.now_us()
+        listed = list(self._root.store.below(self._root.place(self._keys.folder)))
+        heads = self._heads(listed)
+        before_us = max([one.state.boundary_us for one in heads.values() if one.state], default=0)
+        boundary_us = max(now_us - int(grace_seconds * _SECOND_US), before_us + 1)
+        old = [one for one in self._known(listed) if one.modified_us <= boundary_us]
+        reach = Reach(self._root, self._keys, boundary_us)
+        current_us = {branch: self._current_us(branch, head) for branch, head in heads.items()}
+        for branch, head in heads.items():
+            reach.head(head.index, head.state, current_us[branch])
+        garbage = [one for one in old if one.key not in reach.found]
+        if dry_run or not garbage:
+            return Collected(None, boundary_us, tuple(garbage), len(listed), reach.versions)
+        made = [
+            self._marked(branch, head, boundary_us, current_us[branch])
+            for branch, head in heads.items()
+        ]
+        reach = Reach(self._root, self._keys, boundary_us)
+        for one in made:  # and not from the index: others may have overwritten it since
+            reach.head(one.index, one.state)
+        garbage = [one for one in old if one.key not in reach.found]
+        self._delete(garbage, progress)
+        version = made[0].state.version
+        return Collected(version, boundary_us, tuple(garbage), len(listed), reach.versions)
+
+    def _heads(self, listed: Iterable[Entry]) -> dict[str, TableHandle]:
+        """Open the newest version of each branch, of main first."""
+        above = self._root.place(f"{self._keys.folder}/branches/")
+        names_of = [
+            one.location[len(above) :].removesuffix("/index")
+            for one in listed
+            if one.location.startswith(above) and one.name == "index"
+        ]
+        heads: dict[str, TableHandle] = {}
+        for branch in (MAIN, *sorted(names_of)):
+            keys = self._keys
+            head = find_table(self._root, keys.database, keys.table, branch=branch)
+            if head is not None:
+                heads[branch] = head
+            elif branch == MAIN:
+                raise self._root.absent(keys)
+        return heads
+
+    def _marked(
+        self, branch: str, head: TableHandle, boundary_us: int, current_us: int | None
+    ) -> ReadVersion:
+        """Commit the boundary to a branch, and give the version that has it."""
+
+        def plan(index: TableIndex) -> TableChange:
+            is_same = current_us is not None and index.user_data == head.index.user_data
+            since_us = current_us if is_same else 0
+            return TableChange(COLLECT, boundary_us=boundary_us, parent_since_us=since_us or 0)
+
+        done = commit(self._root, self._keys, plan, around=self._around, branch=branch)
+        key = self._keys.version(done.version, done.commit)
+        data = look(self._root, key)
+        if data is None:
+            raise CorruptError(f"{key} is missing", path=key)
+        return read_version(key, data[0], self._root.keyring)
+
+    def _current_us(self, branch: str, head: TableHandle) -> int | None:
+        """Tell when an index became the newest; None: it is not the newest any more."""
+        found = self._root.store.look(self._root.place(self._keys.branch(branch)))
+        if found is None or found.version != head.reader.version:
+            return None
+        return found.modified_us + MARGIN_US
+
+    def _known(self, listed: Iterable[Entry]) -> list[Garbage]:
+        """Give the objects that may be deleted, in the order in which they are."""
+        found = []
+        start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
+        for entry in listed:
+            key = entry.location[start:]
+            kind = self._kind(key)
+            if kind:
+                found.append(Garbage(key, kind, entry.size_bytes, entry.modified_us))
+        return sorted(found, key=lambda one: (KINDS.index(one.kind), one.key))
+
+    def _kind(self, key: str) -> str:
+        """Tell what an object is; empty: nothing that a collector knows."""
+        rest = key.removeprefix(f"{self._keys.folder}/")
+        first, name = rest.partition("/")[0], rest.rpartition("/")[2]
+        if name.startswith(".") and name.endswith(".tmp"):
+            return "unfinished"
+        if self._keys.version_of(key) is not None:
+            return "version"
+        if "/" not in rest:
+            for start, kind in _NODES.items():
+                if _is_uid(rest.removeprefix(start)) and rest.startswith(start):
+                    return kind
+        is_ours = first == "data" and "/" in rest and name.endswith(".zion")
+        if is_ours or (name.startswith("packed-") and name.endswith(_PACKFILES)):
+            return "packfile"
+        return ""
+
+    def _delete(self, garbage: list[Garbage], progress: Progress) -> None:
+        """Delete objects; versions go before what they lead to."""
+        store, place = self._root.store, self._root.place
+        if DELETERS == 1 or not store.is_remote:
+            for number, one in enumerate(garbage, 1):
+                store.delete(place(one.key))
+                progress(number, len(garbage))
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        done = 0
+        with ThreadPoolExecutor(DELETERS) as pool:
+            for kind in KINDS:
+                keys = [place(one.key) for one in garbage if one.kind == kind]
+                for _ in pool.map(store.delete, keys):
+                    done += 1
+                    progress(done, len(garbage))
+
+
+def _is_uid(text: str) -> bool:
+    return len(text) == names.UID_LETTERS and text.isalnum()

@@ -1,0 +1,260 @@
+"""Compaction: small packfiles of a table become larger ones, in a version with the same rows.
+
+Nothing is deleted: versions before it keep the small packfiles until they expire.
+"""
+
+from __future__ import annotations
+
+from sdb.progress import silent
+from sdb.records import record
+from sdb.table import names
+from sdb.table.commit import check_writable, commit
+from sdb.table.surroundings import REAL
+from sdb.table.tablechange import TableChange
+from sdb.table.tablehandle import find_table
+from sdb.table.tiers import is_ours, runs_to_merge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from sdb.progress import Progress
+    from sdb.table.descriptor import Descriptor
+    from sdb.table.index import TableIndex
+    from sdb.table.indirect import IndirectRef
+    from sdb.table.mergedpackfile import MergedPackfile
+    from sdb.table.surroundings import Surroundings
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+
+    class Merging(Protocol):
+        """A function that makes one packfile of several, see `merged_packfile`."""
+
+        def __call__(
+            self,
+            root: TableRoot,
+            keys: names.TableKeys,
+            parts: Sequence[Descriptor],
+            *,
+            progress: Progress,
+        ) -> MergedPackfile:
+            """Merge packfiles; told how many of their bytes were taken over."""
+
+
+COMPACT = "compact"
+
+
+@record
+class CompactedRun:
+    """Packfiles that became one.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        Their keys, in their order.
+    key : str
+        The new packfile; empty: it was not made.
+    rows : int
+        Number of rows.
+    input_bytes, output_bytes : int
+        Size before and after.
+    copied_bytes : int
+        How many bytes of blocks were taken over as they were.
+    copied_by_store_bytes : int
+        How many of them the store copied by itself.
+    """
+
+    parts: tuple[str, ...]
+    key: str
+    rows: int
+    input_bytes: int
+    output_bytes: int
+    copied_bytes: int
+    copied_by_store_bytes: int
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {
+            "packfiles": list(self.parts),
+            "packfile": self.key or None,
+            "rows": self.rows,
+            "input_bytes": self.input_bytes,
+            "output_bytes": self.output_bytes,
+            "copied_bytes": self.copied_bytes,
+            "copied_by_store_bytes": self.copied_by_store_bytes,
+        }
+
+
+@record
+class Compacted:
+    """The result of a compaction.
+
+    Attributes
+    ----------
+    version : int or None
+        The version that it made; None: there was nothing to do, or nothing was to be done.
+    runs : tuple of CompactedRun
+        What was merged, or would have been.
+    packfiles : int
+        Number of packfiles of the table before.
+    foreign : int
+        How many of them were left alone because another program has written them.
+    """
+
+    version: int | None
+    runs: tuple[CompactedRun, ...]
+    packfiles: int
+    foreign: int
+
+    @property
+    def packfiles_after(self) -> int:
+        """Number of packfiles afterwards."""
+        return self.packfiles - sum(len(one.parts) - 1 for one in self.runs)
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {
+            "version": self.version,
+            "packfiles_before": self.packfiles,
+            "packfiles_after": self.packfiles_after,
+            "packfiles_of_other_programs": self.foreign,
+            "runs": [one.as_dict() for one in self.runs],
+        }
+
+
+def compact_table(
+    root: TableRoot,
+    database: str,
+    table: str,
+    *,
+    merge: Merging,
+    dry_run: bool = False,
+    message: str = "",
+    around: Surroundings = REAL,
+    progress: Progress = silent,
+) -> Compacted:
+    """Merge small packfiles of a table, in one version.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    merge : callable
+        Makes one packfile of several.
+    dry_run : bool
+        Whether only to tell what would be merged.
+    message : str
+        Why; the version tells it.
+    around : Surroundings
+        The clock and the dice.
+    progress : Progress
+        Told how many bytes of packfiles were taken over.
+
+    Returns
+    -------
+    Compacted
+        What it came to. What others have replaced meanwhile is left out.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    CorruptError
+        A packfile is damaged, or the rows of a new one are not those of its parts. Nothing has
+        changed.
+    ConflictError, UncertainError
+        See :func:`sdb.table.commit.commit`.
+    """
+    keys = names.TableKeys(database, table)
+    if not dry_run:
+        check_writable(root)
+    head = find_table(root, database, table)
+    if head is None:
+        raise root.absent(keys)
+    before = tuple(head.descriptors())
+    chosen = runs_to_merge(before)
+    foreign = sum(not is_ours(one) for one in before)
+    if dry_run or not chosen:
+        runs = tuple(_planned(run) for run in chosen)
+        return Compacted(None, runs, len(before), foreign)
+    total = sum(one.size_bytes for run in chosen for one in run)
+    done = 0
+    made: list[tuple[CompactedRun, Descriptor]] = []
+    for run in chosen:
+        before_bytes = done
+        found = merge(
+            root, keys, run, progress=lambda size, _, at=before_bytes: progress(at + size, total)
+        )
+        done += sum(one.size_bytes for one in run)
+        made.append((_done(run, found), found.descriptor))
+    compaction = _Compaction(head, made, message)
+    version = commit(root, keys, compaction.plan, around=around).version
+    runs = compaction.fitting
+    return Compacted(version if runs else None, runs, len(before), foreign)
+
+
+class _Compaction:
+    """Puts packfiles that were made in the place of their parts."""
+
+    def __init__(
+        self,
+        head: TableHandle,
+        made: list[tuple[CompactedRun, Descriptor]],
+        message: str,
+    ) -> None:
+        self._made = made
+        self._message = message
+        self._handle = head
+        state = head.state
+        self._since_us = 0 if state is None else state.boundary_us
+        self._lists: dict[str, frozenset[str]] = {}
+        self.fitting: tuple[CompactedRun, ...] = ()
+
+    def plan(self, index: TableIndex) -> TableChange | None:
+        """Make the change of what still fits: all parts of a packfile are in the table."""
+        there = {one.key for one in index.inline}.union(*map(self._listed, index.indirect.refs))
+        fitting = [(run, one) for run, one in self._made if fits(run, there)]
+        self.fitting = tuple(run for run, _ in fitting)
+        if not fitting:
+            return None
+        return TableChange(
+            COMPACT,
+            tuple(one for _, one in fitting),
+            frozenset(key for run, _ in fitting for key in run.parts if key in there),
+            message=self._message,
+            since_us=self._since_us,
+        )
+
+    def _listed(self, ref: IndirectRef) -> frozenset[str]:
+        if ref.key not in self._lists:
+            self._lists[ref.key] = frozenset(one.key for one in self._handle.listed(ref))
+        return self._lists[ref.key]
+
+
+def fits(run: CompactedRun, there: set[str]) -> bool:
+    """Tell whether all parts of a packfile are still in the table."""
+    return there.issuperset(run.parts)
+
+
+def _planned(run: Sequence[Descriptor]) -> CompactedRun:
+    size = sum(one.size_bytes for one in run)
+    return CompactedRun(tuple(one.key for one in run), "", _rows(run), size, 0, 0, 0)
+
+
+def _done(run: Sequence[Descriptor], found: MergedPackfile) -> CompactedRun:
+    return CompactedRun(
+        tuple(one.key for one in run),
+        found.descriptor.key,
+        _rows(run),
+        sum(one.size_bytes for one in run),
+        found.descriptor.size_bytes,
+        found.copied_bytes,
+        found.copied_by_store_bytes,
+    )
+
+
+def _rows(run: Sequence[Descriptor]) -> int:
+    return sum(one.rows or 0 for one in run)

@@ -1,0 +1,162 @@
+"""Reachability: all objects that a table needs, as far back as somebody may still be reading.
+
+What counts: the version that is the newest, those of its history, its tags, and what could be read
+at any time since a given moment: versions that have expired since. An object that cannot be read or
+understood is an error: what it leads to is not known.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import ConflictError, CorruptError
+from sdb.table.index import TableIndex
+from sdb.table.indirect import read_list
+from sdb.table.inputstree import InputsTree
+from sdb.table.parentage import parents_of
+from sdb.table.versionhistory import VersionPointer, read_history
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.names import TableKeys
+    from sdb.table.parentage import ReadVersion
+    from sdb.table.tableroot import TableRoot
+    from sdb.table.versionstate import VersionState
+
+_MOST_NODES = 64
+
+
+class Reach:
+    """Collects the keys of objects that a table needs.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    keys : TableKeys
+        Its names.
+    since_us : int
+        What could be read since then is needed.
+
+    Attributes
+    ----------
+    found : set of str
+        The keys.
+    versions : int
+        Number of versions that were read.
+    """
+
+    def __init__(self, root: TableRoot, keys: TableKeys, since_us: int) -> None:
+        self._root = root
+        self._keys = keys
+        self._since_us = since_us
+        self._read: dict[str, bytes] = {}
+        self._lists: set[str] = set()
+        self._versions: set[tuple[str, str]] = set()
+        self.found: set[str] = set()
+
+    @property
+    def versions(self) -> int:
+        """Number of versions that were read."""
+        return len(self._versions)
+
+    def head(
+        self, index: TableIndex, state: VersionState | None, current_us: int | None = None
+    ) -> None:
+        """Add the newest version, and all that it keeps.
+
+        Parameters
+        ----------
+        index : TableIndex
+            The index.
+        state : VersionState or None
+            The state of the version.
+        current_us : int or None
+            When it became the newest; None: just now.
+
+        Raises
+        ------
+        CorruptError, UnsupportedError
+            An object is missing or damaged, or of a later format.
+        ConflictError
+            It is not known what could be read within the time.
+        """
+        late = [one.key for one in index.to_delete if one.expiry_us > self._since_us]
+        self.found.update(late)
+        self._content(index)
+        if state is None:
+            return
+        self.found.add(self._keys.version(state.version, state.commit))
+        self._kept_by(state)
+        self._since(state, current_us)
+
+    def _since(self, state: VersionState, current_us: int | None) -> None:
+        """Add what was the newest version within the time, and what these kept.
+
+        A version tells when it was made, and it may have taken long to become the newest. It was,
+        however, before the one after it was made.
+        """
+        later, ended_us = state, current_us
+        for one in parents_of(state.parent, self._root.fetch, self._root.keyring):
+            if ended_us is not None and ended_us <= self._since_us:
+                return
+            self._version(VersionPointer(one.state.version, one.key, one.etag), one)
+            self._kept_by(one.state)
+            ended_us = later.parent_since_us or later.at_us
+            later = one.state
+        if later.version > 1 and (ended_us is None or ended_us > self._since_us):
+            raise ConflictError(
+                f"what was before version {later.version} is not known: another program has "
+                "written the table anew",
+                path=self._keys.index,
+                hint="collect when the grace time is over",
+            )
+
+    def _kept_by(self, state: VersionState) -> None:
+        """Add the versions of a history, and those with tags."""
+        for one in state.history:
+            self._version(VersionPointer(one.version, one.key, one.etag))
+        for ref in state.older:
+            self.found.add(ref.key)
+            if ref.key not in self._lists:
+                self._lists.add(ref.key)
+                for one in read_history(self._fetch(ref.key, ref.etag), ref):
+                    self._version(VersionPointer(one.version, one.key, one.etag))
+        for tag in (*state.tags.values(), *state.merges.values()):
+            self._version(tag)
+        if state.merged is not None:
+            self._version(state.merged)
+
+    def _version(self, pointer: VersionPointer, known: ReadVersion | None = None) -> None:
+        if (pointer.key, pointer.etag) in self._versions:
+            return
+        self._versions.add((pointer.key, pointer.etag))
+        self.found.add(pointer.key)
+        if known is not None:
+            self._content(known.index)
+            return
+        data = self._root.fetch(pointer.key, pointer.etag)
+        try:
+            index = TableIndex.decode(data, self._root.keyring)
+        except CorruptError as error:
+            raise error.within(f"reading {pointer.key}", path=pointer.key) from None
+        self._content(index)
+
+    def _content(self, index: TableIndex) -> None:
+        """Add what an index leads to: packfiles, their lists, and nodes of the inputs tree."""
+        self.found.update(one.key for one in index.inline)
+        for ref in index.indirect.refs:
+            self.found.add(ref.key)
+            if ref.key not in self._lists:
+                self._lists.add(ref.key)
+                listed = read_list(self._fetch(ref.key, ref.etag), ref)
+                self.found.update(one.key for one in listed)
+        if not {ref.key for ref in index.inputs.root} <= self._lists:
+            self.found.update(InputsTree(index.inputs, self._fetch).nodes())
+            self._lists.update(ref.key for ref in index.inputs.root)
+
+    def _fetch(self, key: str, etag: str) -> bytes:
+        """Read a node; inner nodes of the inputs tree are those of many versions."""
+        if key not in self._read:
+            self._read[key] = self._root.fetch(key, etag)
+            while len(self._read) > _MOST_NODES:
+                del self._read[next(iter(self._read))]
+        return self._read[key]

@@ -1,0 +1,125 @@
+"""Tiers: which packfiles of a table are merged, so that they stay few and no row moves often.
+
+A packfile has a class by its size: below 128 KiB, 1 MiB, 8 MiB, 64 MiB, 512 MiB. When eight of one
+class stand side by side they are merged, with the smaller ones beside them, into one of a class
+above. What has 512 MiB stays. So a byte is merged at most once in each class, and a partition has
+at most seven packfiles of each of four classes, besides a few tiny ones and the large ones.
+"""
+
+from __future__ import annotations
+
+from sdb.packfile.merge import typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from sdb.table.descriptor import Descriptor
+
+FEW = 8
+"""So many of one class are merged."""
+
+MANY_TINY = 64
+"""So many of the smallest class are merged even if what comes of it is of that class again."""
+
+_FIRST_BYTES = 128 << 10
+_FACTOR = 8
+LAST = 4
+"""The last class that is merged."""
+
+LARGE_BYTES = 1 << 30
+"""What has so many bytes together is merged however few it is."""
+
+
+def size_class(size_bytes: int) -> int:
+    """Give the class of a size.
+
+    Parameters
+    ----------
+    size_bytes : int
+        Size of a packfile.
+
+    Returns
+    -------
+    int
+        From 0 to `LAST`, and one more for those that stay.
+
+    Examples
+    --------
+    >>> [size_class(n << 10) for n in (1, 127, 128, 1023, 1024, 65536, 524288, 1 << 30)]
+    [0, 0, 1, 1, 2, 4, 5, 5]
+    """
+    found, bound = 0, _FIRST_BYTES
+    while size_bytes >= bound and found < LAST + 1:
+        found, bound = found + 1, bound * _FACTOR
+    return found
+
+
+def runs_to_merge(packfiles: Iterable[Descriptor]) -> list[tuple[Descriptor, ...]]:
+    """Choose the packfiles that are merged.
+
+    Parameters
+    ----------
+    packfiles : iterable of Descriptor
+        All packfiles of a table, in their order. Those that another program has written are left
+        out: it goes on extending them.
+
+    Returns
+    -------
+    list of tuple
+        For each packfile that is made those that it is made of, in their order.
+    """
+    groups: dict[Hashable, list[Descriptor]] = {}
+    for one in packfiles:
+        if is_ours(one):
+            groups.setdefault(_kin(one), []).append(one)
+    return [run for group in groups.values() for run in _runs(group)]
+
+
+def is_ours(packfile: Descriptor) -> bool:
+    """Tell whether `sdb` has written a packfile, and the index knows its rows."""
+    return packfile.rows is not None and not packfile.name.startswith("packed-")
+
+
+def _kin(packfile: Descriptor) -> Hashable:
+    """Give what packfiles have in common that can be one."""
+    trailer = packfile.trailer
+    constants = sorted(typed(trailer.sparse.constants).items())
+    return trailer.algorithm, trailer.block_shift, repr(constants)
+
+
+def _runs(group: Sequence[Descriptor]) -> list[tuple[Descriptor, ...]]:
+    """Choose among packfiles that can be one: from the smallest class on, each at most once."""
+    pending = [_Piece(one.size_bytes, [one]) for one in group]
+    for level in range(LAST + 1):
+        merged: list[_Piece] = []
+        stretch: list[_Piece] = []
+        for piece in pending:
+            if size_class(piece.size_bytes) > level:
+                merged += [*_joined(stretch, level), piece]
+                stretch = []
+                continue
+            stretch.append(piece)
+            if level == LAST and sum(one.size_bytes for one in stretch) >= LARGE_BYTES:
+                merged += _joined(stretch, level)
+                stretch = []
+        pending = merged + _joined(stretch, level)
+    return [tuple(piece.parts) for piece in pending if len(piece.parts) > 1]
+
+
+class _Piece:
+    """A packfile, or what several become."""
+
+    def __init__(self, size_bytes: int, parts: list[Descriptor]) -> None:
+        self.size_bytes = size_bytes
+        self.parts = parts
+
+
+def _joined(stretch: list[_Piece], level: int) -> list[_Piece]:
+    """Join packfiles that stand side by side, and none of which is above a class."""
+    size = sum(one.size_bytes for one in stretch)
+    count = sum(size_class(one.size_bytes) == level for one in stretch)
+    leaves = size_class(size) > level
+    if size < LARGE_BYTES and not (count >= FEW and (leaves or count >= MANY_TINY)):
+        return stretch
+    return [_Piece(size, [part for one in stretch for part in one.parts])]
