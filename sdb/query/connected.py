@@ -8,7 +8,7 @@ from sdb.table.tableroot import table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sdb.packfile.given import Inputs
     from sdb.progress import Progress
     from sdb.query.result.result import Result
+    from sdb.query.writes.transacting import Transacting
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
     from sdb.table.definition import Definition
@@ -64,7 +65,8 @@ class TableConnection:
 
         databases = self._root.databases() if database is None else [database]
         names = [(one, table) for one in databases for table in self._root.tables(one)]
-        return [facts(open_table(self._root, *name)) for name in names]
+        handles = [open_table(self._root, *name) for name in names]
+        return [facts(one) for one in handles if not one.is_dropped]
 
     def table(self, name: str) -> StoredTableView:
         """Give a table.
@@ -149,6 +151,29 @@ class TableConnection:
         from sdb.query.writes.execute import execute
 
         return execute(text, root=self._root, **options)
+
+    def transaction(self, **options: Any) -> Transacting:  # noqa: ANN401 - those of `execute`
+        """Begin a transaction: statements that become one version together.
+
+        Parameters
+        ----------
+        options
+            Those of :func:`sdb.execute`.
+
+        Returns
+        -------
+        Transacting
+            Takes statements in a ``with`` block, and carries them out at its end.
+
+        Examples
+        --------
+        >>> with db.transaction(message="GDPR") as tx:          # doctest: +SKIP
+        ...     tx.execute("DELETE FROM web.gha WHERE actor.id = $id", params={"id": 7})
+        ...     tx.execute("INSERT INTO web.gha VALUES ({'note': 'gone'})")
+        """
+        from sdb.query.writes.transacting import Transacting
+
+        return Transacting(self._root, options)
 
     def __repr__(self) -> str:
         """Show the root."""
@@ -272,6 +297,53 @@ class StoredTableView:
 
         view = other if isinstance(other, StoredTableView) else self.at(other)
         return compare(self._handle, view.handle)
+
+    def update(
+        self,
+        assignments: Mapping[str, str],
+        where: str | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Executed:
+        """Set fields of rows, see `UPDATE`; this is the new version then.
+
+        Parameters
+        ----------
+        assignments : mapping
+            For each path, as in ``"a.b"``, the expression of its value.
+        where : str, optional
+            The condition; all rows without it.
+        options
+            Those of :func:`sdb.execute`.
+
+        Returns
+        -------
+        Executed
+            What was done.
+
+        Examples
+        --------
+        >>> t.update({"actor.ip": "MISSING"}, "id = 5")         # doctest: +SKIP
+        """
+        setting = ", ".join(f"{path} = {value}" for path, value in assignments.items())
+        return self._execute(f"UPDATE {self._written} SET {setting}", where, options)  # noqa: S608
+
+    def delete(self, where: str | None = None, **options: Any) -> Executed:  # noqa: ANN401
+        """Delete rows for which a condition is TRUE, or all; see :meth:`update`."""
+        return self._execute(f"DELETE FROM {self._written}", where, options)  # noqa: S608
+
+    @property
+    def _written(self) -> str:
+        keys = self._handle.keys
+        return f"{_quoted(keys.database)}.{_quoted(keys.table)}"
+
+    def _execute(self, text: str, where: str | None, options: dict[str, Any]) -> Executed:
+        from sdb.query.writes.execute import execute
+
+        text += "" if where is None else f" WHERE {where}"
+        (found,) = execute(text, root=self._handle.root, **options)
+        keys = self._handle.keys
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
 
     def restore(self, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
         """Make old content a new version, see :func:`sdb.table.tablerestore.restore`."""

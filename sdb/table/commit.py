@@ -21,7 +21,7 @@ from sdb.table.references import MAIN, VersionReference
 from sdb.table.succession import Succession, head_version
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import InputKnownError, PackfileGoneError, TransactionDoneError
-from sdb.table.tablehandle import find_table, open_table
+from sdb.table.tablehandle import dropped, find_table, open_table
 from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 60.0
 _FINAL = (PackfileGoneError, InputKnownError, TransactionDoneError)
+_REVIVING = frozenset({"create", "restore", "drop"})
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -232,6 +233,8 @@ class _Attempts:
         if change is None:
             return None
         found = {one: last.place_of(one, self._looked_through) for one in change.ids}
+        if last.state is not None and last.state.dropped and change.operation not in _REVIVING:
+            raise dropped(self.writer.root, self.writer.keys)
         self._looked_through = 0 if last.state is None else last.state.version
         if done := {one: place.version for one, place in found.items() if place is not None}:
             raise TransactionDoneError(done)

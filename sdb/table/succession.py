@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sdb.table.versionhistory import HistoryRef
 
 FOREIGN = "foreign"
+DROP = "drop"
 MOST_FAILURES = 100
 _MOST_REASON_LETTERS = 200
 
@@ -212,6 +213,7 @@ class Succession:
             author=change.author,
             message=change.message,
             ids=change.ids,
+            dropped=change.operation == DROP or (state.dropped and change.operation == FOREIGN),
             rows=max(0, state.rows + rows),
             size_bytes=max(0, state.size_bytes + size_bytes),
         )

@@ -64,6 +64,12 @@ class TableHandle:
         return state_of(self.index.user_data)
 
     @property
+    def is_dropped(self) -> bool:
+        """True if the table is none any more until it is brought back."""
+        state = self.state
+        return state is not None and state.dropped
+
+    @property
     def inputs(self) -> InputsTree:
         """The inputs that were taken; nodes are read when they are needed."""
         return InputsTree(self.index.inputs, self.root.fetch)
@@ -216,6 +222,16 @@ def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:
         message = f"opening index {key}: it is that of a table {index.name!r}"
         raise errors.CorruptError(message, path=key)
     return TableHandle(root, keys, index, data, reader)
+
+
+def dropped(root: TableRoot, keys: names.TableKeys) -> errors.NotFoundError:
+    """Make the error for a table that was dropped."""
+    name = f"{keys.database}.{keys.table}"
+    return errors.NotFoundError(
+        f"the table {name} below {root.location} was dropped",
+        path=keys.index,
+        hint=f'sdb exec "UNDROP TABLE {name}" brings it back',
+    )
 
 
 def read_definition(root: TableRoot, keys: names.TableKeys) -> Definition:

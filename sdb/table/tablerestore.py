@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from sdb import notes
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, ExistsError
 from sdb.records import record, replace
 from sdb.table.commit import commit
 from sdb.table.inputstree import InputsTree
+from sdb.table.succession import DROP
 from sdb.table.tablechange import TableChange, packfiles_between
 from sdb.table.tablehandle import open_table
+from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +105,9 @@ def restore(
     def plan(index: TableIndex) -> TableChange | None:
         content = replace(wanted, inputs=index.inputs) if is_inputs_kept else wanted
         added, removed = packfiles_between(index, content, root.fetch)
-        if not added and not removed and content.inputs == index.inputs:
+        state = state_of(index.user_data)
+        is_dropped = state is not None and state.dropped
+        if not (added or removed or is_dropped) and content.inputs == index.inputs:
             return None
         return TableChange(
             OPERATION,
@@ -117,6 +121,43 @@ def restore(
     done = commit(root, old.keys, plan, branch=branch)
     number = None if old.state is None else old.state.version
     return Restored(done.version, number, done.is_new)
+
+
+def undrop(root: TableRoot, database: str, table: str, *, message: str = "") -> Restored:
+    """Bring a table back that was dropped, with what it had before.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    message : str
+        Why; the version tells it.
+
+    Returns
+    -------
+    Restored
+        The version.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    ExistsError
+        It was not dropped.
+    ExpiredError
+        The version before has expired.
+    """
+    head = open_table(root, database, table)
+    state = head.state
+    if state is None or not state.dropped:
+        raise ExistsError(f"{head.name} was not dropped", path=head.keys.index)
+    before = 0 if state.parent is None else state.parent.version
+    if state.operation != DROP:  # another program has written since
+        versions = [one.version for one in state.history if one.operation == DROP]
+        before = max(versions, default=1) - 1
+    return restore(root, database, table, before, message=message or "undrop")
 
 
 def _shown(state: object, reference: Given) -> str:

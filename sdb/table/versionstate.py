@@ -116,6 +116,8 @@ class VersionState:
         Names of the branches besides main.
     boundary_us : int
         What is older than this may be collected when nothing leads to it.
+    dropped : bool
+        Whether the table is none any more until it is brought back: it has no packfiles then.
     unknown : dict
         Members of later versions of `sdb`, which are kept.
     seal : bytes
@@ -163,6 +165,7 @@ class VersionState:
     merges: dict[str, VersionPointer] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
     parent_since_us: int = 0
+    dropped: bool = False
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -198,6 +201,7 @@ class VersionState:
         value |= {"ids": list(self.ids)} if self.ids else {}
         if self.parent_since_us:
             value["parent-since"] = ion.instant_from_us(self.parent_since_us)
+        value |= {"dropped": True} if self.dropped else {}
         return value | self.unknown
 
     @classmethod
@@ -251,6 +255,7 @@ class VersionState:
             _tags(found.get("merges", {})),
             all_listed(found, "ids", _id),
             structs.instant(found, "parent-since") or 0,
+            found.get("dropped") is True,
         )
         _check_order(state)
         return state
@@ -347,6 +352,7 @@ _MEMBERS = frozenset(
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
         *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
         "parent-since",
+        "dropped",
     }
 )
 

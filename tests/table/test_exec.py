@@ -349,7 +349,10 @@ def test_what_is_refused_changes_nothing(db: TableConnection) -> None:
         ("DELETE FROM web.nothing", errors.NotFoundError, "there is no table"),
         ("CREATE TABLE web.t", errors.ExistsError, "is there already"),
         ("SELECT 1", errors.QueryError, "sdb query"),
-        ("DROP TABLE web.t", errors.QueryError, "DROP is not supported"),
+        ("UNDROP TABLE web.t", errors.ExistsError, "was not dropped"),
+        ("BEGIN; DROP TABLE web.t; TRUNCATE web.t; COMMIT", errors.UnsupportedError, "of its own"),
+        ("DELETE FROM web.t@3", errors.QueryError, "is not written"),
+        ("DELETE FROM web.t@audit", errors.NotFoundError, "audit"),
         ("BEGIN; DELETE FROM web.t", errors.QueryError, "BEGIN without COMMIT"),
         ("COMMIT", errors.QueryError, "no transaction has begun"),
         ("BEGIN; TRUNCATE web.t; TRUNCATE web.u; COMMIT", errors.UnsupportedError, "web.t and"),
@@ -417,3 +420,50 @@ def test_what_begins_like_a_statement() -> None:
     assert all(map(is_write, ["insert into x", "EXPLAIN UPDATE t", "begin;", " MERGE INTO"]))
     assert not any(map(is_write, ["SELECT 1", "", "EXPLAIN SELECT 1", "inserted"]))
     assert parse_write('DELETE FROM "web.gha" AS g WHERE g.a = 1;').write.table.name == "web.gha"
+
+
+def test_tables_are_dropped_and_brought_back(db: TableConnection) -> None:
+    make(db, "web.t", [{"a": 1}])
+    assert done(db, "DROP TABLE web.t").is_new
+    assert db.tables() == []
+    for use in (
+        lambda: rows(db),
+        lambda: db.append("web.t", [{"a": 2}]),
+        lambda: db.execute("DELETE FROM web.t"),
+        lambda: db.execute("DROP TABLE web.t"),
+    ):
+        with pytest.raises(errors.NotFoundError, match="was dropped") as caught:
+            use()
+        assert "UNDROP TABLE web.t" in str(caught.value.hint)
+    assert rows(db, "web.t@2") == [{"a": 1}]
+    assert not done(db, "DROP TABLE IF EXISTS web.t").is_new
+    assert done(db, "UNDROP TABLE web.t").version == 4
+    assert rows(db) == [{"a": 1}]
+    db.execute("DROP TABLE web.t; CREATE TABLE web.t")
+    assert rows(db) == []
+    db.execute("DROP TABLE web.t; UNDROP TABLE web.t")
+    assert [fact.name for fact in db.tables()] == ["web.t"]
+    sound(db)
+
+
+def test_transactions_in_python(db: TableConnection) -> None:
+    make(db, "web.t", [{"a": 1}, {"a": 2}])
+    with db.transaction(message="both") as tx:
+        tx.execute("DELETE FROM web.t WHERE a = $a", params={"a": 1})
+        tx.execute("INSERT INTO web.t VALUES ({'a': 3})")
+        assert tx.result is None
+    assert tx.result is not None
+    assert tx.result.version == 3
+
+    def failing() -> None:
+        with db.transaction() as other:
+            other.execute("TRUNCATE web.t")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    table = db.table("web.t")
+    table.update({"b.c": "a * 2"}, "a > 2")
+    table.delete("a = 2")
+    assert rows(db) == [{"a": 3, "b": {"c": 6}}]
+    assert table.version == 5

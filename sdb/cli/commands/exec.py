@@ -28,6 +28,8 @@ _DONE = {
     "update": ("rows_updated", "updated {} of {}"),
     "delete": ("rows_deleted", "deleted {} of {}"),
     "truncate": ("rows_deleted", "deleted {}, all of {}"),
+    "drop": ("rows_deleted", "dropped {1} with {0}"),
+    "undrop": ("rows_inserted", "brought {1} back"),
 }
 
 
@@ -68,7 +70,7 @@ def command(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Change tables with SQL: INSERT, UPDATE, DELETE, MERGE, CREATE TABLE, TRUNCATE.
+    """Change tables with SQL: INSERT, UPDATE, DELETE, MERGE, CREATE, DROP TABLE ...
 
     Each statement is a version of its table; those between BEGIN and COMMIT are one. Blocks without
     a row that changes are copied as they are. See docs/sql.md for the language.

@@ -35,7 +35,9 @@ def command(
     for name in place.databases() if database is None else [database]:
         for table in place.tables(name):
             try:
-                found.append(facts(open_table(place, name, table)))
+                handle = open_table(place, name, table)
+                if not handle.is_dropped:
+                    found.append(facts(handle))
             except (CorruptError, UnsupportedError) as error:
                 output.complain(f"{name}.{table}: {error.message}", error.hint)
                 code = error.exit_code

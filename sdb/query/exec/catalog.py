@@ -72,7 +72,8 @@ class Catalog:
     pinned : mapping, optional
         Tables as they were read, by names with that of the database: what the query sees of them.
     known : mapping, optional
-        Tables that have a meaning of their own here, by the parts of their names.
+        Tables that have a meaning of their own here, by the parts of their names, and ``@`` with
+        the name of a branch behind them.
 
     Attributes
     ----------
@@ -183,8 +184,8 @@ class Catalog:
 
     def _stored(self, name: TableName) -> tuple[StoredTable, ...]:
         """Give the tables below the root that a name means; none: it means files."""
-        if name.kind == "path" and name.at is None and name.parts in self._known:
-            return (self._known[name.parts],)
+        if name.kind == "path" and (given := self._known.get(_with_branch(name))):
+            return (given,)
         if name not in self._tables:
             found = [self._table(names, name) for names in self._names(name)]
             self._tables[name] = tuple([one for one in found if one is not None])
@@ -205,12 +206,15 @@ class Catalog:
         key = (*names, at)
         if key not in self._read:
             from sdb.query.exec.storedtable import StoredTable, stored_version
+            from sdb.table.tablehandle import dropped
 
             handle = self._head(names)
             if handle is not None and (at or self._at):
                 handle = stored_version(handle, at or ("ANY", self._at))
             elif handle is not None:
                 handle = self._pinned.get(handle.name, handle)
+                if handle.is_dropped:
+                    raise dropped(handle.root, handle.keys)
             self._read[key] = None if handle is None else StoredTable(handle)
         return self._read[key]
 
@@ -333,3 +337,11 @@ class Catalog:
                 stored.close()
         while self._open:
             self._open.popitem()[1].close()
+
+
+def _with_branch(name: TableName) -> tuple[str, ...]:
+    """Give the parts of a name, and behind them the branch whose newest version it means."""
+    if name.at is None:
+        return name.parts
+    kind, value = name.at
+    return (*name.parts, f"@{value}" if kind in {"ANY", "BRANCH"} else "")

@@ -18,7 +18,7 @@ operators have a level for each."""
 TABLE_FUNCTIONS = frozenset({"READ_FILE", "TABLE_GLOB", "TABLE_PATTERN"})
 _EXPLAINS = {"text": "text", "list": "list", "gv": "gv", "graphviz": "gv"}
 _PATH_MARKS = frozenset("./*?[")
-_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP")
+_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP", "UNDROP")
 _OTHER_JOINS = frozenset({"FULL", "NATURAL", "SEMI", "ANTI", "ASOF"})
 
 

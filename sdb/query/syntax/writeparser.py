@@ -20,14 +20,10 @@ _CONTROLS = {
     "ROLLBACK": "ROLLBACK",
     "ABORT": "ROLLBACK",
 }
-_LATER = {
-    "VACUUM": "sdb gc DB TABLE deletes what nothing leads to",
-    "DROP": "TRUNCATE takes all rows away; older versions keep them",
-    "UNDROP": "sdb restore brings back what a version had",
-}
+_LATER = {"VACUUM": "sdb gc DB TABLE deletes what nothing leads to"}
 
 _FIRST = (
-    frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE"})
+    frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP", "UNDROP"})
     | _CONTROLS.keys()
     | _LATER.keys()
 )
@@ -118,6 +114,8 @@ class WriteParser(Parser):
             "MERGE": self._merge,
             "TRUNCATE": self._truncate,
             "CREATE": self._create,
+            "DROP": self._drop,
+            "UNDROP": self._undrop,
         }
         if word not in parsers:
             if self.at("SELECT", "WITH", "FROM"):
@@ -142,13 +140,25 @@ class WriteParser(Parser):
     def _written(self) -> writes.WrittenTable:
         """Parse the name of a table."""
         start = self.token.start
-        first = self.name()
+        database = self.name()
         if self.accept("."):
-            return writes.WrittenTable(first, self.name(), span=(start, self.last.stop))
-        database, dot, table = first.partition(".")
-        if not dot:
-            raise self.fault(f"{first!r} is no table", self.last, hint="DB.TABLE is one")
-        return writes.WrittenTable(database, table, span=(start, self.last.stop))
+            table = self.name()
+        else:
+            database, dot, table = database.partition(".")
+            if not dot:
+                raise self.fault(f"{database!r} is no table", self.last, hint="DB.TABLE is one")
+        branch = ""
+        token, last = self.token, self.last
+        if not last.quoted:
+            table, _, branch = table.partition("@")
+        if self.at("ID") and token.start == last.stop and str(token.value).startswith("@"):
+            branch = str(self.advance().value)[1:]
+        if branch[:1].isdigit() or branch.startswith("-"):
+            hint = "a branch is: db.t@branch"
+            raise self.fault(f"the version {branch} is not written", self.last, hint=hint)
+        if branch == "main":
+            branch = ""
+        return writes.WrittenTable(database, table, branch, span=(start, self.last.stop))
 
     def _own_alias(self) -> str | None:
         if self.accept("AS"):
@@ -231,6 +241,17 @@ class WriteParser(Parser):
     def _truncate(self, start: int) -> writes.Truncate:
         self._skip_word("TABLE")
         return writes.Truncate(self._written(), span=(start, self.last.stop))
+
+    def _drop(self, start: int) -> writes.DropTable:
+        self._expect_word("TABLE")
+        is_lenient = self._skip_word("IF")
+        if is_lenient:
+            self.expect("EXISTS")
+        return writes.DropTable(self._written(), is_lenient, span=(start, self.last.stop))
+
+    def _undrop(self, start: int) -> writes.UndropTable:
+        self._expect_word("TABLE")
+        return writes.UndropTable(self._written(), span=(start, self.last.stop))
 
     def _create(self, start: int) -> writes.CreateTable:
         self._expect_word("TABLE")

@@ -20,15 +20,19 @@ class WrittenTable(Node):
     ----------
     database, table : str
         Its names.
+    branch : str
+        The branch that is written; empty: the main one.
     """
 
     database: str
     table: str
+    branch: str = ""
 
     @property
     def name(self) -> str:
-        """Both names."""
-        return f"{self.database}.{self.table}"
+        """All names."""
+        branch = f"@{self.branch}" if self.branch else ""
+        return f"{self.database}.{self.table}{branch}"
 
 
 @record
@@ -113,6 +117,21 @@ class Truncate(Node):
 
 
 @record
+class DropTable(Node):
+    """``DROP TABLE [IF EXISTS] table``."""
+
+    table: WrittenTable
+    if_exists: bool
+
+
+@record
+class UndropTable(Node):
+    """``UNDROP TABLE table``."""
+
+    table: WrittenTable
+
+
+@record
 class WhenMatched(Node):
     """``WHEN MATCHED [AND condition] THEN UPDATE SET ... | DELETE``; no assignments: DELETE."""
 
@@ -159,7 +178,17 @@ class Control(Node):
     word: str
 
 
-Write = InsertValues | InsertQuery | CreateTable | Update | Delete | Truncate | Merge
+Write = (
+    InsertValues
+    | InsertQuery
+    | CreateTable
+    | Update
+    | Delete
+    | Truncate
+    | Merge
+    | DropTable
+    | UndropTable
+)
 
 
 @record
@@ -186,10 +215,12 @@ __all__ = [
     "Control",
     "CreateTable",
     "Delete",
+    "DropTable",
     "InsertQuery",
     "InsertValues",
     "Merge",
     "Truncate",
+    "UndropTable",
     "Update",
     "WhenMatched",
     "WhenNotMatched",

@@ -2,6 +2,7 @@
 
 ============== =====================================================================
 `execute`      `sdb.execute`: statements, one after the other or as one transaction
+`transacting`  transactions in Python, in a ``with`` block
 `transaction`  statements of one version, also when others commit meanwhile
 `carrying`     statements at work on the packfiles of a table
 `merging`      MERGE at work

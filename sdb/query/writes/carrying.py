@@ -78,6 +78,8 @@ class StatementWork:
                 effect = self._delete(write)
             case writes.Truncate():
                 effect = self._truncate("truncate")
+            case writes.DropTable():
+                effect = self._truncate("drop")
             case writes.Merge():
                 from sdb.query.writes.merging import merged
 

@@ -81,7 +81,7 @@ def execute(
         Transaction(
             tuple(group), place, message, txn_id, _is_dry(group, dry_run), threads, memory_bytes
         )
-        for group in _groups(text, params or {})
+        for group in _groups(bound_statements(text, params or {}))
     ]
     if txn_id and len(transactions) > 1:
         raise UsageError(
@@ -91,20 +91,63 @@ def execute(
     return [carried_out(one) for one in transactions]
 
 
-def _groups(text: str, params: Mapping[str, object]) -> list[list[writes.WriteStatement]]:
-    """Parse statements, and put those of one transaction together."""
+def execute_together(
+    statements: Sequence[writes.WriteStatement],
+    root: TableRoot,
+    *,
+    message: str = "",
+    txn_id: str = "",
+    dry_run: bool = False,
+    threads: int | None = None,
+    memory_bytes: int | None = None,
+) -> Executed:
+    """Carry out statements as one transaction; see :func:`execute`."""
+    bounds.THREADS.check(threads)
+    bounds.MEMORY.check(memory_bytes)
+    if any(isinstance(one.write, writes.Control) for one in statements):
+        raise UsageError("BEGIN and COMMIT inside a transaction")
+    is_dry = _is_dry(statements, dry_run)
+    return carried_out(
+        Transaction(tuple(statements), root, message, txn_id, is_dry, threads, memory_bytes)
+    )
+
+
+def bound_statements(text: str, params: Mapping[str, object]) -> list[writes.WriteStatement]:
+    """Parse statements, and put the values of parameters in.
+
+    Parameters
+    ----------
+    text : str
+        The statements, with semicolons between them.
+    params : mapping
+        The values; each is that of a parameter of at least one statement.
+
+    Returns
+    -------
+    list of WriteStatement
+        The statements, at least one.
+
+    Raises
+    ------
+    QueryError, UsageError
+        A statement is not in the language, or there is none, or a parameter that none has.
+    """
     ended, rest = split(text)
     statements = [parse_write(one) for one in (*ended, rest) if one]
     if not statements:
         raise UsageError("no statement", hint="INSERT, UPDATE, DELETE, MERGE, CREATE or TRUNCATE")
     _check_params(statements, params)
+    return [_bound(one, params) for one in statements]
+
+
+def _groups(statements: Sequence[writes.WriteStatement]) -> list[list[writes.WriteStatement]]:
+    """Put the statements of one transaction together."""
     groups: list[list[writes.WriteStatement]] = []
     opened: list[writes.WriteStatement] | None = None
     for statement in statements:
         write = statement.write
         if not isinstance(write, writes.Control):
-            bound = _bound(statement, params)
-            groups.append([bound]) if opened is None else opened.append(bound)
+            groups.append([statement]) if opened is None else opened.append(statement)
             continue
         if (write.word == "BEGIN") != (opened is None):
             what = "a transaction has begun" if opened is not None else "no transaction has begun"

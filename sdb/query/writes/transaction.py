@@ -12,24 +12,32 @@ import time
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
 from sdb.query.syntax import writes
 from sdb.query.writes.carrying import StatementWork, reads_tables
+from sdb.query.writes.effects import Effect
 from sdb.query.writes.matching import QueryContext
 from sdb.query.writes.tableview import TableView
 from sdb.records import record
-from sdb.table.commit import PATIENCE_SECONDS, check_writable, commit, find_commit
+from sdb.table.commit import (
+    PATIENCE_SECONDS,
+    check_branch,
+    check_writable,
+    commit,
+    find_commit,
+)
 from sdb.table.names import TableKeys, check_name, new_uid
+from sdb.table.references import MAIN
 from sdb.table.tablechange import TableChange, packfiles_between
-from sdb.table.tablehandle import find_table, read_definition
+from sdb.table.tablehandle import dropped, find_table, read_definition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.query.writes.effects import Effect
+    from sdb.table.definition import Definition
     from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 
-_JUDGING = writes.Update | writes.Delete | writes.Truncate | writes.Merge
+_JUDGING = writes.Update | writes.Delete | writes.Truncate | writes.Merge | writes.DropTable
 
 
 @record
@@ -120,6 +128,8 @@ def carried_out(transaction: Transaction) -> Executed:
     UncertainError, UsageError
         See :func:`sdb.table.commit.commit`.
     """
+    if any(isinstance(one.write, writes.UndropTable) for one in transaction.statements):
+        return _brought_back(transaction)
     attempts = _Attempts(transaction)
     began = time.monotonic()
     while True:
@@ -130,14 +140,33 @@ def carried_out(transaction: Transaction) -> Executed:
                 raise ConflictError(error.message, path=error.path, hint="run it again") from None
 
 
+def _brought_back(transaction: Transaction) -> Executed:
+    """Bring a table back."""
+    from sdb.table.tablerestore import undrop
+
+    if len(transaction.statements) > 1 or transaction.txn_id:
+        raise UnsupportedError("UNDROP TABLE is a transaction of its own, without an ID")
+    keys, branch = _place_of(transaction.statements)
+    name = f"{keys.database}.{keys.table}"
+    if branch != MAIN:
+        raise UnsupportedError(f"{name}@{branch} is a branch, and no table")
+    if transaction.is_dry:
+        raise UnsupportedError("UNDROP TABLE has nothing to explain")
+    done = undrop(transaction.root, keys.database, keys.table, message=transaction.message)
+    effect = Effect("undrop", name)
+    return Executed((effect,), name, done.version, "", is_new=done.is_new)
+
+
 class _Attempts:
     """The attempts of one transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._all = transaction
         self._root = transaction.root
-        self._keys = _keys_of(transaction.statements)
+        self._keys, self._branch = _place_of(transaction.statements)
         self._name = f"{self._keys.database}.{self._keys.table}"
+        if self._branch != MAIN:
+            self._name += f"@{self._branch}"
         self._id = transaction.txn_id or new_uid()
         self._done: _Judged | None = None
         if transaction.txn_id:
@@ -148,15 +177,19 @@ class _Attempts:
         all_ = self._all
         if not all_.is_dry:
             check_writable(self._root)
-        if all_.txn_id and (done := find_commit(self._root, self._keys, all_.txn_id)) is not None:
-            return Executed((), self._name, done, all_.txn_id, is_new=False)
-        handle = find_table(self._root, self._keys.database, self._keys.table)
+        root, keys, branch = self._root, self._keys, self._branch
+        check_branch(root, keys, branch)
+        if all_.txn_id:
+            done = find_commit(root, keys, all_.txn_id, branch=branch)
+            if done is not None:
+                return Executed((), self._name, done, all_.txn_id, is_new=False)
+        handle = find_table(root, keys.database, keys.table, branch=branch)
         statements = self._to_do(handle)
         judged = self._judged_again(handle) or self._judged(handle, statements)
         view, effects = judged.view, judged.effects
         state = None if handle is None else handle.state
         version = 0 if state is None else state.version
-        is_made = handle is None and any(_is_create(one) for one in statements)
+        is_made = any(_is_whole(one) for one in statements)
         change = TableChange(
             _operation(effects),
             tuple(view.added.values()),
@@ -224,10 +257,13 @@ class _Attempts:
         statement: writes.WriteStatement,
         only: set[str] | None = None,
     ) -> StatementWork:
+        names = [self._keys.database, self._keys.table]
+        if self._branch != MAIN:
+            names.append(f"@{self._branch}")
         context = QueryContext(
             self._root.location,
             statement.text,
-            {(self._keys.database, self._keys.table): view.table()},
+            {tuple(names): view.table()},
             self._now_us,
             self._all.threads,
             self._all.memory_bytes,
@@ -241,13 +277,9 @@ class _Attempts:
     def _to_do(self, handle: TableHandle | None) -> list[writes.WriteStatement]:
         """Give the statements that make sense for the table as it is."""
         found = []
-        is_there = handle is not None
-        definition = None
-        try:
-            definition = read_definition(self._root, self._keys)
-            is_there = True
-        except NotFoundError:
-            pass
+        is_there = handle is not None and not handle.is_dropped
+        definition = self._definition() if handle is None or is_there else None
+        is_there = is_there or definition is not None
         for statement in self._all.statements:
             write = statement.write
             if isinstance(write, writes.CreateTable):
@@ -260,16 +292,40 @@ class _Attempts:
                 if is_there:
                     continue
                 is_there = True
+            elif isinstance(write, writes.DropTable) and write.if_exists and not is_there:
+                continue
             elif not is_there:
-                raise self._root.absent(self._keys)
+                is_dropped = handle is not None and handle.is_dropped
+                error = dropped(self._root, self._keys) if is_dropped else None
+                raise error or self._root.absent(self._keys)
             elif definition is not None and definition.partitions and _inserts(write):
                 fields = ", ".join(one.field for one in definition.partitions)
                 raise UnsupportedError(
                     f"inserting into {self._name}: it has partitions by {fields}",
                     hint="put inputs where its patterns find them, and run sdb sync",
                 )
+            elif isinstance(write, writes.DropTable):
+                self._check_droppable(handle)
             found.append(statement)
         return found
+
+    def _definition(self) -> Definition | None:
+        try:
+            return read_definition(self._root, self._keys)
+        except NotFoundError:
+            return None
+
+    def _check_droppable(self, handle: TableHandle | None) -> None:
+        """Refuse to drop a branch or a table that has some, and to do more at the same time."""
+        if self._branch != MAIN:
+            hint = f"sdb branch -d {self._keys.database}.{self._keys.table} {self._branch}"
+            raise UnsupportedError(f"{self._name} is a branch, and no table", hint=hint)
+        if len(self._all.statements) > 1:
+            raise UnsupportedError("DROP TABLE is a transaction of its own")
+        state = None if handle is None else handle.state
+        if state is not None and state.branches:
+            named = ", ".join(state.branches)
+            raise UnsupportedError(f"{self._name} has branches: {named}", hint="delete them first")
 
 
 @record
@@ -281,21 +337,17 @@ class _Judged:
     effects: tuple[Effect, ...]
 
 
-def _keys_of(statements: Sequence[writes.WriteStatement]) -> TableKeys:
-    """Give the table of all statements."""
-    tables = {
-        (one.write.table.database, one.write.table.table)
-        for one in statements
-        if not isinstance(one.write, writes.Control)
-    }
+def _place_of(statements: Sequence[writes.WriteStatement]) -> tuple[TableKeys, str]:
+    """Give the table and the branch of all statements."""
+    tables = {one.write.table for one in statements if not isinstance(one.write, writes.Control)}
     if len(tables) > 1:
-        named = " and ".join(sorted(".".join(names) for names in tables))
+        named = " and ".join(sorted(table.name for table in tables))
         raise UnsupportedError(
             f"one transaction on {named}: a transaction changes one table",
             hint="give each table a transaction of its own",
         )
-    ((database, table),) = tables
-    return TableKeys(database, table)
+    (table,) = tables
+    return TableKeys(table.database, table.table), table.branch or MAIN
 
 
 def _operation(effects: Sequence[Effect]) -> str:
@@ -304,8 +356,9 @@ def _operation(effects: Sequence[Effect]) -> str:
     return names.pop() if len(names) == 1 else "transaction"
 
 
-def _is_create(statement: writes.WriteStatement) -> bool:
-    return isinstance(statement.write, writes.CreateTable)
+def _is_whole(statement: writes.WriteStatement) -> bool:
+    """Tell whether a statement makes a version even where no packfile comes or goes."""
+    return isinstance(statement.write, writes.CreateTable | writes.DropTable)
 
 
 def _inserts(write: writes.Write | writes.Control) -> bool:
