@@ -62,6 +62,7 @@ STATE = VersionState(
     merged=VersionPointer(4, "db/d/t/versions/4", '"e4"'),
     merges={"other": VersionPointer(4, "db/d/t/versions/4", '"e4"')},
     ids=("job-1", "job-2"),
+    dropped=True,
 )
 
 
