@@ -46,10 +46,8 @@ def bench(text: Path, folder: Path, rounds: int) -> None:
     seconds([SDB, "insert", "--root", str(lake), "a.t", str(text)])
     load = f"COPY (SELECT * FROM '{text}') TO '{parquet}' (FORMAT parquet, COMPRESSION zstd)"
     seconds([sys.executable, "-c", f"import duckdb; duckdb.sql({load!r})"])
-    query = "SELECT id, created_at FROM a.t LIMIT 1 OFFSET {}"
-    _, answer = seconds(
-        [SDB, "query", "--root", str(lake), "--fmt", "json", query.format(size_bytes // 5000)]
-    )
+    query = f"SELECT id, created_at FROM a.t LIMIT 1 OFFSET {text.stat().st_size // 5000}"
+    _, answer = seconds([SDB, "query", "--root", str(lake), "--fmt", "json", query])
     row = json.loads(answer)
     ours = f"created_at = `{row['created_at']}` AND id = '{row['id']}'"
     theirs = f"created_at = '{row['created_at']}' AND id = '{row['id']}'"
