@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+import sdb
 from sdb import errors
 from sdb.cli import app, compat, main
 from tests.cli.conftest import environment
@@ -99,12 +100,23 @@ def test_help(run: Any, name: str) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+VERSIONED = {"log", "show", "diff", "restore"}
+TOLD = {
+    "append": "appended ",
+    "sync": r"(web/gha: .*vanished .*\n)?$",
+    "restore": r"sdb: version \d of web.gha has",
+}
+
+
 @pytest.mark.parametrize("name", [name for name in app.COMMANDS if name not in {"doctor", "spark"}])
 def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> None:
     shutil.copy(sample, tmp_path / "events.json.gz")
     if name == "pack":
         events.unlink()
     made_table(tmp_path / "lake", "web", "gha", [tmp_path / "events.json.gz"])
+    if name in VERSIONED:  # the table becomes a version then
+        for number in range(2):
+            sdb.connect(tmp_path / "lake").append("web.gha", [{"number": number}])
     script = f'sdb() {{ {sys.executable} -m sdb.cli.main "$@"; }}\nset -eo pipefail\n'
     module = __import__(f"sdb.cli.commands.{name.replace('-', '_')}", fromlist=["EXAMPLES"])
     assert len(module.EXAMPLES) >= 2
@@ -118,7 +130,7 @@ def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> 
             check=False,
         )
         assert result.returncode == 0, (example, result.stderr)
-        told = {"append": "appended ", "sync": r"(web/gha: .*vanished .*\n)?$"}.get(name, "$")
+        told = TOLD.get(name, "$")
         assert re.match(told, result.stderr)
 
 

@@ -16,7 +16,7 @@ from sdb.cli.parameters import Argument, Context, Option
 from sdb.typed import Annotated
 
 EXAMPLES = (
-    "sdb diff --root lake web.gha@11 web.gha@12",
+    "sdb diff --root lake web.gha@1 web.gha@2",
     "sdb diff --rows --root lake web.gha@-1",
 )
 

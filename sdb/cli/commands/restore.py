@@ -10,7 +10,7 @@ from sdb.cli.parameters import Argument, Context
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
-EXAMPLES = ("sdb restore --root lake web.gha 12", "sdb restore --root lake web.gha@-1 -m 'bad day'")
+EXAMPLES = ("sdb restore --root lake web.gha 2", "sdb restore --root lake web.gha@-1 -m 'bad day'")
 
 
 def command(

@@ -6,7 +6,7 @@ from sdb.cli import output
 from sdb.cli.options import AsJson, Root, TableVersion, opened_table
 from sdb.cli.parameters import Context
 
-EXAMPLES = ("sdb show --root lake web.gha@12", "sdb show --json --root lake web.gha@-1")
+EXAMPLES = ("sdb show --root lake web.gha@2", "sdb show --json --root lake web.gha@-1")
 
 
 def command(
