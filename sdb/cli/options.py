@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 
 Packfile = Annotated[str, Argument(metavar="PACKFILE", help="A packfile.")]
@@ -27,6 +26,7 @@ Root = Annotated[
 TableVersion = Annotated[
     str, Argument(metavar="DB.TABLE[@REF]", help="The table, or a version of it.")
 ]
+Branch = Annotated[str, Option("--branch", metavar="NAME", help="The branch that gets the rows.")]
 Message = Annotated[
     str, Option("--message", "-m", metavar="TEXT", help="Why; the version tells it.")
 ]
@@ -145,36 +145,6 @@ def table_root(context: Context, root: str | None) -> TableRoot:
     from sdb.table import tableroot
 
     return tableroot.table_root(root or context.obj or "")
-
-
-def named_table(name: str) -> tuple[str, str, str]:
-    """Split ``DB.TABLE[@REF]`` into the database, the table and the reference, which may be empty.
-
-    Raises
-    ------
-    UsageError
-        It has another form.
-    """
-    from sdb.table.references import split_reference
-
-    table, reference = split_reference(name)
-    database, dot, table = table.partition(".")
-    if not dot:
-        raise UsageError(f"{name} is no table", expected="DB.TABLE, or DB.TABLE@REF for a version")
-    return database, table, reference
-
-
-def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
-    """Open the table that ``DB.TABLE[@REF]`` names."""
-    from sdb.table.tablehandle import open_table
-
-    database, table, reference = named_table(name)
-    return open_table(table_root(context, root), database, table, at=reference)
-
-
-def author() -> str:
-    """Give who is at work: ``SDB_AUTHOR``, or the name of the user."""
-    return os.environ.get("SDB_AUTHOR") or os.environ.get("LOGNAME") or os.environ.get("USER") or ""
 
 
 def locate(context: Context, path: str) -> str:

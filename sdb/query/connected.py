@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableinsert import Inserted
     from sdb.table.tablelog import LoggedVersion, ShownVersion
+    from sdb.table.tablemerge import MergedBranch
+    from sdb.table.tablerefs import NamedVersion
     from sdb.table.tablerestore import Restored
     from sdb.table.tableroot import TableRoot
     from sdb.table.tablesync import Synced
@@ -123,9 +125,16 @@ class TableConnection:
         return create_table(self._root, *_split(name), definition, overwrite=overwrite)
 
     def append(self, name: str, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
-        """Insert rows into a table, see :func:`sdb.table.groupcommit.append`."""
-        from sdb.table import groupcommit
+        """Insert rows into a table, see :func:`sdb.table.groupcommit.append`.
 
+        Into one of its branches for ``db.table@branch``; see :func:`sdb.table.tableinsert.insert`.
+        """
+        from sdb.table import groupcommit, tableinsert
+
+        table, _, branch = name.partition("@")
+        if branch:
+            names = _split(table)
+            return tableinsert.insert(self._root, *names, inputs, branch=branch, **options)
         return groupcommit.append(self._root, *_split(name), inputs, **options)
 
     def sync(self, name: str, **options: Any) -> Synced:  # noqa: ANN401
@@ -353,6 +362,49 @@ class StoredTableView:
         found = restore(self._handle.root, keys.database, keys.table, reference, **options)
         self._handle = open_table(self._handle.root, keys.database, keys.table)
         return found
+
+    def tag(self, name: str, reference: Given = "main", **options: Any) -> NamedVersion:  # noqa: ANN401
+        """Give a version a name, see :func:`sdb.table.tablerefs.tag`."""
+        from sdb.table import tablerefs
+
+        return tablerefs.tag(*self._place, name, reference, **options)
+
+    def delete_tag(self, name: str) -> None:
+        """Take a tag away, see :func:`sdb.table.tablerefs.delete_tag`."""
+        from sdb.table import tablerefs
+
+        tablerefs.delete_tag(*self._place, name)
+
+    def branch(self, name: str, reference: Given = "main") -> NamedVersion:
+        """Begin a branch, see :func:`sdb.table.tablerefs.branch`."""
+        from sdb.table import tablerefs
+
+        return tablerefs.branch(*self._place, name, reference)
+
+    def delete_branch(self, name: str) -> None:
+        """Take a branch away, see :func:`sdb.table.tablerefs.delete_branch`."""
+        from sdb.table import tablerefs
+
+        tablerefs.delete_branch(*self._place, name)
+
+    def merge(self, source: str, **options: Any) -> MergedBranch:  # noqa: ANN401
+        """Merge a branch, see :func:`sdb.table.tablemerge.merge`; this is the new version then."""
+        from sdb.table.tablemerge import merge
+
+        found = merge(*self._place, source, **options)
+        self._handle = open_table(*self._place)
+        return found
+
+    def refs(self) -> list[NamedVersion]:
+        """Give the tags and branches, see :func:`sdb.table.tablerefs.refs`."""
+        from sdb.table import tablerefs
+
+        return tablerefs.refs(open_table(*self._place))
+
+    @property
+    def _place(self) -> tuple[TableRoot, str, str]:
+        keys = self._handle.keys
+        return self._handle.root, keys.database, keys.table
 
     def validate(
         self, *, threads: int | None = None, progress: Progress | None = None

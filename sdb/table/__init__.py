@@ -54,6 +54,10 @@
 ``tablelog``         what each version has changed
 ``tablediff``        differences between two versions
 ``tablerestore``     old content as a new version
+``tablerefs``        tags and branches
+``mergebase``        the version that two branches have in common
+``mergesides``       what each of two branches has changed since
+``tablemerge``       the changes of a branch in another one
 ``tablepackfile``    packfiles of a table, opened when they are read
 ``tabledescription``  what an index says of its table and packfiles
 ``inputstates``      inputs that were taken, have failed, changed or vanished

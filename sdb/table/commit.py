@@ -10,8 +10,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UncertainError
-from sdb.records import record
-from sdb.table import names
+from sdb.records import record, replace
+from sdb.table import etags, names
 from sdb.table.freshness import CollectedError, Freshness
 from sdb.table.index import TableIndex
 from sdb.table.objectwriter import ObjectWriter, look, put_new
@@ -22,7 +22,7 @@ from sdb.table.succession import Succession, head_version
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import InputKnownError, PackfileGoneError, TransactionDoneError
 from sdb.table.tablehandle import dropped, find_table, open_table
-from sdb.table.versionstate import state_of
+from sdb.table.versionstate import state_of, with_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ def commit(
     is_given = bool(commit_id) and not is_new
     commit_id = commit_id or names.new_uid(around.random_bytes)
     names.check_name(commit_id, "commit")
+    if is_given:
+        commit_id = names.commit_on(branch, commit_id)
     attempts = _Attempts(
         ObjectWriter(root, keys, around, branch), plan, commit_id, is_given=is_given
     )
@@ -263,8 +265,21 @@ class _Attempts:
             found = look(root, version.key)
             if found is None or not self._is_same(found[0], version.data):
                 raise
-            return found[0]
+            return self._named(found[0], version.data)
         return version.data
+
+    def _named(self, found: bytes, made: bytes) -> bytes:
+        """Give the index of a version that was stored when tags and branches were others."""
+        ours, theirs = self._state(made), self._state(found)
+        if ours is None or theirs is None:
+            return found
+        if (ours.tags, ours.branches) == (theirs.tags, theirs.branches):
+            return found
+        kept = etags.of_content([found])
+        state = replace(theirs, tags=ours.tags, branches=ours.branches, kept=kept)
+        keyring = self.writer.root.keyring
+        index = TableIndex.decode(found, keyring)
+        return replace(index, user_data=with_state(index.user_data, state)).encode(keyring)
 
     def _is_same(self, found: bytes, made: bytes) -> bool:
         """Tell whether two indexes are the version of one commit after the same version."""
@@ -272,6 +287,7 @@ class _Attempts:
         if ours is None or theirs is None:
             return False
         is_same = ours.table == theirs.table or ours.version == 1
+        is_same = is_same and ours.branch == theirs.branch
         return is_same and ours.commit == theirs.commit and ours.parent == theirs.parent
 
     def _state(self, data: bytes) -> VersionState | None:
@@ -317,5 +333,7 @@ def find_commit(
     head = find_table(root, keys.database, keys.table, branch=branch)
     if head is None:
         return None
-    found = head_version(head, ObjectWriter(root, keys)).place_of(commit_id)
+    found = head_version(head, ObjectWriter(root, keys)).place_of(
+        names.commit_on(branch, commit_id)
+    )
     return None if found is None else found.version

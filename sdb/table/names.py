@@ -106,6 +106,11 @@ def _is_text(name: str) -> bool:
     return True
 
 
+def commit_on(branch: str, commit_id: str) -> str:
+    """Give the id that a commit has on a branch: one of the same id on another is another one."""
+    return commit_id if branch == "main" else f"{commit_id}@{branch}"
+
+
 def new_uid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:
     """Make the part of a name that no other object ever has: 26 letters and digits.
 

@@ -6,8 +6,9 @@ from sdb.errors import NotFoundError, UnsupportedError
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table import names
-from sdb.table.commit import check_writable, commit, find_commit
+from sdb.table.commit import check_branch, check_writable, commit, find_commit
 from sdb.table.definition import Definition
+from sdb.table.references import MAIN
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import read_definition
 from sdb.table.tablepacking import pack_rows
@@ -62,7 +63,7 @@ class Inserted:
         }
 
 
-def insert(
+def insert(  # noqa: PLR0913 - the command's options, by name
     root: TableRoot,
     database: str,
     table: str,
@@ -71,6 +72,7 @@ def insert(
     txn_id: str = "",
     author: str = "",
     message: str = "",
+    branch: str = MAIN,
     progress: Callable[[int, int | None], None] = silent,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Inserted:
@@ -88,6 +90,8 @@ def insert(
         The client's own id. The same one again inserts nothing, and gives the same version.
     author, message : str
         Who inserts, and why; the version tells it.
+    branch : str
+        The branch that gets the rows.
     progress : Progress
         Told how many bytes were read.
     options
@@ -101,7 +105,7 @@ def insert(
     Raises
     ------
     NotFoundError
-        There is no such table.
+        There is no such table, or branch.
     UnsupportedError
         The table has partitions: a sync takes inputs, whose names tell them.
     ConflictError, UncertainError
@@ -110,8 +114,9 @@ def insert(
     keys = names.TableKeys(database, table)
     check_writable(root)
     check_takes_rows(root, keys)
+    check_branch(root, keys, branch)
     commit_id = txn_id or names.new_uid()
-    done = done_before(root, keys, txn_id)
+    done = done_before(root, keys, txn_id, branch=branch)
     if done is not None:
         return done
     # The id is in the key: the same rows twice are two packfiles, and once again are the same one.
@@ -119,7 +124,7 @@ def insert(
     if packed.descriptor is None:
         return Inserted(0, commit_id, is_new=False, packed=packed.result)
     change = TableChange("insert", (packed.descriptor,), author=author, message=message)
-    found = commit(root, keys, change, commit_id=commit_id, is_new=not txn_id)
+    found = commit(root, keys, change, commit_id=commit_id, is_new=not txn_id, branch=branch)
     return Inserted(
         found.version, commit_id, found.is_new, packed.result, key=packed.descriptor.key
     )
@@ -149,10 +154,12 @@ def check_takes_rows(root: TableRoot, keys: names.TableKeys) -> None:
         )
 
 
-def done_before(root: TableRoot, keys: names.TableKeys, txn_id: str) -> Inserted | None:
+def done_before(
+    root: TableRoot, keys: names.TableKeys, txn_id: str, *, branch: str = MAIN
+) -> Inserted | None:
     """Give the result of a transaction that was done before; None: it was not, or has no id."""
     if not txn_id:
         return None
     names.check_name(txn_id, "transaction")
-    done = find_commit(root, keys, txn_id)
+    done = find_commit(root, keys, txn_id, branch=branch)
     return None if done is None else Inserted(done, txn_id, is_new=False, packed=None)

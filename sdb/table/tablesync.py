@@ -25,8 +25,9 @@ from sdb.packfile.writer import pack
 from sdb.progress import silent
 from sdb.records import record, replace
 from sdb.table import names
-from sdb.table.commit import check_writable, commit
+from sdb.table.commit import check_branch, check_writable, commit
 from sdb.table.inputstree import InputsTree
+from sdb.table.references import MAIN
 from sdb.table.syncplan import plan_sync
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange
 from sdb.table.tablehandle import find_table, read_definition
@@ -124,7 +125,7 @@ def tables_to_sync(root: TableRoot, database: str, pattern: str = "*") -> list[s
     return [one for one in fitting if root.has(names.TableKeys(database, one).definition)]
 
 
-def sync_table(
+def sync_table(  # noqa: PLR0913 - the command's options, by name
     root: TableRoot,
     database: str,
     table: str,
@@ -132,6 +133,8 @@ def sync_table(
     dry_run: bool = False,
     retry: bool = False,
     changed: str = "keep",
+    branch: str = MAIN,
+    author: str = "",
     progress: Callable[[int, int | None], None] = silent,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
@@ -149,6 +152,10 @@ def sync_table(
         Whether inputs that failed are tried again although they have not changed.
     changed : {"keep", "fail"}
         Whether rows of inputs that have another content now stay, or are an error.
+    branch : str
+        The branch that gets the rows.
+    author : str
+        Who syncs; the version tells it.
     progress : Progress
         Told how many bytes were read.
     options
@@ -174,7 +181,8 @@ def sync_table(
     if not dry_run:
         check_writable(root)
     definition = read_definition(root, keys)
-    plan = plan_sync(root, definition, _known(root, keys), retry=retry)
+    check_branch(root, keys, branch)
+    plan = plan_sync(root, definition, _known(root, keys, branch), retry=retry)
     if plan.changed and changed == "fail":
         more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
         message = f"{database}.{table}: {plan.changed[0]}{more} changed after it was taken"
@@ -183,11 +191,13 @@ def sync_table(
         good = tuple(one.uri for one in plan.new if not one.flaw)
         bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in plan.new if one.flaw)
         return Synced(database, table, None, good, 0, 0, bad, plan.changed, plan.vanished)
-    return _Sync(root, keys, definition, progress, options).run(plan)
+    sync = _Sync(root, keys, definition, progress, options)
+    sync.branch, sync.author = branch, author
+    return sync.run(plan)
 
 
-def _known(root: TableRoot, keys: names.TableKeys) -> dict[str, TakenInput]:
-    handle = find_table(root, keys.database, keys.table)
+def _known(root: TableRoot, keys: names.TableKeys, branch: str) -> dict[str, TakenInput]:
+    handle = find_table(root, keys.database, keys.table, branch=branch)
     return {} if handle is None else {one.path: one for one in handle.inputs.walk()}
 
 
@@ -215,6 +225,7 @@ class _Sync:
         self._progress = progress
         self._options = options
         self._packed: dict[tuple[str, ...], PackedRows] = {}
+        self.branch, self.author = MAIN, ""
 
     def run(self, plan: SyncPlan) -> Synced:
         """Pack and commit; without what others take meanwhile."""
@@ -253,7 +264,7 @@ class _Sync:
                 raise _OvertakenError(overtaken)
             return change
 
-        return commit(self._root, self._keys, planned).version
+        return commit(self._root, self._keys, planned, branch=self.branch).version
 
     def _change(self, groups: list[list[NewInput]], flawed: list[NewInput]) -> TableChange:
         added: list[Descriptor] = []
@@ -272,7 +283,9 @@ class _Sync:
             if not one.is_forced
         ]
         digest = self._definition.digest()
-        return TableChange("sync", tuple(added), inputs=tuple(inputs), definition=digest)
+        return TableChange(
+            "sync", tuple(added), inputs=tuple(inputs), definition=digest, author=self.author
+        )
 
     def _told(
         self,

@@ -113,3 +113,56 @@ def test_errors(run: Run, lake: Path, words: list[str], code: int, message: str)
     assert message in found.stderr.decode()
     assert "Traceback" not in found.stderr.decode()
     assert not found.stdout
+
+
+def test_tags_branches_and_merges(run: Run, lake: Path) -> None:
+    assert lake
+    assert run("tag", "d.t@1", "v1").stderr == b"sdb: v1 is version 1 of d.t\n"
+    assert run("branch", "d.t", "audit").stderr == b"sdb: audit begins at version 3 of d.t\n"
+    assert run("tag", "d.t").stdout.decode().split()[:2] == ["v1", "1"]
+    names = json.loads(run("branch", "--json", "d.t").stdout)["branch"]
+    assert [(one["name"], one["version"]) for one in names] == [("main", 3), ("audit", 3)]
+    assert not run("insert", "d.t@audit", data=b'{"n": 9}').returncode
+    assert not run("insert", "--branch", "audit", "d.t", data=b'{"n": 8}').returncode
+    count = "SELECT COUNT(*) AS n FROM d.t@{}"
+    for name, rows in (("v1", 1), ("main", 6), ("audit", 8), ("audit@-1", 7)):
+        found = run("query", count.format(name)).stdout
+        assert json.loads(found) == {"n": rows}, name
+    assert not run("validate", "--at", "audit", "d", "t").returncode
+    done = run("merge", "d.t", "audit", "-m", "publish")
+    assert done.stderr == b"sdb: version 4 of d.t: 2 packfiles came, 0 went\n"
+    facts = json.loads(run("show", "--json", "d.t").stdout)
+    assert (facts["parents"], facts["operation"], facts["message"]) == ([3, 5], "merge", "publish")
+    assert json.loads(run("merge", "--json", "d.t@audit").stdout)["new"] is False
+    assert b"(v1)" in run("log", "d.t").stdout
+    assert not run("branch", "-d", "d.t", "audit").returncode
+    assert not run("tag", "-d", "d.t", "v1").returncode
+    assert run("tag", "d.t").stdout == b""
+    for words, code in [
+        (["tag", "d.t", "1x"], 2),
+        (["tag", "-d", "d.t", "v1"], 3),
+        (["tag", "d.t@9", "v"], 3),
+        (["branch", "d.t", "main"], 2),
+        (["merge", "d.t"], 2),
+        (["merge", "d.t", "audit"], 3),
+        (["insert", "d.t@audit", "in.json"], 3),
+        (["insert", "--branch", "other", "d.t@audit", "in.json"], 2),
+        (["sync", "--branch", "nix", "d"], 3),
+    ]:
+        assert run(*words, data=b"{}").returncode == code, words
+
+
+def test_a_conflict_is_listed(run: Run, lake: Path) -> None:
+    (lake / "in").mkdir()
+    (lake / "in/1.json").write_text('{"n": 1}')
+    assert not run("branch", "d.t", "audit").returncode
+    assert not run("sync", "--branch", "audit", "d").returncode
+    (lake / "in/2.json").write_text('{"n": 2}')
+    assert not run("sync", "d").returncode
+    found = run("merge", "d.t", "audit")
+    assert found.returncode == 5
+    lines = found.stderr.decode().splitlines()
+    assert lines[0] == "conflict: file://in/1.json"
+    assert lines[1] == "sdb: merging audit into main: 1 inputs were taken on both sides"
+    assert not run("merge", "--strategy", "dest", "d.t", "audit").returncode
+    assert run("query", "SELECT COUNT(*) AS n FROM d.t").stdout == b'{"n": 8}\n'

@@ -100,10 +100,13 @@ def test_help(run: Any, name: str) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-VERSIONED = {"log", "show", "diff", "restore"}
+VERSIONED = {"log", "show", "diff", "restore", "tag", "branch", "merge"}
 TOLD = {
     "append": "appended ",
     "sync": r"(web/gha: .*vanished .*\n)?$",
+    "tag": "sdb: before-june is|$",
+    "branch": "sdb: audit begins|$",
+    "merge": "sdb: (main|audit) has all of",
     "restore": r"sdb: version \d of web.gha has",
 }
 
@@ -117,6 +120,8 @@ def test_examples_run(tmp_path: Path, events: Path, sample: Path, name: str) -> 
     if name in VERSIONED:  # the table becomes a version then
         for number in range(2):
             sdb.connect(tmp_path / "lake").append("web.gha", [{"number": number}])
+        if name == "merge":
+            sdb.connect(tmp_path / "lake").table("web.gha").branch("audit")
     script = f'sdb() {{ {sys.executable} -m sdb.cli.main "$@"; }}\nset -eo pipefail\n'
     module = __import__(f"sdb.cli.commands.{name.replace('-', '_')}", fromlist=["EXAMPLES"])
     assert len(module.EXAMPLES) >= 2

@@ -27,6 +27,7 @@ from sdb.table.signature import Keyring
 from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.tableroot import TableRoot
+from tests.table.branched import Branching
 from tests.table.scheduler import DAY_SECONDS, LoggedStore, Schedule
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class World:
         # Either retries end before what they have done can expire, or there are none.
         self.policy = self.random.choice(((1, 0), (2, 0), (None, 1), (3, 1)))
         self.is_hasty = not self.policy[1]
+        self.branching = Branching()
 
     def tokens(self, key: str) -> tuple[str, ...]:
         return tuple(json.loads(self.ever(key)))

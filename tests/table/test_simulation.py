@@ -21,6 +21,8 @@ from sdb.table import (
     reachability,
     succession,
     tablechange,
+    tablerefs,
+    versionstate,
 )
 from tests.table import simulation
 from tests.table.actors import KEYS
@@ -190,9 +192,35 @@ def packfiles_are_merged_that_are_gone(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(compaction, "fits", lambda *_: True)
 
 
+def names_are_taken_for_versions(patch: pytest.MonkeyPatch) -> None:
+    good = versionstate.with_state
+
+    def with_state(user_data: Any, state: Any) -> Any:
+        return good(user_data, replace(state, kept=""))
+
+    patch.setattr(tablerefs, "with_state", with_state)
+
+
+def names_of_a_version_are_those_of_its_first_attempt(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(commit._Attempts, "_named", lambda _, found, __: found)
+
+
+def branches_are_taken_for_what_was_overwritten(patch: pytest.MonkeyPatch) -> None:
+    good = overwritten._Recovery._kept
+
+    def kept(recovery: Any, key: str) -> Any:
+        found = good(recovery, key)
+        return found and replace(found, state=replace(found.state, branch=""))
+
+    patch.setattr(overwritten._Recovery, "_kept", kept)
+
+
 @pytest.mark.parametrize(
     "mutation",
     [
+        names_are_taken_for_versions,
+        names_of_a_version_are_those_of_its_first_attempt,
+        branches_are_taken_for_what_was_overwritten,
         no_condition,
         lost_answers_are_successes,
         ids_are_not_looked_up,

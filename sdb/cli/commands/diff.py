@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.cli.options import (
-    AsJson,
-    ProgressMode,
-    Root,
-    TableVersion,
-    named_table,
-    opened_table,
-)
+from sdb.cli.options import AsJson, ProgressMode, Root, TableVersion
 from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import named_table, opened_table
 from sdb.typed import Annotated
 
 EXAMPLES = (

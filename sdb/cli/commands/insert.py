@@ -11,6 +11,7 @@ from sdb.cli.options import (
     Algorithm,
     AsJson,
     BlockSize,
+    Branch,
     Hints,
     InputFormat,
     Level,
@@ -21,13 +22,13 @@ from sdb.cli.options import (
     Threads,
     TimeFields,
     Verbose,
-    author,
     given,
     packing,
     table_root,
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import author, named_table
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
@@ -39,7 +40,7 @@ EXAMPLES = (
 
 def command(
     context: Context,
-    name: Annotated[str, Argument(metavar="DB.TABLE", help="The table.")],
+    name: Annotated[str, Argument(metavar="DB.TABLE", help="The table, or DB.TABLE@BRANCH.")],
     inputs: Annotated[
         list[str] | None,
         Argument(metavar="INPUT...", help="What to insert; a pipe needs none."),
@@ -50,6 +51,7 @@ def command(
     message: Annotated[
         str, Option("--message", "-m", metavar="TEXT", help="Why; the version tells it.")
     ] = "",
+    branch: Branch = "main",
     root: Root = None,
     fmt: InputFormat = None,
     algorithm: Algorithm = "zion+zstd",
@@ -71,9 +73,9 @@ def command(
     from sdb.cli.report import Rejects
     from sdb.table.tableinsert import insert
 
-    database, dot, table = name.partition(".")
-    if not dot:
-        raise UsageError(f"{name} is no table", expected="DB.TABLE")
+    database, table, behind = named_table(name)
+    if behind and branch not in {"main", behind}:
+        raise UsageError(f"{name} is not the branch {branch}")
     bounds.THREADS.check(threads)
     options = packing(algorithm, level, block_size, None, hints, fmt, time_field, verify=True)
     del options["constants"]
@@ -90,6 +92,7 @@ def command(
             inputs,
             txn_id=txn_id,
             author=author(),
+            branch=behind or branch,
             message=message,
             threads=threads,
             on_errors=rejects.take_batch,

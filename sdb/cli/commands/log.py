@@ -6,8 +6,9 @@ from itertools import islice
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, Root, TableVersion, opened_table
+from sdb.cli.options import AsJson, Root, TableVersion
 from sdb.cli.parameters import Context, Option
+from sdb.cli.tablenames import opened_table
 from sdb.typed import Annotated
 
 EXAMPLES = ("sdb log --root lake web.gha", "sdb log -n 5 --stat --root lake web.gha@-1d")

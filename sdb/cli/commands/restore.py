@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Message, Quiet, Root, author, named_table, table_root
+from sdb.cli.options import AsJson, Message, Quiet, Root, table_root
 from sdb.cli.parameters import Argument, Context
+from sdb.cli.tablenames import author, named_table
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 

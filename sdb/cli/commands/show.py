@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Root, TableVersion, opened_table
+from sdb.cli.options import AsJson, Root, TableVersion
 from sdb.cli.parameters import Context
+from sdb.cli.tablenames import opened_table
 
 EXAMPLES = ("sdb show --root lake web.gha@2", "sdb show --json --root lake web.gha@-1")
 

@@ -9,6 +9,7 @@ from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
+    Branch,
     Database,
     ProgressMode,
     Quiet,
@@ -19,6 +20,7 @@ from sdb.cli.options import (
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.tablenames import author
 from sdb.errors import SdbError
 from sdb.typed import Annotated
 
@@ -53,6 +55,7 @@ def command(
             values=("keep", "fail"),
         ),
     ] = "keep",
+    branch: Branch = "main",
     root: Root = None,
     threads: Threads = None,
     progress: ProgressMode = "auto",
@@ -85,6 +88,8 @@ def command(
                     dry_run=dry_run,
                     retry=retry,
                     changed=changed,
+                    branch=branch,
+                    author=author(),
                     threads=threads,
                     progress=meter,
                 )

@@ -1,0 +1,135 @@
+"""Taggers, branchers and mergers for the simulation, and what must hold of what they do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdb.errors import CorruptError, SdbError
+from sdb.records import replace
+from sdb.table import commit as committing
+from sdb.table import etags, tablerefs
+from sdb.table.tablechange import TableChange
+from sdb.table.tablemerge import merge
+from tests.table.actors import KEYS
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable
+
+    from sdb.table.index import TableIndex
+    from sdb.table.versionstate import VersionState
+    from tests.table.actors import World
+    from tests.table.scheduler import Actor
+
+BRANCH = "side"
+
+
+def tagger(world: World, count: int) -> Callable[[Actor], None]:
+    """Give the newest version a name, or take one away."""
+
+    def work(actor: Actor) -> None:
+        told = world.branching
+        for number in range(count):
+            name = f"{actor.name}-{number}"
+            try:
+                found = tablerefs.tag(world.root, "d", "t", name, around=actor.around())
+                told.tags[name] = found.version
+                if world.random.random() < 0.3:
+                    told.tags.pop(name)
+                    tablerefs.delete_tag(world.root, "d", "t", name, around=actor.around())
+            except CorruptError:
+                raise
+            except SdbError:
+                continue
+
+    return work
+
+
+def brancher(world: World, count: int) -> Callable[[Actor], None]:
+    """Begin a branch, and commit rows to it."""
+
+    def work(actor: Actor) -> None:
+        told = world.branching
+        for _ in range(3):
+            try:
+                tablerefs.branch(world.root, "d", "t", BRANCH, around=actor.around())
+                break
+            except CorruptError:
+                raise
+            except SdbError:
+                continue  # it is there, or the table is not yet
+        for number in range(count):
+            commit_id = f"{actor.name}-{number}"
+            told.intended[f"{commit_id}@{BRANCH}"] = commit_id
+            try:
+                key = KEYS.content(commit_id, "A" * 32)
+                change = TableChange("insert", (world.packed((commit_id,), key),))
+                options = {"commit_id": commit_id, "around": actor.around(), "branch": BRANCH}
+                committing.commit(world.root, KEYS, change, **options)  # type: ignore[arg-type]
+            except CorruptError:
+                raise
+            except SdbError:
+                continue
+            told.acknowledged[f"{commit_id}@{BRANCH}"] = commit_id
+
+    return work
+
+
+def merger(world: World, count: int) -> Callable[[Actor], None]:
+    """Merge the branch into the main one, or the other way round."""
+
+    def work(actor: Actor) -> None:
+        told = world.branching
+        for number in range(count):
+            source, into = ("main", BRANCH) if world.random.random() < 0.3 else (BRANCH, "main")
+            known = set(told.acknowledged.values())
+            try:
+                merge(
+                    world.root,
+                    "d",
+                    "t",
+                    source,
+                    into=into,
+                    commit_id=f"{actor.name}-{number}",
+                    around=actor.around(),
+                )
+            except CorruptError:
+                raise
+            except SdbError:
+                continue
+            if into == "main":
+                told.merged |= known
+
+    return work
+
+
+def without_names(index: TableIndex, state: VersionState) -> tuple[object, ...]:
+    """Give what tags and branches do not change of an index."""
+    plain = replace(state, tags={}, branches=(), kept="")
+    return plain, replace(index, user_data={})
+
+
+def own_etag(data: bytes, state: VersionState) -> str:
+    """Give the ETag of the version that an index is."""
+    return state.kept or etags.of_content([data])
+
+
+def check_branching(world: World, rows: Counter[str], ids: set[str], state: VersionState) -> None:
+    """Check what must hold of the main branch at the end."""
+    told = world.branching
+    assert not ids & told.intended.keys(), "what was committed to a branch is in the main one"
+    if not world.has_foreign:  # it may throw away names that were set while it was at work
+        for name, version in told.tags.items():
+            assert name in state.tags, f"the tag {name} is lost"
+            assert version in {None, state.tags[name].version}
+        lost = {one for one in told.merged if rows[one] != 1}
+        assert not lost, f"{lost} was merged, and is not there"
+    for tag in state.tags.values():
+        data = world.store.contents.get(world.root.place(tag.key))
+        assert data is not None, f"{tag.key} has a name and is missing"
+        assert etags.of_content([data]) == tag.etag
+
+
+def merged_rows(world: World, added: Counter[str]) -> None:
+    """Check the rows that a merge has brought: those of the branch, each once."""
+    assert set(added) <= set(world.branching.intended.values()), f"a merge brought {added}"

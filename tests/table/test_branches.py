@@ -1,0 +1,309 @@
+"""Tags, branches and merges, one at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sdb import errors
+from sdb.records import replace
+from sdb.store.memory import MemoryStore
+from sdb.table import etags, names, tablerefs
+from sdb.table.commit import commit, find_commit
+from sdb.table.index import TableIndex
+from sdb.table.objectwriter import put_new
+from sdb.table.tablechange import ChangedInput, TableChange
+from sdb.table.tablehandle import open_table
+from sdb.table.tablelog import log
+from sdb.table.tablemerge import MergeConflictError, MergedBranch, merge
+from sdb.table.tableroot import TableRoot
+from sdb.table.versionlookup import UnknownReferenceError
+from tests.table.actors import descriptor
+from tests.table.roots import LOCAL
+
+if TYPE_CHECKING:
+    from sdb.store.faults import StoreCall
+    from sdb.table.descriptor import Descriptor
+
+KEYS = names.TableKeys("d", "t")
+
+
+@pytest.fixture
+def root() -> TableRoot:
+    found = TableRoot("mem://r", MemoryStore(), LOCAL)
+    add(found, "a")
+    add(found, "b")
+    return found
+
+
+def packed(root: TableRoot, name: str) -> Descriptor:
+    key = f"{KEYS.folder}/data/{name}.zion"
+    return descriptor(key, put_new(root, key, name.encode()), [name])
+
+
+def add(root: TableRoot, name: str, branch: str = "main", *inputs: str) -> int:
+    taken = tuple(ChangedInput(one, '"e"') for one in inputs)
+    change = TableChange("insert", (packed(root, name),), inputs=taken)
+    return commit(root, KEYS, change, branch=branch).version
+
+
+def rewrite(root: TableRoot, old: str, new: str, branch: str = "main") -> int:
+    gone = frozenset(f"{KEYS.folder}/data/{one}.zion" for one in old.split())
+    added = tuple(packed(root, one) for one in new.split())
+    return commit(root, KEYS, TableChange("update", added, gone), branch=branch).version
+
+
+def names_at(root: TableRoot, at: str | int = "") -> str:
+    found = open_table(root, "d", "t", at=at)
+    return " ".join(sorted(one.name.removesuffix(".zion") for one in found.descriptors()))
+
+
+def merged(root: TableRoot, source: str = "x", **options: str) -> MergedBranch:
+    return merge(root, "d", "t", source, **options)  # type: ignore[arg-type]
+
+
+def test_tags_name_versions_and_make_none(root: TableRoot) -> None:
+    assert tablerefs.tag(root, "d", "t", "v1", 1).version == 1
+    assert tablerefs.tag(root, "d", "t", "new").version == 2
+    head = open_table(root, "d", "t")
+    assert head.state is not None
+    assert (head.state.version, head.state.kept != "") == (2, True)
+    assert (names_at(root, "v1"), names_at(root, "new"), names_at(root, -1)) == ("a", "a b", "a")
+    assert add(root, "c") == 3
+    assert (names_at(root, "new"), names_at(root, 2), names_at(root, -1)) == ("a b",) * 3
+    assert [one.names for one in log(open_table(root, "d", "t"))] == [(), ("new",), ("v1",)]
+    with pytest.raises(errors.ExistsError, match="version 1") as raised:
+        tablerefs.tag(root, "d", "t", "v1", 2)
+    assert raised.value.exit_code == 4
+    assert tablerefs.tag(root, "d", "t", "v1", 1).version == 1
+    tablerefs.tag(root, "d", "t", "v1", 3, overwrite=True)
+    assert names_at(root, "v1") == "a b c"
+    tablerefs.delete_tag(root, "d", "t", "v1")
+    with pytest.raises(UnknownReferenceError):
+        names_at(root, "v1")
+    with pytest.raises(UnknownReferenceError, match="no tag 'nem'") as unknown:
+        tablerefs.delete_tag(root, "d", "t", "nem")
+    assert unknown.value.hint == "did you mean new?"
+    found = [(one.kind, one.name, one.version) for one in tablerefs.refs(head)]
+    assert found == [("branch", "main", 2), ("tag", "new", 2), ("tag", "v1", 1)]
+
+
+@pytest.mark.parametrize("name", ["", "main", "1x", "-x", "a@b", "a/b", " x", "\n"])
+def test_names_that_cannot_be(root: TableRoot, name: str) -> None:
+    with pytest.raises(errors.UsageError):
+        tablerefs.tag(root, "d", "t", name)
+    with pytest.raises(errors.UsageError):
+        tablerefs.branch(root, "d", "t", name)
+
+
+def test_a_tag_is_one_request_that_writes() -> None:
+    calls: list[StoreCall] = []
+    root = TableRoot("mem://r", MemoryStore(calls.append), LOCAL)  # type: ignore[arg-type]
+    add(root, "a")
+    for begin, puts in ((tablerefs.tag, 1), (tablerefs.branch, 2)):
+        del calls[:]
+        begin(root, "d", "t", begin.__name__)
+        written = [one for one in calls if one.verb == "put"]
+        assert len(written) == puts  # of a branch its own index as well
+        assert all(one.location.endswith("/index") for one in written)
+
+
+def test_what_another_program_wrote_becomes_a_version_first(root: TableRoot) -> None:
+    theirs = replace(open_table(root, "d", "t").index, created_us=10**15 * 3)
+    with root.store.create(root.place(KEYS.index), overwrite=True) as file:
+        file.write(theirs.encode(LOCAL))
+    assert tablerefs.tag(root, "d", "t", "theirs").version == 4
+    operations = [one.operation for one in log(open_table(root, "d", "t"))]
+    assert operations == ["adopt", "foreign", "insert", "insert"]
+    bare = TableRoot("mem://o", MemoryStore(), LOCAL)
+    put_new(bare, KEYS.index, TableIndex("t", 5).encode(LOCAL))
+    assert tablerefs.branch(bare, "d", "t", "x").version == 2
+
+
+def test_names_outlive_a_program_that_overwrites_later_versions(root: TableRoot) -> None:
+    theirs = replace(open_table(root, "d", "t").index, created_us=10**15 * 3)
+    tablerefs.tag(root, "d", "t", "v", 1)
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "c")
+    add(root, "side", "x")
+    with root.store.create(root.place(KEYS.index), overwrite=True) as file:
+        file.write(theirs.encode(LOCAL))
+    add(root, "d")
+    assert names_at(root) == "a b c d"  # and nothing of the branch
+    assert (names_at(root, "v"), names_at(root, "x")) == ("a", "a b side")
+
+
+def test_branches_are_apart(root: TableRoot) -> None:
+    assert tablerefs.branch(root, "d", "t", "x", 1).version == 1
+    assert add(root, "y", "x") == 2
+    assert (names_at(root), names_at(root, "x"), names_at(root, "x@-1")) == ("a b", "a y", "a")
+    state = open_table(root, "d", "t", branch="x").state
+    assert state is not None
+    assert (state.branch, state.tags, state.branches) == ("x", {}, ())
+    change = TableChange("insert", (packed(root, "same"),))
+    for branch in ("main", "x"):
+        done = commit(root, KEYS, change, commit_id="id", branch=branch)
+        assert done.is_new
+        assert not commit(root, KEYS, change, commit_id="id", branch=branch).is_new
+        assert find_commit(root, KEYS, "id", branch=branch) == 3
+    for begin in (tablerefs.branch, tablerefs.tag):
+        with pytest.raises(errors.ExistsError):
+            begin(root, "d", "t", "x")
+    tablerefs.delete_branch(root, "d", "t", "x")
+    with pytest.raises(UnknownReferenceError, match="no branch 'x'"):
+        add(root, "z", "x")
+    with pytest.raises(UnknownReferenceError):
+        tablerefs.delete_branch(root, "d", "t", "x")
+    tablerefs.branch(root, "d", "t", "x")
+    assert names_at(root, "x") == "a b same"
+    with pytest.raises(errors.NotFoundError):
+        tablerefs.branch(root, "d", "nix", "x")
+
+
+def test_a_branch_that_was_begun_halfway_is_begun_again(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    root.store.delete(root.place(KEYS.branch("x")))
+    with pytest.raises(UnknownReferenceError):
+        names_at(root, "x")
+    tablerefs.branch(root, "d", "t", "x", 1)
+    assert names_at(root, "x") == "a"
+
+
+def test_appends_always_merge(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "c")
+    add(root, "y", "x", "in1")
+    add(root, "z", "x")
+    done = merged(root)
+    assert (done.version, done.source, done.base, len(done.added)) == (4, 4, 2, 2)
+    assert names_at(root) == "a b c y z"
+    head = open_table(root, "d", "t")
+    assert head.state is not None
+    assert [one.path for one in head.inputs.walk()] == ["in1"]
+    assert head.state.parent is not None
+    assert head.state.merged is not None
+    assert (head.state.parent.version, head.state.merged.version) == (3, 4)
+    assert next(log(head)).parents == (3, 4)
+    assert not merged(root).is_new
+    add(root, "w", "x")
+    again = merged(root)
+    assert (again.base, [one[-6:] for one in again.added]) == (4, ["w.zion"])
+    assert merged(root, "main", into="x").base == 5
+    assert names_at(root, "x") == names_at(root) == "a b c w y z"
+    assert merged(root).base is not None  # the version with both sides is new to the main branch
+    assert not merged(root).is_new
+
+
+def test_rewrites_of_one_side_merge(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    rewrite(root, "a", "a2", "x")
+    rewrite(root, "b", "b2 b3")
+    merged(root)
+    assert names_at(root) == "a2 b2 b3"
+
+
+def test_lakehouse_4_what_both_have_rewritten_is_a_conflict(root: TableRoot) -> None:
+    add(root, "c")
+    tablerefs.branch(root, "d", "t", "x")
+    rewrite(root, "a", "ax", "x")
+    rewrite(root, "ax c", "acx", "x")
+    add(root, "n", "x")
+    rewrite(root, "a b", "abm")
+    before = open_table(root, "d", "t").data
+    with pytest.raises(MergeConflictError, match="1 packfiles were rewritten") as raised:
+        merged(root)
+    assert raised.value.exit_code == 5
+    assert [one[-6:] for one in raised.value.packfiles] == ["a.zion"]
+    assert open_table(root, "d", "t").data == before
+    twin = TableRoot("mem://r", MemoryStore(), LOCAL)
+    for url, data in root.store.contents.items():  # type: ignore[attr-defined]
+        put_new(twin, url.removeprefix("mem://r/"), data)
+    merged(root, strategy="dest")
+    assert names_at(root) == "abm c n"
+    assert not merged(root).is_new
+    merged(twin, strategy="source")
+    assert names_at(twin) == "acx b n"  # b was rewritten together with a, and comes back
+
+
+def test_the_same_change_on_both_sides_is_none(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    for branch in ("main", "x"):
+        rewrite(root, "a", "a2", branch)
+    add(root, "y", "x")
+    merged(root)
+    assert names_at(root) == "a2 b y"
+
+
+def test_inputs_that_both_have_taken(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "m", "main", "in1", "in2")
+    add(root, "y", "x", "in1")
+    with pytest.raises(MergeConflictError, match="1 inputs were taken") as raised:
+        merged(root)
+    assert raised.value.inputs == ("in1",)
+    merged(root, strategy="source")
+    assert names_at(root) == "a b y"
+    taken = {one.path: one.is_failed for one in open_table(root, "d", "t").inputs.walk()}
+    assert taken == {"in1": False, "in2": True}  # a sync with --retry takes in2 again
+
+
+def test_a_part_may_be_merged(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "eu/1", "x")
+    add(root, "us/1", "x")
+    rewrite(root, "a", "eu/2", "x")
+    done = merged(root, only="data/eu/*")
+    assert [one.removeprefix(f"{KEYS.folder}/data/") for one in done.added] == ["eu/1.zion"]
+    assert not merged(root, only="data/eu/*").is_new
+    merged(root)
+    assert len(list(open_table(root, "d", "t").descriptors())) == 4
+    with pytest.raises(errors.UsageError):
+        merged(root, "main")
+    with pytest.raises(errors.UsageError):
+        merged(root, strategy="theirs")
+    with pytest.raises(UnknownReferenceError):
+        merged(root, into="nix")
+    with pytest.raises(UnknownReferenceError):
+        merged(root, "nix")
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["add", "rewrite", "merge"]), st.booleans(), st.integers(0, 5)),
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_merges_keep_what_either_side_did(steps: list[tuple[str, bool, int]]) -> None:
+    """Against a model in which packfiles are never rewritten on both sides."""
+    root = TableRoot("mem://r", MemoryStore(), LOCAL)
+    for name in "ab":
+        add(root, name)
+    tablerefs.branch(root, "d", "t", "x")
+    sides = {"main": {"a", "b"}, "x": {"a", "b"}}
+    gone: set[str] = set()
+    for number, (step, is_main, choice) in enumerate(steps):
+        branch, other = ("main", "x") if is_main else ("x", "main")
+        own = sides[branch]
+        free = sorted(own - gone - (sides[other] if branch == "x" else set()))
+        if step == "add":
+            add(root, f"n{number}", branch)
+            own.add(f"n{number}")
+        elif step == "rewrite" and free:
+            old = free[choice % len(free)]
+            rewrite(root, old, f"r{number}", branch)
+            gone.add(old)
+            own -= {old}
+            own.add(f"r{number}")
+        elif step == "merge":
+            merged(root, other, into=branch)
+            sides[branch] = (own | sides[other]) - gone
+    for branch, expected in sides.items():
+        assert set(names_at(root, branch).split()) == expected, branch
+    state = open_table(root, "d", "t").state
+    assert state is not None
+    assert etags.is_of_content(state.kept or '"b2sum:')
