@@ -114,6 +114,12 @@ def own_etag(data: bytes, state: VersionState) -> str:
     return state.kept or etags.of_content([data])
 
 
+def named_keys(state: VersionState) -> set[str]:
+    """Give the keys of versions that have tags, or were merged."""
+    merged = () if state.merged is None else (state.merged,)
+    return {one.key for one in (*state.tags.values(), *state.merges.values(), *merged)}
+
+
 def check_branching(world: World, rows: Counter[str], ids: set[str], state: VersionState) -> None:
     """Check what must hold of the main branch at the end."""
     told = world.branching

@@ -118,15 +118,17 @@ def tidy(world: World) -> None:
     told = actors.collect(world, actor, dry_run=True)
     done = actors.collect(world, actor)
     assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
-    wanted = needs(world, head_of(world))
     left = {url.removeprefix("mem://r/") for url in world.store.contents}
-    late = {url.removeprefix("mem://r/") for url, _ in world.store.log[-2:]}
-    assert left <= wanted | late | {KEYS.index}, left - wanted - late
+    heads = {key for key in left if key.endswith("/index")}
+    late = {url.removeprefix("mem://r/") for url, _ in world.store.log[-2 * len(heads) :]}
+    for key in heads:
+        head = world.store.contents[world.root.place(key)]
+        late |= needs(world, head)
+        parent = _state(head).parent
+        if key != KEYS.index and parent is not None:  # the newest version until just now
+            late |= needs(world, world.ever(parent.key))
+    assert left <= late | heads, left - late
     assert not actors.collect(world, actor).garbage
-
-
-def head_of(world: World) -> bytes:
-    return world.store.contents[world.root.place(KEYS.index)]
 
 
 # What is read again and again is read once: that is half the time, and changes nothing.
@@ -222,6 +224,8 @@ def needs(world: World, data: bytes) -> set[str]:
             wanted |= {ref.key for ref in state.older}
             for one in listed(world, state):
                 wanted |= {one.key} | contents_of(world, decoded(world.ever(one.key))[0])
+            for key in branching.named_keys(state):
+                wanted |= {key} | contents_of(world, decoded(world.ever(key))[0])
         world.needs[data] = wanted
     return world.needs[data]
 
