@@ -1,9 +1,12 @@
 //! Rows become chunks: each with the symbols that it needs, none larger than the alignment, and blocks end
 //! when they are long enough (`docs/format.md`, "Writing").
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::fields::Fields;
 use crate::frequent::{self, Frequent};
+use crate::grouping::Placement;
 use crate::ion::remap::remap;
 use crate::ion::symtab::FIRST_USER;
 use crate::ion::{self, SymbolTable};
@@ -22,6 +25,8 @@ pub struct Chunk {
     rows: usize,
     /// Whether it starts with a full symbol table.
     pub resets: bool,
+    /// The selector that its symbols were numbered for.
+    pub selector: Option<u8>,
 }
 
 impl Chunk {
@@ -97,6 +102,10 @@ pub struct Stream<'s> {
     align: usize,
     block_chunks: u64,
     symbols: SymbolTable,
+    /// What new tables begin with.
+    placement: Option<Arc<Placement>>,
+    /// Symbols below this id are those that the table began with.
+    base: u32,
     frequent: Frequent,
     paths: Paths,
     sink: &'s mut dyn Sink,
@@ -134,6 +143,8 @@ impl<'s> Stream<'s> {
             align,
             block_chunks: block_bytes.div_ceil(align).max(1) as u64,
             symbols: SymbolTable::new(),
+            placement: None,
+            base: FIRST_USER,
             frequent: Frequent::new(align),
             paths: Paths::default(),
             buffer: vec![],
@@ -158,12 +169,21 @@ impl<'s> Stream<'s> {
         self
     }
 
+    /// Begins all new symbol tables with the symbols of a placement, as long as there are no rows.
+    #[must_use]
+    pub fn with_placement(mut self, placement: Option<Arc<Placement>>) -> Self {
+        self.placement = placement;
+        self.begin_table();
+        self
+    }
+
     /// Goes on inside a block: after `kept` chunks that wrote the symbols below `sent` (0: none, a full table
     /// is due) of `symbols`.
     #[must_use]
     pub fn after(mut self, kept: u64, symbols: SymbolTable, sent: u32) -> Self {
         self.kept = kept;
         self.symbols = symbols;
+        self.base = FIRST_USER;
         self.sent = sent;
         self.included = sent;
         self
@@ -212,7 +232,7 @@ impl<'s> Stream<'s> {
     fn commit(&mut self) -> Result<()> {
         let size = self.buffer.len() - self.done;
         if size > self.align {
-            self.take_back(self.included.max(FIRST_USER));
+            self.take_back(self.included.max(self.base));
             return Err(Error::too_large(0, format!("a row of {size} bytes, the limit is {}", self.align)));
         }
         if self.fits() {
@@ -255,6 +275,13 @@ impl<'s> Stream<'s> {
         }
     }
 
+    /// Begins a symbol table, and gives the one before.
+    fn begin_table(&mut self) -> SymbolTable {
+        let fresh = self.placement.as_ref().map(|placement| placement.symbols.clone()).unwrap_or_default();
+        self.base = fresh.max_id();
+        std::mem::replace(&mut self.symbols, fresh)
+    }
+
     fn begin_chunk(&mut self) {
         self.buffer = self.sink.buffer();
         self.buffer.clear();
@@ -282,18 +309,24 @@ impl<'s> Stream<'s> {
             // Where the symbols of other rows leave this one no room, a new table has only its own.
             let size = tail.len() + self.table_size();
             if self.sent == 0 || self.symbols.text_bytes() >= self.align / 2 || size > self.align {
-                let old = std::mem::take(&mut self.symbols);
+                let old = self.begin_table();
                 remap(&tail, &old, &mut self.symbols, &mut self.buffer)?;
                 self.paths.forget_symbols();
                 self.frequent.restart();
                 self.included = 0;
                 self.sent = 0;
+                if self.base > FIRST_USER && self.buffer.len() - HEADROOM + self.table_size() > self.align {
+                    // A row that has no room beside the symbols of others.
+                    (self.symbols, self.base) = (SymbolTable::new(), FIRST_USER);
+                    self.buffer.truncate(HEADROOM);
+                    remap(&tail, &old, &mut self.symbols, &mut self.buffer)?;
+                }
             } else {
                 self.buffer.extend_from_slice(&tail);
             }
             if !self.fits() {
                 let size = self.buffer.len() - HEADROOM + self.table_size();
-                self.take_back(self.sent.max(FIRST_USER));
+                self.take_back(self.sent.max(self.base));
                 return Err(Error::too_large(
                     0,
                     format!("a row that takes {size} bytes with its names, the limit is {}", self.align),
@@ -320,7 +353,9 @@ impl<'s> Stream<'s> {
         }
         let rows = start + table.len();
         buffer[start..rows].copy_from_slice(&table);
-        self.sink.chunk(Chunk { buffer, start, rows, resets })
+        let placement = self.placement.as_ref().filter(|_| self.base > FIRST_USER);
+        let selector = placement.map(|placement| placement.selector);
+        self.sink.chunk(Chunk { buffer, start, rows, resets, selector })
     }
 
     fn end_block(&mut self) {

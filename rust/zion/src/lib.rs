@@ -17,6 +17,7 @@ pub mod edit;
 pub mod error;
 pub mod fields;
 mod frequent;
+mod grouping;
 pub mod inflate;
 pub mod ingest;
 pub mod input;

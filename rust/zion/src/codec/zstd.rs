@@ -103,7 +103,7 @@ impl Compressor {
     }
 
     /// Makes one frame that holds `data`, with the one settings of the level or the other, and gives its size.
-    pub(super) fn make(&mut self, data: &[u8], thorough: bool) -> Result<usize> {
+    pub(crate) fn make(&mut self, data: &[u8], thorough: bool) -> Result<usize> {
         let settings = Settings::new(self.level, data.len(), thorough);
         if settings != self.settings {
             self.apply(settings)?;

@@ -15,6 +15,7 @@ use crate::codec::Algorithm;
 use crate::content;
 use crate::error::{Error, Result};
 use crate::fields::Joiner;
+use crate::grouping::{self, Placement};
 use crate::inflate::{Compression, Inflater};
 use crate::paths::Path;
 use crate::runs::Form;
@@ -34,6 +35,8 @@ pub struct Packer {
     pub(super) current: Option<Current>,
     /// The block that the first part goes on with.
     pub(super) seed: Option<Arc<Seed>>,
+    /// Where fields go, once it is known.
+    placement: Option<Arc<Placement>>,
     pub(super) next_part: u64,
     pub(super) position: u64,
     /// What the output consists of.
@@ -97,6 +100,7 @@ impl Packer {
             constants: Arc::new(constants),
             current: None,
             seed: None,
+            placement: None,
             next_part: 0,
             position: 0,
             runs: vec![],
@@ -257,6 +261,10 @@ impl Packer {
         current.line += memchr::memchr_iter(b'\n', &text).count() as u64;
         current.context = current.splitter.next_part();
         current.parts += 1;
+        if current.parts == 1 {
+            let sample = &text[..self.sample_bytes().min(text.len())];
+            self.look_at(current, sample);
+        }
         self.enqueue(current, Text::Fed(Fed { text, context, offset, line }));
         if let Some(rest) = rest {
             self.wait_for_room(interrupt)?;
@@ -264,6 +272,20 @@ impl Packer {
             current.text.extend_from_slice(&rest);
         }
         Ok(())
+    }
+
+    /// How much of the first text of an input tells where fields go: there is always as much of it in a part.
+    pub(super) fn sample_bytes(&self) -> usize {
+        self.pool.options.part_bytes.div_ceil(4).min(grouping::TEXT_BYTES)
+    }
+
+    /// Finds out where fields go by the first text of an input, if that is not known.
+    pub(super) fn look_at(&mut self, current: &Current, text: &[u8]) {
+        let Options { algorithm, align, level, .. } = self.pool.options;
+        if self.placement.is_none() && algorithm == Algorithm::ZionZstd {
+            // What is wrong with the text is told by those who read all of it.
+            self.placement = current.input.placement(text, align, level).ok().flatten().map(Arc::new);
+        }
     }
 
     pub(super) fn enqueue(&mut self, current: &Current, text: Text) {
@@ -277,7 +299,11 @@ impl Packer {
             Some(begun) => (begun.guessed, begun.input) = (guessed, input),
             None => state.parts.push_back(Part { input, guessed, ..Part::default() }),
         }
-        state.part_jobs.push_back(PartJob { number, input: Arc::clone(&current.input), text, seed });
+        // Also a part whose end is guessed has as much text as it should have.
+        let length = text.len().min(current.part_bytes(self.pool.options.part_bytes));
+        let placement = self.placement.clone().filter(|placement| placement.pays(length));
+        let input = Arc::clone(&current.input);
+        state.part_jobs.push_back(PartJob { number, input, text, seed, placement });
         drop(state);
         self.pool.tell_workers();
     }

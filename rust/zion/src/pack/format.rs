@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Constants, PartParser, Splitter};
+use super::{Constants, PartContext, PartParser, Rejects, Splitter};
 use crate::cloudtrail::Unwrapper;
 use crate::error::{Error, Result};
+use crate::grouping::{First, Placement};
 use crate::ingest::ion::IonInput;
 use crate::ingest::json::hints::Hints;
 use crate::ingest::json::parse::JsonParser;
@@ -47,6 +48,15 @@ impl Format {
         }
     }
 
+    /// The same for another reader of the same input, who has nothing to do with the first one.
+    fn anew(&self) -> Self {
+        match self {
+            Self::Xsv(xsv) => Self::Xsv(xsv.anew()),
+            Self::Ion(ion) => Self::Ion(ion.anew()),
+            Self::Json(_) | Self::CloudTrail { .. } => self.clone(),
+        }
+    }
+
     /// What takes the records out of their wrapper, where there is one.
     pub(super) fn unwrapper(&self) -> Option<Unwrapper> {
         match self {
@@ -76,6 +86,21 @@ impl Input {
             Format::Xsv(xsv) => Box::new(xsv.parser(constants, self.on_error)),
             Format::Ion(ion) => Box::new(ion.parser(constants, self.on_error)),
         }
+    }
+
+    /// Where the fields of rows like those at the start of its text should go.
+    pub fn placement(&self, text: &[u8], align: usize, level: i32) -> Result<Option<Placement>> {
+        let input = Self {
+            name: String::new(),
+            format: self.format.anew(),
+            constants: Arc::clone(&self.constants),
+            on_error: self.on_error,
+        };
+        First::default().placement(align, level, |stream| {
+            let context = PartContext { start: 0, last: false };
+            // The text ends anywhere, and what is before its end counts.
+            _ = input.parser().parse(text, context, stream, &mut Rejects::default());
+        })
     }
 
     /// Whether the threads can read it by themselves, if it lies in a file.

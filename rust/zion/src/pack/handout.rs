@@ -103,6 +103,12 @@ impl Packer {
         (stored.at, stored.is_over) = (end, end == size);
         if start < end {
             current.parts += 1;
+            if start == 0 {
+                let mut text = vec![0; self.sample_bytes().min(size)];
+                if stored.bytes.read(0, &mut text).is_ok() {
+                    self.look_at(current, &text);
+                }
+            }
             let wanted = (end < size).then_some(wanted);
             let bytes = Arc::clone(&stored.bytes);
             let read_bytes = self.pool.options.read_bytes.max(1);

@@ -11,6 +11,7 @@ use super::{InputError, Options, PartContext, Rejects};
 use crate::chunker::{Chunk, Summary};
 use crate::codec::effort::Effort;
 use crate::digest::Hash;
+use crate::grouping::Placement;
 
 /// Text that waits to be parsed.
 pub struct PartJob {
@@ -19,6 +20,8 @@ pub struct PartJob {
     pub text: Text,
     /// The block that it goes on with.
     pub seed: Option<Arc<Seed>>,
+    /// What its symbol tables begin with.
+    pub placement: Option<Arc<Placement>>,
 }
 
 /// The text of a part.
@@ -28,6 +31,14 @@ pub enum Text {
 }
 
 impl Text {
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Fed(fed) => fed.text.len(),
+            Self::Stored(stretch) => stretch.end - stretch.start,
+        }
+    }
+
     /// Where it starts in its file, if its end is guessed.
     pub fn guessed(&self) -> Option<usize> {
         match self {

@@ -31,7 +31,7 @@ pub struct Resumed {
 #[derive(Debug)]
 pub struct Seed {
     pub resumed: Resumed,
-    /// Selector of the kept chunks, for those that follow without a full symbol table.
+    /// Selector of the block's last chunk, whose symbols go on.
     pub selector: u8,
     symbols: SymbolTable,
     /// Symbols below this id were written in kept chunks.
@@ -55,20 +55,20 @@ impl Seed {
         let codecs = Codecs::new()?.verifying(verify)?;
         let mut reader = BlockReader::resume(block, algorithm, align, Position::default(), codecs);
         let kept = chunks.saturating_sub(1);
-        let (mut selector, mut hashes) = (0, Vec::new());
+        let mut hashes = Vec::new();
         for chunk in 0..kept {
             let at = reader.position().offset;
             if !reader.skip_chunk()? {
                 return Err(wrong(chunk));
             }
             let frame = block.get(at..reader.position().offset).unwrap_or_default();
-            selector = frame.get(FRAME_HEADER + SELECTOR).map_or(0, |byte| byte & 15);
             hashes.extend_from_slice(&digest::of_frame(frame));
         }
         let sent = reader.position().table.as_ref().map_or(0, |table| table.max_id());
         let Some(last) = reader.next_chunk()? else { return Err(wrong(kept)) };
         let (bytes, rows_at, resets) = (last.offset, last.rows_at, last.resets);
         let (data, symbols) = (last.data.to_vec(), last.table.indexed());
+        let selector = block.get(bytes + FRAME_HEADER + SELECTOR).map_or(0, |byte| byte & 15);
         let rows = count(&data, rows_at, &symbols).map_err(|error| last.error(&error))?;
         if reader.position().offset != block.len() {
             return Err(wrong(chunks + 1));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::format::Input;
 use super::pool::{ChunkJob, Fed, PartJob, Pool, Text};
-use super::resume::Seed;
 use super::{InputError, Options, PartParser, Rejects};
 use crate::block::{FRAME_HEADER, frame_header};
 use crate::bucket::{Encoder, choose_selector};
@@ -69,9 +68,10 @@ impl<'a> Worker<'a> {
         let mut rejected = Rejects::default();
         let selector = job.seed.as_ref().map_or(0, |seed| seed.selector);
         let effort = Effort::QUICK;
-        let mut sink = PartSink { pool, encoder, part: job.number, selector, effort, chunks: 0 };
+        let is_seeded = job.seed.is_some();
+        let mut sink = PartSink { pool, encoder, part: job.number, selector, is_seeded, effort, chunks: 0 };
         let options = &pool.options;
-        let result = begun(options, job.seed.as_deref(), &mut sink).and_then(|mut stream| {
+        let result = begun(options, &job, &mut sink).and_then(|mut stream| {
             let parsed = parse(&job.text, &mut **parser, buffer, &mut stream, &mut rejected)?;
             Ok((parsed, stream.finish()?))
         });
@@ -96,10 +96,11 @@ impl<'a> Worker<'a> {
 }
 
 /// The stream of a part.
-fn begun<'s>(options: &Options, seed: Option<&Seed>, sink: &'s mut PartSink) -> Result<Stream<'s>> {
+fn begun<'s>(options: &Options, job: &PartJob, sink: &'s mut PartSink) -> Result<Stream<'s>> {
     let paths = Paths::wanting(Arc::clone(&options.time_paths));
     let stream = Stream::new(options.align, options.block_bytes, sink).with_paths(paths);
-    match seed {
+    let stream = stream.with_placement(job.placement.clone());
+    match &job.seed {
         Some(seed) => seed.plant(stream),
         None => Ok(stream),
     }
@@ -171,6 +172,8 @@ struct PartSink<'a> {
     encoder: &'a mut Encoder,
     part: u64,
     selector: u8,
+    /// Whether it goes on with a block.
+    is_seeded: bool,
     effort: Effort,
     chunks: usize,
 }
@@ -190,7 +193,12 @@ impl PartSink<'_> {
 impl Sink for PartSink<'_> {
     fn chunk(&mut self, chunk: Chunk) -> Result<()> {
         if chunk.resets && self.pool.options.algorithm != Algorithm::Zstd {
-            self.selector = choose_selector(chunk.rows())?;
+            self.selector = match (chunk.selector, self.chunks) {
+                (Some(selector), _) => selector,
+                // Symbols that go on are where they were.
+                (None, 0) if self.is_seeded => self.selector,
+                (None, _) => choose_selector(chunk.rows())?,
+            };
         }
         if chunk.resets || self.chunks == 0 {
             self.effort = Effort::begin(self.pool.options.level, self.part == 0);

@@ -10,7 +10,7 @@ use zion::verify::{Checks, verify_block};
 use crate::packing::{ALIGN, Packed, document, logs, options, pack, pack_with, rows, rows_of, values};
 
 /// Packs `more` behind the last block of `packed`.
-fn extend(packed: &Packed, more: &str, options: Options) -> Result<Packed, Stop> {
+pub fn extend(packed: &Packed, more: &str, options: Options) -> Result<Packed, Stop> {
     let (algorithm, align) = (options.algorithm, options.align);
     let mut packer = Packer::new(options, Constants::default())?;
     let Some(last) = packed.runs.last() else { return Err(Error::argument("nothing was packed").into()) };

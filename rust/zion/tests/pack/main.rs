@@ -248,3 +248,46 @@ fn parts_have_a_size_that_positions_can_count() {
         assert!(packer.err().is_none_or(|error| matches!(error, zion::Error::Argument { .. })));
     }
 }
+
+/// Rows of fields that depend on each other, or do not: which of them share a bucket is worth finding out.
+fn related() -> impl Strategy<Value = Vec<String>> {
+    let row = (0u64..40, 0u64..1 << 40, 0u64..5, prop::collection::vec(0u64..9, 0..4), "[a-z]{0,9}");
+    prop::collection::vec(row, 300..900).prop_map(|rows| {
+        let line = |(number, (user, random, level, list, name)): (usize, (u64, u64, u64, Vec<u64>, String))| {
+            format!(
+                r#"{{"": {level}, "user": "user-{user:04}", "mail": "user-{user:04}@example.org", "n": {number}, "random": "{random:x}", "again": {{"user": "{random:x}", "name": "{name}", "level": {level}}}, "list": {list:?}, "name": "{name}"}}"#
+            )
+        };
+        rows.into_iter().enumerate().map(line).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn fields_that_share_buckets_come_back(
+        records in related(), align in prop::sample::select(vec![1 << 14, 1 << 16, 1 << 20]), threads in 2usize..4,
+        part_bytes in (1usize << 14)..(1 << 17), block_chunks in 1usize..9, cut in any::<prop::sample::Index>(),
+    ) {
+        let text = records.join("\n") + "\n";
+        let options = options(Algorithm::ZionZstd, 1, part_bytes);
+        let options = Options { align, block_bytes: block_chunks * align, read_bytes: 1 << 12, ..options };
+        let unwrapped = |stop: Stop| TestCaseError::fail(format!("{stop:?}"));
+        let one = pack(text.as_bytes(), options.clone(), usize::MAX, Compression::None).map_err(unwrapped)?;
+        let rows = rows_of(&one, Algorithm::ZionZstd, align).map_err(|error| unwrapped(error.into()))?;
+        prop_assert_eq!(values(&rows)?, values(&records)?);
+        let many = Options { threads, ..options.clone() };
+        let fed = pack(text.as_bytes(), many.clone(), 1 + cut.index(9000), Compression::None).map_err(unwrapped)?;
+        prop_assert_eq!(&fed.data, &one.data);
+        let (stored, _) = pack_stored(text.as_bytes(), many).map_err(unwrapped)?;
+        prop_assert_eq!(&stored.data, &one.data);
+        prop_assert_eq!(stored.runs, one.runs);
+        // A block that was written like this can be continued.
+        let (before, after) = records.split_at(1 + cut.index(records.len() - 1));
+        let first = pack((before.join("\n") + "\n").as_bytes(), options.clone(), usize::MAX, Compression::None);
+        let longer = continued::extend(&first.map_err(unwrapped)?, &after.join("\n"), options).map_err(unwrapped)?;
+        let rows = rows_of(&longer, Algorithm::ZionZstd, align).map_err(|error| unwrapped(error.into()))?;
+        prop_assert_eq!(values(&rows)?, values(&records)?);
+    }
+}

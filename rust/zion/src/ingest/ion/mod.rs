@@ -35,6 +35,11 @@ impl IonInput {
         Arc::new(Self { index_depth, tables: Mutex::default() })
     }
 
+    /// The same input, of which nothing was read yet.
+    pub fn anew(&self) -> Arc<Self> {
+        Self::new(self.index_depth)
+    }
+
     /// Cuts the stream between values.
     pub fn splitter(self: &Arc<Self>) -> IonSplitter {
         IonSplitter { input: Arc::clone(self), position: 0, table: Arc::default(), parts: 0 }

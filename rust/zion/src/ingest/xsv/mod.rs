@@ -61,6 +61,11 @@ impl Xsv {
         Ok(Arc::new(Self { kind, hints, header: OnceLock::new() }))
     }
 
+    /// The same input, of which nothing was read yet.
+    pub fn anew(&self) -> Arc<Self> {
+        Arc::new(Self { kind: self.kind, hints: self.hints.clone(), header: OnceLock::new() })
+    }
+
     /// Cuts the text between records.
     pub fn splitter(self: &Arc<Self>) -> XsvSplitter {
         XsvSplitter {
