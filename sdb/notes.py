@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MOST_SEEN = 10_000
 _listeners: list[tuple[Callable[[str], None], bool]] = []
 _hearers: list[Callable[[str], None]] = []
 
@@ -42,6 +43,8 @@ def _once(function: Callable[[str], None]) -> Callable[[str], None]:
     seen: set[str] = set()
 
     def once(text: str) -> None:
+        if len(seen) >= _MOST_SEEN:
+            seen.clear()
         if text not in seen:
             seen.add(text)
             function(text)

@@ -19,6 +19,7 @@
 ``answers``        answers of `query`
 ``found``          rows of `grep`
 ``shown``          rows of `head` and `tail`
+``syncing``        what `sync` tells, and `sync --follow`
 ``spark``          `spark pack`
 ``submitted``      the program that `spark-submit` gets
 ``conversation``   `shell`: queries and commands, one after the other

@@ -161,13 +161,19 @@ class Store(Protocol):
     def look(self, location: Location) -> Entry | None:
         """Look at an object, as a listing would; None: there is none."""
 
-    def list(self, folder: Location) -> Sequence[Entry]:
+    def list(
+        self, folder: Location, *, after: str = "", most: int | None = None
+    ) -> Sequence[Entry]:
         """List the objects directly below a folder.
 
         Parameters
         ----------
         folder : path or str
             A path or URL, with or without a slash at its end.
+        after : str
+            Only names behind this one.
+        most : int, optional
+            The first so many of them; all if not given.
 
         Returns
         -------

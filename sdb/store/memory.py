@@ -101,11 +101,18 @@ class MemoryStore(FlatStore):
                 return None
             return Entry(url, len(found.data), found.etag, found.modified_us)
 
-    def list(self, folder: Location) -> Sequence[Entry]:
+    def list(
+        self, folder: Location, *, after: str = "", most: int | None = None
+    ) -> Sequence[Entry]:
         """List the objects directly below a folder."""
         above = child(folder, "")
+        start = len(above)
+
+        def fits(url: str) -> bool:
+            return url.startswith(above) and "/" not in url[start:] and url[start:] > after
+
         with self.calls.call("list", above, "listing"):
-            return self._entries(lambda url: url.startswith(above) and "/" not in url[len(above) :])
+            return self._entries(fits)[:most]
 
     def folders(self, folder: Location) -> Sequence[str]:
         """List what locations below a folder have before their next slash."""

@@ -45,7 +45,9 @@
 ``inputlisting``     inputs that a pattern finds
 ``etagcache``        ETags of local inputs that were read before
 ``syncplan``         inputs that are listed, against those that are known
+``inputwatch``       folders in which inputs may have appeared
 ``tablesync``        inputs that come in, each one once
+``tablefollow``      syncs for ever
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading

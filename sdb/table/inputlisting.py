@@ -8,12 +8,13 @@ from sdb.store.url import store_of
 from sdb.table import etags
 from sdb.table.compiledpattern import matcher
 from sdb.table.inputpattern import InputPattern
+from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from sdb.store.base import Store
+    from sdb.store.base import Entry, Store
     from sdb.table.etagcache import EtagCache
     from sdb.table.tableroot import TableRoot
 
@@ -77,7 +78,19 @@ class ListedInput:
         return self.store.version(self.place) == self.version
 
 
-def list_inputs(root: TableRoot, pattern: InputPattern) -> Iterator[ListedInput]:
+class Lister(Protocol):
+    """Lists what is in folders; a store does, see :class:`sdb.store.base.Store`."""
+
+    def list(self, folder: str) -> Sequence[Entry]:
+        """List the objects directly below a folder, sorted by name."""
+
+    def folders(self, folder: str) -> Sequence[str]:
+        """List the folders directly below a folder, sorted."""
+
+
+def list_inputs(
+    root: TableRoot, pattern: InputPattern, lister: Lister | None = None
+) -> Iterator[ListedInput]:
     """List the inputs that a pattern finds, in the order in which tables take them.
 
     Parameters
@@ -86,6 +99,8 @@ def list_inputs(root: TableRoot, pattern: InputPattern) -> Iterator[ListedInput]
         The root; local patterns are relative to it.
     pattern : InputPattern
         The pattern of full URIs.
+    lister : Lister, optional
+        What lists folders; the store if not given.
 
     Yields
     ------
@@ -100,7 +115,7 @@ def list_inputs(root: TableRoot, pattern: InputPattern) -> Iterator[ListedInput]
     is_remote = store.is_remote
     above = prefix if prefix == _LOCAL else f"{start}/"
     match = matcher(pattern)
-    for relative, location, version in _walk(store, start, "", segments):
+    for relative, location, version in _walk(lister or store, start, "", segments):
         uri = above + relative
         captured = match(uri)
         if captured is not None:
@@ -108,7 +123,7 @@ def list_inputs(root: TableRoot, pattern: InputPattern) -> Iterator[ListedInput]
 
 
 def _walk(
-    store: Store, folder: str, above: str, segments: list[str]
+    store: Lister, folder: str, above: str, segments: list[str]
 ) -> Iterator[tuple[str, str, str]]:
     """Go over objects that may fit: path below the first folder, location, version."""
     first, below = segments[0], segments[1:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import AccessError, InputError, NotFoundError
 from sdb.records import record
+from sdb.table.compiledpattern import matcher
 from sdb.table.etagcache import EtagCache
 from sdb.table.inputlisting import list_inputs
 from sdb.table.inputpattern import InputPattern
@@ -12,10 +13,10 @@ from sdb.table.partition import partition_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sdb.table.definition import Definition, InputRule
-    from sdb.table.inputlisting import ListedInput
+    from sdb.table.inputlisting import ListedInput, Lister
     from sdb.table.inputnodes import TakenInput
     from sdb.table.partition import Partition
     from sdb.table.tableroot import TableRoot
@@ -64,11 +65,14 @@ class SyncPlan:
         Those to take, in their order.
     changed, vanished : tuple of str
         URIs of those that were taken and have another content now, or are gone.
+    left_out : int
+        Number of inputs that cannot be read now.
     """
 
     new: tuple[NewInput, ...]
     changed: tuple[str, ...]
     vanished: tuple[str, ...]
+    left_out: int = 0
 
 
 def plan_sync(
@@ -92,33 +96,103 @@ def plan_sync(
     SyncPlan
         What is to be done.
     """
-    new: list[NewInput] = []
-    changed: list[str] = []
     seen: set[str] = set()
-    patterns = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
+
+    def is_first(uri: str, _: int) -> bool:
+        if uri in seen:
+            return False
+        seen.add(uri)
+        return True
+
+    plan = _Comparison(definition, known.get, is_first, retry=retry)
     with EtagCache() as cache:
-        for rule, pattern in zip(definition.inputs, patterns, strict=True):
-            for listed in list_inputs(root, pattern):
-                if listed.uri in seen:
-                    continue  # the first pattern that fits counts
-                seen.add(listed.uri)
-                try:
-                    etag = listed.etag(cache)
-                except NotFoundError:
-                    seen.discard(listed.uri)
-                    continue
-                except AccessError as error:
-                    notes.warn(f"left out: {error.message}")
-                    continue
-                before = known.get(listed.uri)
-                if before is not None and not before.is_failed:
-                    changed += [listed.uri] if before.etag != etag else []
-                elif before is None or before.etag != etag or retry:
-                    forced = before is not None and before.etag == etag
-                    new.append(_new(listed, etag, rule, definition, is_forced=forced))
+        for number, pattern in enumerate(plan.patterns):
+            plan.compare(number, list_inputs(root, pattern), cache)
+    seen -= plan.gone
     gone = [uri for uri, one in known.items() if uri not in seen and not one.is_failed]
-    vanished = [uri for uri in gone if any(one.match(uri) is not None for one in patterns)]
-    return SyncPlan(tuple(new), tuple(changed), tuple(vanished))
+    vanished = [uri for uri in gone if any(one.match(uri) is not None for one in plan.patterns)]
+    return SyncPlan(tuple(plan.new), tuple(plan.changed), tuple(vanished))
+
+
+def plan_some(
+    root: TableRoot,
+    definition: Definition,
+    lookup: Callable[[str], TakenInput | None],
+    lister: Lister,
+) -> SyncPlan:
+    """Compare those inputs with what a table knows that a lister gives, which need not be all.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root.
+    definition : Definition
+        What the table takes.
+    lookup : callable
+        Gives what the table knows of a URI.
+    lister : Lister
+        Lists folders.
+
+    Returns
+    -------
+    SyncPlan
+        What is to be done; nothing has vanished.
+    """
+
+    def is_first(uri: str, number: int) -> bool:
+        return all(match(uri) is None for match in earlier[:number])
+
+    plan = _Comparison(definition, lookup, is_first, retry=False)
+    earlier = [matcher(one) for one in plan.patterns]
+    with EtagCache() as cache:
+        for number, pattern in enumerate(plan.patterns):
+            plan.compare(number, list_inputs(root, pattern, lister), cache)
+    return SyncPlan(tuple(plan.new), tuple(plan.changed), (), plan.left_out)
+
+
+class _Comparison:
+    """Inputs that are listed, compared with those that a table knows."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        lookup: Callable[[str], TakenInput | None],
+        is_first: Callable[[str, int], bool],
+        *,
+        retry: bool,
+    ) -> None:
+        self._definition = definition
+        self._lookup = lookup
+        self._is_first = is_first
+        self._retry = retry
+        self.patterns = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
+        self.new: list[NewInput] = []
+        self.changed: list[str] = []
+        self.gone: set[str] = set()
+        self.left_out = 0
+
+    def compare(self, number: int, found: Iterator[ListedInput], cache: EtagCache) -> None:
+        """Compare what the pattern of a rule finds."""
+        rule = self._definition.inputs[number]
+        for listed in found:
+            uri = listed.uri
+            if not self._is_first(uri, number):
+                continue  # the first pattern that fits counts
+            try:
+                etag = listed.etag(cache)
+            except NotFoundError:
+                self.gone.add(uri)
+                continue
+            except AccessError as error:
+                notes.warn(f"left out: {error.message}")
+                self.left_out += 1
+                continue
+            before = self._lookup(uri)
+            if before is not None and not before.is_failed:
+                self.changed += [uri] if before.etag != etag else []
+            elif before is None or before.etag != etag or self._retry:
+                forced = before is not None and before.etag == etag
+                self.new.append(_new(listed, etag, rule, self._definition, is_forced=forced))
 
 
 def _new(

@@ -196,6 +196,22 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     return sync.run(plan)
 
 
+def take(
+    root: TableRoot,
+    keys: names.TableKeys,
+    definition: Definition,
+    plan: SyncPlan,
+    *,
+    branch: str = MAIN,
+    author: str = "",
+    **options: Any,  # noqa: ANN401 - those of packing
+) -> Synced:
+    """Take the inputs of a plan that has only some of them, in one version; see `sync_table`."""
+    sync = _Sync(root, keys, definition, silent, options, is_whole=False)
+    sync.branch, sync.author = branch, author
+    return sync.run(plan)
+
+
 def _known(root: TableRoot, keys: names.TableKeys, branch: str) -> dict[str, TakenInput]:
     handle = find_table(root, keys.database, keys.table, branch=branch)
     return {} if handle is None else {one.path: one for one in handle.inputs.walk()}
@@ -218,12 +234,15 @@ class _Sync:
         definition: Definition,
         progress: Callable[[int, int | None], None],
         options: dict[str, Any],
+        *,
+        is_whole: bool = True,
     ) -> None:
         self._root = root
         self._keys = keys
         self._definition = definition
         self._progress = progress
         self._options = options
+        self._is_whole = is_whole
         self._packed: dict[tuple[str, ...], PackedRows] = {}
         self.branch, self.author = MAIN, ""
 
@@ -282,7 +301,7 @@ class _Sync:
             for one in flawed
             if not one.is_forced
         ]
-        digest = self._definition.digest()
+        digest = self._definition.digest() if self._is_whole else None
         return TableChange(
             "sync", tuple(added), inputs=tuple(inputs), definition=digest, author=self.author
         )

@@ -290,6 +290,9 @@ def test_listings_tell_what_is_there(place: Place) -> None:
     assert [entry.size_bytes for entry in found] == [4, 4, 4]
     assert all(abs(entry.modified_us - began_us) < 60_000_000 for entry in found)
     assert store.list(place.root) == found
+    assert store.list(place.root, after="a.gz") == found[1:]
+    assert store.list(place.root, after="a.", most=2) == found[:2]
+    assert store.list(place.root, after="b.gz") == store.list(place.root, most=0) == []
     assert [entry.location for entry in found] == [place.at(e.name) for e in found]
     assert store.folders(place.root) == store.folders(place.root + "/") == ["deep"]
     assert store.folders(place.at("deep")) == ["er"]

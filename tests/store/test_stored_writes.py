@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ from sdb.errors import UsageError
 from sdb.store import url as stores
 from sdb.table.commit import find_commit
 from sdb.table.names import TableKeys
+from sdb.table.tablefollow import Trouble, follow
 from sdb.table.tableinsert import insert
+from sdb.table.tablesync import Synced
 
 if TYPE_CHECKING:
     from tests.store.conftest import Place, Requests, S3Place
@@ -102,3 +105,27 @@ def test_without_a_key_nothing_is_written_to_s3(
     with pytest.raises(UsageError, match="no key to sign"):
         db.sync("d.t")
     assert [name for name in bucket.names() if "data" in name] == []
+
+
+def test_inputs_are_taken_as_they_appear(place: Place) -> None:
+    if place.root.startswith("mem"):
+        pytest.skip("patterns are those of disks and S3")
+    stores.store_of(place.root).make(place.at("in"))
+    db = sdb.connect(place.root)
+    db.create("d.t", pattern_of(place))
+    place.put("in/0.json", b'{"n": 0}\n')
+    stop, told = threading.Event(), []
+
+    def tell(event: Synced | Trouble) -> None:
+        told.append(event)
+        number = sum(len(one.taken) for one in told if isinstance(one, Synced))
+        if number == 4:
+            stop.set()
+        else:
+            place.put(f"in/{number}.json", b'{"n": %d}\n' % number)
+            place.put(f"in/bad{number}.json", b"{\n")
+
+    follow(db.root, "d", stop=stop, tell=tell, interval_seconds=0.1)
+    assert not any(isinstance(one, Trouble) for one in told)
+    assert db.table("d.t").to_arrow().column("n").to_pylist() == [0, 1, 2, 3]
+    assert db.table("d.t").validate().ok

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from sdb import notes
 from sdb.cli import output
 from sdb.cli.meter import Meter
@@ -21,12 +19,13 @@ from sdb.cli.options import (
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import author
-from sdb.errors import SdbError
+from sdb.errors import SdbError, UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb sync --root lake web",
     "sdb sync --dry-run --json --root lake web 'gh*'",
+    "sdb sync --follow --interval 10s --root lake web",
 )
 
 TYPE_CHECKING = False
@@ -55,6 +54,12 @@ def command(
             values=("keep", "fail"),
         ),
     ] = "keep",
+    follow: Annotated[
+        bool, Option("--follow", help="Go on for ever: take inputs as they appear.")
+    ] = False,
+    interval: Annotated[
+        str, Option("--interval", metavar="TIME", help="With --follow, the time between commits.")
+    ] = "5s",
     branch: Branch = "main",
     root: Root = None,
     threads: Threads = None,
@@ -67,10 +72,26 @@ def command(
 
     What cannot be read is told, recorded and left out (exit code 1).
     """
+    from sdb.cli.syncing import follow_tables, tell
     from sdb.table.tablesync import sync_table, tables_to_sync
 
     prepare(verbose=verbose, quiet=quiet)
     place = table_root(context, root)
+    if follow:
+        if dry_run or retry or changed != "keep":
+            raise UsageError("--follow takes what is new: not with --dry-run, --retry or --changed")
+        return follow_tables(
+            place,
+            database,
+            pattern,
+            interval=interval,
+            as_json=as_json,
+            verbose=verbose,
+            quiet=quiet,
+            branch=branch,
+            author=author(),
+            threads=threads,
+        )
     found: list[Synced] = []
     failures: list[SdbError] = []
     tables = tables_to_sync(place, database, pattern)
@@ -97,7 +118,7 @@ def command(
             failures.append(error)
             continue
         found.append(synced)
-        _tell(synced, dry_run=dry_run, verbose=verbose, quiet=quiet)
+        tell(synced, dry_run=dry_run, verbose=verbose, quiet=quiet)
     if as_json:
         output.say_json({"tables": [one.as_dict() for one in found]})
     for failure in failures[1:]:
@@ -105,24 +126,3 @@ def command(
     if failures:
         raise failures[0]
     return int(any(one.rejected for one in found))
-
-
-def _tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
-    name = f"{synced.database}/{synced.table}"
-    for one in synced.rejected:
-        text = f"{name}: rejecting object: path {one.uri} etag {one.etag} {one.reason}"
-        output.say(output.plain(text), to=sys.stderr)
-    if quiet:
-        return
-    for what, uris in (("changed", synced.changed), ("vanished", synced.vanished)):
-        if uris:
-            more = f" and {len(uris) - 1:,} more" if uris[1:] else ""
-            text = f"{name}: {uris[0]}{more} {what} after it was taken: the table keeps its rows"
-            output.say(output.plain(text), to=sys.stderr)
-    if dry_run:
-        for uri in synced.taken:
-            output.say(output.plain(f"{name}: would take {uri}"), to=sys.stderr)
-    elif synced.version is not None and (verbose or sys.stderr.isatty()):
-        text = f"{name}: successfully scanned {synced.text_bytes} bytes"
-        text += f", {synced.rows:,} rows of {len(synced.taken):,} inputs, version {synced.version}"
-        output.say(output.plain(text), to=sys.stderr)

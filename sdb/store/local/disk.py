@@ -73,17 +73,19 @@ class LocalStore:
         found = _entries([os.fspath(location)])
         return found[0] if found else None
 
-    def list(self, folder: Location) -> Sequence[Entry]:
+    def list(
+        self, folder: Location, *, after: str = "", most: int | None = None
+    ) -> Sequence[Entry]:
         """List the files directly below a folder, hidden ones too."""
         path = local_path(folder)
         try:
             with Translated(path, "listing"), os.scandir(path) as found:
-                listed = sorted([(one.name, one) for one in found if one.is_file()])
+                names = [(one.name, one) for one in found if one.name > after and one.is_file()]
         except NotFoundError:
             return []
         above = child(folder, "")
         entries = []
-        for name, one in listed:
+        for name, one in sorted(names)[:most]:
             try:
                 entries.append(_entry(above + name, one.stat()))
             except OSError:

@@ -46,11 +46,13 @@ class S3Store(FlatStore):
 
         return prefix.look(os.fspath(location))
 
-    def list(self, folder: Location) -> Sequence[Entry]:
-        """List the objects directly below a URL."""
+    def list(
+        self, folder: Location, *, after: str = "", most: int | None = None
+    ) -> Sequence[Entry]:
+        """List the objects directly below a URL; only those that are wanted are asked for."""
         from sdb.store.s3 import prefix
 
-        return prefix.entries(os.fspath(folder))
+        return prefix.entries(os.fspath(folder), after, most)
 
     def folders(self, folder: Location) -> Sequence[str]:
         """List what keys below a URL have before their next slash."""

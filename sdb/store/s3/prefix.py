@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from sdb.errors import ConflictError, ExistsError, NotFoundError
 from sdb.store.base import Entry
 from sdb.store.keypatterns import literal_start
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
     from sdb.store.s3.objects import S3Reader
 
 
-def entries(url: str) -> list[Entry]:
+def entries(url: str, after: str = "", most: int | None = None) -> list[Entry]:
     """List the objects directly below a URL; see :meth:`sdb.store.base.Store.list`."""
     bucket, start = _start(url)
-    return sorted(_listed(bucket, start, url, flat=True), key=lambda entry: entry.name)
+    found = _listed(bucket, start, url, flat=True, after=after)
+    return sorted(islice(found, most), key=lambda entry: entry.name)
 
 
 def below(url: str) -> Iterator[Entry]:
@@ -77,9 +80,10 @@ def matching(pattern: str) -> list[Entry]:
     )
 
 
-def _listed(bucket: str, start: str, url: str, *, flat: bool) -> Iterator[Entry]:
+def _listed(bucket: str, start: str, url: str, *, flat: bool, after: str = "") -> Iterator[Entry]:
     """List the objects whose keys begin so; flat: without those that have a slash after that."""
     options = {"Delimiter": "/"} if flat else {}
+    options |= {"StartAfter": start + after} if after else {}
     with translated("listing", url):
         pages = connect().get_paginator("list_objects_v2")
         for page in pages.paginate(Bucket=bucket, Prefix=start, **options):

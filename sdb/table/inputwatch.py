@@ -1,0 +1,157 @@
+"""Watching folders for new inputs, with few requests and little memory.
+
+Most of what is in a folder was there when it was listed last. Local folders are listed again when
+they have changed. On S3 those in which objects appear under ascending names are listed from the
+last name on, and of many folders only those in which something has appeared lately, or that come
+last. What hides from that is found when everything is listed anew, every ten minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+from sdb.records import changing_record
+from sdb.store.url import store_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sdb.store.base import Entry, Store
+
+ANEW_SECONDS = 600.0
+"""After so long everything is listed anew."""
+
+MISSED_SECONDS = 30.0
+"""After so long it is, when an input could not be taken that the next round may take."""
+
+MOST_ENTRIES = 10_000
+"""So many objects are listed in one round; the next one goes on behind them."""
+
+FEW_FOLDERS = 16
+"""So many folders side by side are all looked at."""
+
+_OPEN_SECONDS = 3_600
+_STRAGGLER_US = 60_000_000
+_SETTLED_NS = 2_000_000_000
+
+
+@changing_record
+class _Folder:
+    """The state of a folder that is watched.
+
+    Attributes
+    ----------
+    after : str
+        The name behind which to go on.
+    ascends : bool
+        Whether names have appeared in ascending order so far.
+    is_seen : bool
+        Whether all of it was listed.
+    version : str
+        The version of a local folder when all of it was listed, if it is settled.
+    newest_us : int
+        When its newest object appeared, in microseconds since 1970.
+    """
+
+    after: str = ""
+    ascends: bool = True
+    is_seen: bool = False
+    version: str = ""
+    newest_us: int = 0
+
+
+class InputWatch:
+    """Lists what may be new in folders, see :class:`sdb.table.inputlisting.Lister`.
+
+    Between :meth:`begin` and :meth:`end` is a round. What a round has listed that did not end is
+    listed again by the next one.
+
+    Parameters
+    ----------
+    clock : callable
+        Gives seconds since some moment.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: dict[str, _Folder] = {}
+        self._next: dict[str, _Folder] = {}
+        self._ways: dict[str, bool] = {}
+        self._left = MOST_ENTRIES
+        self._anew_at = clock() + ANEW_SECONDS
+        self.has_more = False
+
+    def begin(self) -> None:
+        """Begin a round."""
+        if self._clock() >= self._anew_at and not self.has_more:
+            self._known = {}
+            self._anew_at = self._clock() + ANEW_SECONDS
+        self._next, self._left, self.has_more = {}, MOST_ENTRIES, False
+        since_us = int((time.time() - _OPEN_SECONDS) * 1e6)
+        self._ways = {}
+        for path, one in self._known.items():
+            is_open = not one.is_seen or one.newest_us >= since_us
+            for way in _upward(path):
+                self._ways[way] = is_open or self._ways.get(way, False)
+
+    def end(self, *, missed: bool = False) -> None:
+        """End a round: what it has listed is known now, unless some of it was missed."""
+        self._known |= self._next
+        if missed:
+            self._anew_at = min(self._anew_at, self._clock() + MISSED_SECONDS)
+
+    def folders(self, folder: str) -> Sequence[str]:
+        """List the folders directly below a folder in which something may appear."""
+        store = store_of(folder)
+        found = store.folders(folder)
+        if not store.is_remote or len(found) <= FEW_FOLDERS:
+            return found
+        above = folder.rstrip("/")
+        return [one for one in found if one == found[-1] or self._ways.get(f"{above}/{one}", True)]
+
+    def list(self, folder: str) -> Sequence[Entry]:
+        """List what may be new in a folder, and not too much of it."""
+        if self._left <= 0:
+            self.has_more = True
+            return []
+        store = store_of(folder)
+        known = self._known.get(folder, _Folder())
+        version, is_settled = ("", False) if store.is_remote else _version(store, folder)
+        if known.version and known.version == version:
+            return []
+        found = store.list(folder, after=known.after, most=self._left)
+        times = [one.modified_us for one in found]
+        ascends = known.ascends and all(a <= b + _STRAGGLER_US for a, b in pairwise(times))
+        one = self._next[folder] = _Folder(known.after, ascends, known.is_seen)
+        one.newest_us = max([known.newest_us, *times])
+        if len(found) == self._left:
+            one.after, self.has_more = found[-1].name, True
+        else:
+            one.is_seen = True
+            one.version = version if is_settled else ""
+            is_behind = store.is_remote and ascends
+            one.after = _settled(known.after, found, one.newest_us) if is_behind else ""
+        self._left -= len(found)
+        return found
+
+
+def _version(store: Store, folder: str) -> tuple[str, bool]:
+    """Give the version of a local folder, and whether a change now would give another one."""
+    version = store.version(folder) or ""
+    modified_ns = int(version.rpartition("-")[2] or 0)
+    return version, time.time_ns() - modified_ns > _SETTLED_NS
+
+
+def _upward(path: str) -> Iterator[str]:
+    """Give a path and those above it."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _settled(after: str, found: Sequence[Entry], newest_us: int) -> str:
+    """Give the name before which nothing appears any more: beside the newest there may be some."""
+    old = [one.name for one in found if one.modified_us < newest_us - _STRAGGLER_US]
+    return max(old, default=after)
