@@ -60,6 +60,7 @@
 ``mergebase``        the version that two branches have in common
 ``mergesides``       what each of two branches has changed since
 ``tablemerge``       the changes of a branch in another one
+``systemrows``       rows that tell of tables
 ``tablepackfile``    packfiles of a table, opened when they are read
 ``tabledescription``  what an index says of its table and packfiles
 ``inputstates``      inputs that were taken, have failed, changed or vanished

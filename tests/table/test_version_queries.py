@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,10 +26,8 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> TableConnection:
     found = sdb.connect(tmp_path_factory.mktemp("lake"))
     found.create("web.gha", "file://in/*.json")
     for number in range(1, 6):
-        rows = [
-            {"k": number, "ts": f"2024-01-{number:02}T{hour:02}:00:00Z"} for hour in range(number)
-        ]
-        found.append("web.gha", rows)
+        times = [datetime(2024, 1, number, hour, tzinfo=UTC) for hour in range(number)]
+        found.append("web.gha", [{"k": number, "ts": at} for at in times])
     return found
 
 
@@ -136,6 +135,42 @@ def test_handles_of_versions(db: TableConnection) -> None:
     before = db.table("web.gha@-1")
     text = "SELECT COUNT(*) AS n FROM web.gha"
     assert rows(db, text, tables={"web.gha": before.handle}) == [10]
+
+
+def test_tables_about_tables(db: TableConnection, tmp_path: Path) -> None:
+    text = "SELECT version, rows, rows_added FROM sdb.versions('web.gha') ORDER BY version"
+    assert rows(db, text) == [(k, k * (k + 1) // 2, k) for k in range(1, 6)]
+    assert rows(db, "SELECT COUNT(*) AS n FROM sdb.versions('web.gha@3')") == [3]
+    assert rows(db, "SELECT SUM(rows) AS n FROM sdb.packfiles('web.gha@2')") == [3]
+    assert rows(db, "SELECT SUM(rows) AS n FROM sdb.packfiles('web.gha')", at="-1") == [10]
+    times = "SELECT t.last FROM sdb.blocks('web.gha') AS b, b.times AS t WHERE b.rows = 5"
+    assert rows(db, times) == [datetime(2024, 1, 5, 4, tzinfo=UTC)]
+    joined = (
+        "SELECT v.message FROM sdb.refs('web.gha') AS r"
+        " JOIN sdb.versions('web.gha') AS v ON r.version = v.version WHERE r.name = 'main'"
+    )
+    assert rows(db, joined) == [""]
+    assert rows(db, "SELECT COUNT(*) AS n FROM sdb.inputs('web.gha')") == [0]
+    assert rows(db, "SELECT COUNT(*) AS n FROM sdb.garbage('web.gha')") == [0]
+    for name in ("sdb.tables", "sdb.tables()"):
+        assert rows(db, f"SELECT rows FROM {name} WHERE database = 'web'") == [15]
+    for table, error, message in [
+        ("sdb.version('web.gha')", errors.QueryError, r"there is no sdb.version\(\)"),
+        ("sdb.versions()", errors.UsageError, "takes the name of a table"),
+        ("sdb.versions('web')", errors.UsageError, "is no table"),
+        ("sdb.versions('web.nix')", errors.NotFoundError, "no table web.nix"),
+        ("sdb.refs('web.gha@99')", UnknownReferenceError, "no version 99"),
+        ("sdb.tables('x')", errors.UsageError, "takes no name"),
+    ]:
+        with pytest.raises(error, match=message):
+            rows(db, f"SELECT * FROM {table}")
+    old = db.table("web.gha@2").inspect
+    assert old.versions()["version"].to_pylist() == [2, 1]
+    assert sum(old.packfiles()["rows"].to_pylist()) == sum(old.blocks()["rows"].to_pylist()) == 3
+    assert old.refs()["name"].to_pylist() == ["main"]
+    assert (old.inputs().num_rows, old.garbage().num_rows) == (0, 0)
+    with pytest.raises(errors.NotFoundError):
+        rows(sdb.connect(tmp_path), "SELECT * FROM sdb.refs('web.gha')")
 
 
 def test_a_version_whose_packfile_was_collected(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ module         holds
 `indexed`      counts groups that metadata tells
 `native`       runs what a scan answers alone
 `storedtable`  tables below a root, from the index to the packfiles that matter
+`systemtables`  tables about tables
 `topk`         runs ORDER BY with LIMIT on a scan
 `udfs`         functions that DuckDB lacks
 `watching`     rows without a key, counted while they are read

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 _ANYWHERE = Anywhere()
 _OPENERS = 16
+_ALL_TABLES = ("sdb", "tables")
 _SUFFIX = ".zion"
 
 
@@ -179,7 +180,12 @@ class Catalog:
         try:
             self._found[name] = self._files(name)
         except NotFoundError as error:
-            raise self._meant(name) or error from None
+            if name.parts == _ALL_TABLES:
+                self._found[name] = self._system(name.parts[1:])
+            elif name.kind == "system":
+                raise
+            else:
+                raise self._meant(name) or error from None
         return self._found[name]
 
     def _stored(self, name: TableName) -> tuple[StoredTable, ...]:
@@ -232,7 +238,19 @@ class Catalog:
         names = database_and_table(name, self._root)
         return unknown_table(self._root, *names) if names else None
 
+    def _system(self, parts: tuple[str, ...]) -> list[Packfile]:
+        """Give a table about tables, which is made once."""
+        path = f"sdb.{parts}"
+        if path not in self._open:
+            from sdb.query.exec.systemtables import system_table
+
+            found = system_table(self._root, parts, at=self._at, pinned=self._pinned)
+            self._open[path] = found
+        return [self._open[path]]
+
     def _files(self, name: TableName) -> list[Packfile]:
+        if name.kind == "system":
+            return self._system(name.parts)
         if name.at is not None:
             message = f"{name.text}: files have no versions"
             raise self._meant(name) or UsageError(message, hint="tables do: FROM db.t@12")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sdb.query.syntax.parser import Parser
 
 SYSTEM = "sdb"
-SYSTEM_TABLES = ("versions", "packfiles", "blocks", "inputs", "refs", "tables")
+SYSTEM_TABLES = ("versions", "packfiles", "blocks", "inputs", "refs", "garbage", "tables")
 AT = "TABLE_AT"
 OF = "TABLE_OF"
 _AT_WORDS = ("VERSION", "TIMESTAMP", "TAG", "BRANCH")
@@ -108,6 +108,11 @@ def _version(parser: Parser, name: ast.Expr, word: str, value: ast.Expr) -> ast.
 def _called(parser: Parser, name: ast.Dot) -> ast.CallTable:
     """Parse what stands in parentheses behind a name: a time, or the table that is told of."""
     is_system = name.base == ast.Name(SYSTEM) and name.name in SYSTEM_TABLES
+    if name.base == ast.Name(SYSTEM) and not is_system:
+        known = ", ".join(SYSTEM_TABLES)
+        raise parser.fault(
+            f"there is no sdb.{name.name}()", name.span[0], hint=f"there are {known}"
+        )
     parser.advance()
     if is_system:
         args = [ast.Literal(name.name, span=name.span)]

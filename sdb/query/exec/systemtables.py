@@ -1,0 +1,89 @@
+"""Tables about tables, as packfiles that are made for a query and vanish with it."""
+
+from __future__ import annotations
+
+import io
+
+from sdb import notes
+from sdb.errors import UsageError
+from sdb.packfile.reader import Packfile
+from sdb.packfile.trailer import read_trailer
+from sdb.packfile.writer import pack
+from sdb.store.local.scratch import Scratch
+from sdb.store.url import open_read
+from sdb.table.references import split_reference
+from sdb.table.systemrows import system_rows, table_rows
+from sdb.table.tablehandle import open_table
+from sdb.table.tableroot import table_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from sdb.table.tablehandle import TableHandle
+
+_LEVEL = 1
+
+
+def system_table(
+    root: str, parts: tuple[str, ...], *, at: str = "", pinned: Mapping[str, TableHandle]
+) -> Packfile:
+    """Make a system table.
+
+    Parameters
+    ----------
+    root : str
+        The root; the current folder when empty.
+    parts : tuple of str
+        Its name, and the name of the table that it tells of, with or without a version.
+    at : str
+        The version when the name has none; the newest when empty.
+    pinned : mapping
+        Tables as they were read, by name.
+
+    Returns
+    -------
+    Packfile
+        The rows.
+
+    Raises
+    ------
+    UsageError
+        It takes another number of names.
+    NotFoundError
+        There is no such table, or version.
+    CorruptError
+        What it tells of is damaged.
+    """
+    kind, *names = parts
+    text = f"sdb.{kind}({', '.join(map(repr, names))})"
+    if kind == "tables":
+        if names:
+            raise UsageError(f"{text}: it takes no name", expected="sdb.tables()")
+        return _packed(table_rows(table_root(root)), text)
+    if len(names) != 1:
+        raise UsageError(f"{text}: it takes the name of a table", expected=f"sdb.{kind}('db.t')")
+    table, reference = split_reference(names[0])
+    database, dot, name = table.partition(".")
+    if not dot:
+        raise UsageError(f"{text}: {table!r} is no table", expected=f"sdb.{kind}('db.t')")
+    handle = None if reference else pinned.get(table)
+    if handle is None:
+        handle = open_table(table_root(root), database, name, at=reference or at)
+    return _packed(system_rows(kind, handle), text)
+
+
+def _packed(rows: Iterator[dict[str, Any]], name: str) -> Packfile:
+    """Pack rows into a file that vanishes when it is closed."""
+    found = list(rows)
+    with Scratch() as folder:
+        path = f"{folder.path}/packed"
+        with notes.unheard():  # there may be no rows
+            pack(found or io.BytesIO(), path, level=_LEVEL, format=None if found else "json")
+        reader = open_read(path)
+        try:
+            return Packfile(name, reader, read_trailer(reader, name))
+        except BaseException:
+            reader.close()
+            raise

@@ -1,0 +1,353 @@
+"""Tables in Python: one table as it is, or as it was."""
+
+from __future__ import annotations
+
+from sdb.table.tablehandle import open_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    import pyarrow as pa
+
+    from sdb.packfile.given import Inputs
+    from sdb.progress import Progress
+    from sdb.query.writes.transaction import Executed
+    from sdb.table.inputstates import InputStatus
+    from sdb.table.references import Given
+    from sdb.table.tabledescription import TableDescription
+    from sdb.table.tablediff import TableDifference
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableinsert import Inserted
+    from sdb.table.tablelog import LoggedVersion, ShownVersion
+    from sdb.table.tablemerge import MergedBranch
+    from sdb.table.tablerefs import NamedVersion
+    from sdb.table.tablerestore import Restored
+    from sdb.table.tableroot import TableRoot
+    from sdb.table.tablesync import Synced
+    from sdb.table.tablevalidation import TableReport
+
+
+class StoredTableView:
+    """A table, as its index was when this was made; rows are those of the query's moment.
+
+    That of :meth:`at` stays the same, and its rows are those of its version.
+
+    Examples
+    --------
+    >>> t = sdb.connect("lake").table("web.gha")                # doctest: +SKIP
+    >>> t.to_arrow(fields=["type"], since="1h")                 # doctest: +SKIP
+    """
+
+    def __init__(self, handle: TableHandle, *, at: str = "") -> None:
+        self._handle = handle
+        self._at = at
+
+    def at(self, reference: Given) -> StoredTableView:
+        """Give the table as it was at a version.
+
+        Parameters
+        ----------
+        reference : str, int or datetime
+            As in ``12``, ``-1`` (the one before the newest), ``"2026-11-01T00:00Z"``, ``"-1d"``, or
+            the name of a tag or branch; see :mod:`sdb.table.references`.
+
+        Returns
+        -------
+        StoredTableView
+            The version, which stays the same whatever is committed.
+
+        Raises
+        ------
+        BeforeFirstError, ExpiredError, UnknownReferenceError
+            There is no such version.
+
+        Examples
+        --------
+        >>> t = sdb.connect("lake").table("web.gha")            # doctest: +SKIP
+        >>> t.at(-1).to_arrow()                                 # doctest: +SKIP
+        """
+        from sdb.table.references import parse_reference
+
+        keys = self._handle.keys
+        head = open_table(self._handle.root, keys.database, keys.table)
+        wanted = parse_reference(reference)
+        return StoredTableView(head.at(wanted), at=wanted.text)
+
+    @property
+    def version(self) -> int | None:
+        """Number of the version; None: no `sdb` has written it."""
+        state = self._handle.state
+        return None if state is None else state.version
+
+    @property
+    def name(self) -> str:
+        """Its name with that of the database."""
+        return self._handle.name
+
+    @property
+    def handle(self) -> TableHandle:
+        """The index, and what leads to the other objects."""
+        return self._handle
+
+    def describe(self) -> TableDescription:
+        """Describe the table and its packfiles, see `sdb describe`."""
+        from sdb.table.tabledescription import describe_table
+
+        return describe_table(self._handle)
+
+    def append(self, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
+        """Insert rows, see :func:`sdb.table.groupcommit.append`; this is the new version then."""
+        from sdb.table import groupcommit
+
+        keys, root = self._handle.keys, self._handle.root
+        found = groupcommit.append(root, keys.database, keys.table, inputs, **options)
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
+
+    def sync(self, **options: Any) -> Synced:  # noqa: ANN401
+        """Take new inputs, see :func:`sdb.table.tablesync.sync_table`, as :meth:`append` rows."""
+        from sdb.table.tablesync import sync_table
+
+        keys = self._handle.keys
+        found = sync_table(self._handle.root, keys.database, keys.table, **options)
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
+
+    def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:
+        """Go over the inputs, see :func:`sdb.table.inputstates.input_states`."""
+        from sdb.table.inputstates import input_states
+
+        return input_states(self._handle, seek=seek, check=check)
+
+    @property
+    def inspect(self) -> TableInspection:
+        """The system tables about the table, as Arrow tables."""
+        return TableInspection(self._handle)
+
+    def log(self) -> Iterator[LoggedVersion]:
+        """Go over the versions, the newest first, see :func:`sdb.table.tablelog.log`."""
+        from sdb.table.tablelog import log
+
+        return log(self._handle)
+
+    def show(self) -> ShownVersion:
+        """Tell what this version has changed, see :func:`sdb.table.tablelog.show`."""
+        from sdb.table.tablelog import show
+
+        return show(self._handle)
+
+    def diff(self, other: StoredTableView | Given) -> TableDifference:
+        """Compare this version with a later one, see :func:`sdb.table.tablediff.compare`."""
+        from sdb.table.tablediff import compare
+
+        view = other if isinstance(other, StoredTableView) else self.at(other)
+        return compare(self._handle, view.handle)
+
+    def update(
+        self,
+        assignments: Mapping[str, str],
+        where: str | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Executed:
+        """Set fields of rows, see `UPDATE`; this is the new version then.
+
+        Parameters
+        ----------
+        assignments : mapping
+            For each path, as in ``"a.b"``, the expression of its value.
+        where : str, optional
+            The condition; all rows without it.
+        options
+            Those of :func:`sdb.execute`.
+
+        Returns
+        -------
+        Executed
+            What was done.
+
+        Examples
+        --------
+        >>> t.update({"actor.ip": "MISSING"}, "id = 5")         # doctest: +SKIP
+        """
+        setting = ", ".join(f"{path} = {value}" for path, value in assignments.items())
+        return self._execute(f"UPDATE {self._written} SET {setting}", where, options)  # noqa: S608
+
+    def delete(self, where: str | None = None, **options: Any) -> Executed:  # noqa: ANN401
+        """Delete rows for which a condition is TRUE, or all; see :meth:`update`."""
+        return self._execute(f"DELETE FROM {self._written}", where, options)  # noqa: S608
+
+    @property
+    def _written(self) -> str:
+        keys = self._handle.keys
+        return f"{_quoted(keys.database)}.{_quoted(keys.table)}"
+
+    def _execute(self, text: str, where: str | None, options: dict[str, Any]) -> Executed:
+        from sdb.query.writes.execute import execute
+
+        text += "" if where is None else f" WHERE {where}"
+        (found,) = execute(text, root=self._handle.root, **options)
+        keys = self._handle.keys
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
+
+    def restore(self, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
+        """Make old content a new version, see :func:`sdb.table.tablerestore.restore`."""
+        from sdb.table.tablerestore import restore
+
+        keys = self._handle.keys
+        found = restore(self._handle.root, keys.database, keys.table, reference, **options)
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
+
+    def tag(self, name: str, reference: Given = "main", **options: Any) -> NamedVersion:  # noqa: ANN401
+        """Give a version a name, see :func:`sdb.table.tablerefs.tag`."""
+        from sdb.table import tablerefs
+
+        return tablerefs.tag(*self._place, name, reference, **options)
+
+    def delete_tag(self, name: str) -> None:
+        """Take a tag away, see :func:`sdb.table.tablerefs.delete_tag`."""
+        from sdb.table import tablerefs
+
+        tablerefs.delete_tag(*self._place, name)
+
+    def branch(self, name: str, reference: Given = "main") -> NamedVersion:
+        """Begin a branch, see :func:`sdb.table.tablerefs.branch`."""
+        from sdb.table import tablerefs
+
+        return tablerefs.branch(*self._place, name, reference)
+
+    def delete_branch(self, name: str) -> None:
+        """Take a branch away, see :func:`sdb.table.tablerefs.delete_branch`."""
+        from sdb.table import tablerefs
+
+        tablerefs.delete_branch(*self._place, name)
+
+    def merge(self, source: str, **options: Any) -> MergedBranch:  # noqa: ANN401
+        """Merge a branch, see :func:`sdb.table.tablemerge.merge`; this is the new version then."""
+        from sdb.table.tablemerge import merge
+
+        found = merge(*self._place, source, **options)
+        self._handle = open_table(*self._place)
+        return found
+
+    def refs(self) -> list[NamedVersion]:
+        """Give the tags and branches, see :func:`sdb.table.tablerefs.refs`."""
+        from sdb.table import tablerefs
+
+        return tablerefs.refs(open_table(*self._place))
+
+    @property
+    def _place(self) -> tuple[TableRoot, str, str]:
+        keys = self._handle.keys
+        return self._handle.root, keys.database, keys.table
+
+    def validate(
+        self, *, threads: int | None = None, progress: Progress | None = None
+    ) -> TableReport:
+        """Check every object and row, see :func:`sdb.table.tablevalidation.validate_table`."""
+        from sdb.progress import silent
+        from sdb.table.tablevalidation import validate_table
+
+        return validate_table(self._handle, threads=threads, progress=progress or silent)
+
+    def to_arrow(
+        self,
+        *,
+        fields: Sequence[str] | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        time_field: str | Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> pa.Table:
+        """Read rows into an Arrow table.
+
+        Parameters
+        ----------
+        fields : sequence of str, optional
+            Names of the top-level fields; all if not given.
+        since, until : str or datetime, optional
+            Only rows with a time from `since` on and before `until`.
+        time_field : str or sequence of str, optional
+            Path of that time; without it the obvious one.
+        limit : int, optional
+            At most so many rows.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+        """
+        from sdb import bounds
+        from sdb.query.api import sql
+
+        bounds.ROWS.check(limit)
+        columns = "*" if fields is None else ", ".join(map(_quoted, fields))
+        keys = self._handle.keys
+        text = f"SELECT {columns} FROM {_quoted(keys.database)}.{_quoted(keys.table)}"  # noqa: S608
+        if limit is not None:
+            text += f" LIMIT {limit}"
+        options: dict[str, Any] = {"since": since, "until": until, "time_field": time_field}
+        options["root"] = self._handle.root.location
+        if self._at:
+            options["tables"] = {self.name: self._handle}
+        with sql(text, **options) as result:
+            return result.to_arrow()
+
+    def __repr__(self) -> str:
+        """Show the name and the root."""
+        name = f"{self.name}@{self._at}" if self._at else self.name
+        return f"<StoredTableView {name} below {self._handle.root.location}>"
+
+
+class TableInspection:
+    """The system tables of a table, see :func:`sdb.table.systemrows.system_rows`.
+
+    Examples
+    --------
+    >>> sdb.connect("lake").table("web.gha").inspect.versions()     # doctest: +SKIP
+    """
+
+    def __init__(self, handle: TableHandle) -> None:
+        self._handle = handle
+
+    def versions(self) -> pa.Table:
+        """Give the versions up to this one: `sdb log`."""
+        return self._rows("versions")
+
+    def packfiles(self) -> pa.Table:
+        """Give the packfiles, as the index tells of them."""
+        return self._rows("packfiles")
+
+    def blocks(self) -> pa.Table:
+        """Give the blocks of all packfiles."""
+        return self._rows("blocks")
+
+    def inputs(self) -> pa.Table:
+        """Give the inputs that were taken, or have failed."""
+        return self._rows("inputs")
+
+    def refs(self) -> pa.Table:
+        """Give the tags and branches."""
+        return self._rows("refs")
+
+    def garbage(self) -> pa.Table:
+        """Give the objects that `sdb gc` would delete now."""
+        return self._rows("garbage")
+
+    def _rows(self, kind: str) -> pa.Table:
+        from sdb.query.api import sql
+
+        handle = self._handle
+        name = handle.name.replace("\\", "\\\\").replace("'", "\\'")
+        text = f"SELECT * FROM sdb.{kind}('{name}')"  # noqa: S608
+        with sql(text, root=handle.root.location, tables={handle.name: handle}) as result:
+            return result.to_arrow()
+
+
+def _quoted(name: str) -> str:
+    """Write a name as queries have it."""
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
