@@ -9,6 +9,9 @@
 ``source``             the data source `zion`
 ``settings``           options of the data source
 ``listing``            packfiles of a data source
+``namedtable``         the table of a data source, as it was when it was loaded
+``tablelisting``       packfiles of that table
+``hinted``             errors with their hints
 ``schema``             types of packfiles to a schema
 ``filters``            filters that Spark pushes, reduced to predicates
 ``partitions``         blocks put together to partitions

@@ -10,8 +10,10 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from sdb.packfile.predicate import Anywhere
 from sdb.spark import scan
 from sdb.spark.filters import test_of
+from sdb.spark.hinted import hinted
 from sdb.spark.listing import listed, looked_at
 from sdb.spark.partitions import FilePart, chosen, grouped
+from sdb.spark.tablelisting import packs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from sdb.packfile.predicate import Predicate
+    from sdb.spark.namedtable import LoadedTable
     from sdb.spark.settings import ReadOptions
 
 _log = logging.getLogger("sdb.spark")
@@ -36,7 +39,7 @@ class BlockPartition(InputPartition):
     parts : tuple of FilePart
         The blocks, file by file.
     files, blocks : int
-        How many files and blocks the query looked at in all, read or not.
+        How many files there are, and how many blocks the query looked at, read or not.
     """
 
     parts: tuple[FilePart, ...]
@@ -53,30 +56,41 @@ class ZionReader(DataSourceReader):
         The columns.
     options : ReadOptions
         How packfiles are read.
+    loaded : LoadedTable, optional
+        The table that they are of.
     """
 
-    def __init__(self, schema: StructType, options: ReadOptions) -> None:
+    def __init__(
+        self, schema: StructType, options: ReadOptions, loaded: LoadedTable | None = None
+    ) -> None:
         self._schema = schema
         self._options = options
+        self._loaded = loaded
         self._test: Predicate = Anywhere()
         # A column that cannot be is an error on the driver, not in each task.
         scan.columns(schema, options)
 
+    @hinted
     def partitions(self) -> Sequence[InputPartition]:
         """Choose blocks and put them together."""
-        packs = looked_at(listed(self._options.paths))
+        options = self._options
+        if self._loaded is None:
+            packs = looked_at(listed(options.paths))
+            files = len(packs)
+        else:
+            packs, files, options = packs_of(self._loaded.handle(), self._test, options)
         total = sum(len(pack.blocks) for pack in packs)
-        found = chosen(packs, self._test, self._options)
+        found = chosen(packs, self._test, options)
         groups = grouped(found, self._options.partition_bytes, self._options.workers)
         _log.info(
             "%d of %d blocks of %d packfiles in %d partitions",
             len(found),
             total,
-            len(packs),
+            files,
             len(groups),
         )
-        return [BlockPartition(group, len(packs), total) for group in groups] or [
-            BlockPartition((), len(packs), total)
+        return [BlockPartition(group, files, total) for group in groups] or [
+            BlockPartition((), files, total)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

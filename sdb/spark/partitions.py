@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from sdb.spark import placement
+from sdb.table.tablepackfile import TablePackfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class FilePart:
         Decompressed size of a chunk.
     time_filter : tuple, or None
         Path of a time, the first that rows must have, and the first that they must not have.
+    size_bytes : int
+        Size of a packfile of a table, of which `version` is the ETag; 0: it is no table's.
     blocks : tuple of BlockRef
         The blocks, ascending.
     """
@@ -76,6 +79,7 @@ class FilePart:
     algorithm: str
     align_bytes: int
     time_filter: TimeFilter | None = None
+    size_bytes: int = 0
     blocks: tuple[BlockRef, ...] = ()
 
     @property
@@ -121,7 +125,8 @@ def _blocks(
     )
     times = (wanted.path, wanted.start_us, wanted.stop_us) if wanted.path else None
     version = pack.reader.version
-    file = FilePart(pack.path, version, trailer.algorithm, trailer.align_bytes, times)
+    size_bytes = pack.size_bytes if isinstance(pack, TablePackfile) else 0
+    file = FilePart(pack.path, version, trailer.algorithm, trailer.align_bytes, times, size_bytes)
     for number in wanted.blocks:
         yield file, BlockRef.of(trailer, number)
 

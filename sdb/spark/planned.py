@@ -31,7 +31,7 @@ class Planned:
     blocks : int
         Number of blocks that are read.
     blocks_total : int
-        Number of blocks of all packfiles.
+        Number of blocks of all packfiles; of a table, of those that times did not rule out.
     bytes : int
         Size of the blocks that are read, as they are stored.
     """

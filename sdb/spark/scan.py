@@ -7,11 +7,18 @@ from contextlib import closing
 
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from sdb.errors import ConflictError, CorruptError, UnsupportedError, UsageError
+from sdb.errors import (
+    ConflictError,
+    CorruptError,
+    NotFoundError,
+    UnsupportedError,
+    UsageError,
+)
 from sdb.spark.cache import BlockCache
 from sdb.spark.partitions import BlockRef, FilePart
 from sdb.spark.placement import block_etag
 from sdb.store import url
+from sdb.table.tablepackfile import insist, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +89,7 @@ def batches(
     ConflictError
         A file is not the version any more that the blocks were chosen in.
     CorruptError
-        A block that cannot be decoded.
+        A block that cannot be decoded; a packfile of a table is missing.
     UnsupportedError
         A value that does not fit its column.
     """
@@ -163,6 +170,8 @@ def _opened(part: FilePart, *, ahead: bool) -> Reader:
     """Open the file; the first block may come with the same request."""
     first = part.blocks[0]
     head_bytes = first.stop if ahead and first.start == 0 else 1
+    if part.size_bytes:
+        return _opened_told(part, head_bytes)
     reader = url.open_read(part.path, head_bytes=head_bytes)
     if reader.version != part.version:
         reader.close()
@@ -171,6 +180,16 @@ def _opened(part: FilePart, *, ahead: bool) -> Reader:
             path=part.path,
             hint="load it again: Spark keeps the plan of what was loaded",
         )
+    return reader
+
+
+def _opened_told(part: FilePart, head_bytes: int) -> Reader:
+    """Open a packfile of a table, which is never another one than the index tells of."""
+    try:
+        reader = url.open_read(part.path, head_bytes=head_bytes)
+    except NotFoundError:
+        raise missing(part.path) from None
+    insist(reader, part.path, part.size_bytes, part.version)
     return reader
 
 

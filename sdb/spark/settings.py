@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 from sdb import bounds, sizes
 from sdb.errors import UsageError
+from sdb.spark.namedtable import NamedTable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class ReadOptions:
     Attributes
     ----------
     paths : tuple of str
-        Paths, URLs, folders and patterns.
+        Paths, URLs, folders and patterns; or the name of a table.
+    table : NamedTable or None
+        The table; None: it is packfiles that are read.
     fields : tuple of path, or None
         The columns that are wanted, as paths; None: all.
     partition_bytes : int
@@ -56,7 +59,7 @@ class ReadOptions:
         Whether types come from the rows, and not from the trailers alone.
     since, until : str or None
         Times that the rows must have.
-    time_field : str or None
+    time_field : str or path, or None
         Where these times are.
     pushdown : bool
         Whether filters of the query leave out blocks.
@@ -71,13 +74,14 @@ class ReadOptions:
     """
 
     paths: tuple[str, ...]
+    table: NamedTable | None = None
     fields: tuple[Path, ...] | None = None
     partition_bytes: int = sizes.parse(_PARTITION)
     lenient: bool = False
     from_rows: bool = False
     since: str | None = None
     until: str | None = None
-    time_field: str | None = None
+    time_field: str | Path | None = None
     pushdown: bool = False
     workers: int = 0
     cache: str | None = None
@@ -105,6 +109,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     """
     return ReadOptions(
         paths=paths(options),
+        table=NamedTable.of(options),
         fields=_fields(options.get("fields")),
         partition_bytes=bounds.PARTITION.read(options.get("partitionBytes", _PARTITION)),
         lenient=_choice(options, "mode", ("FAILFAST", "PERMISSIVE")) == "PERMISSIVE",

@@ -6,13 +6,18 @@ from pyspark.sql.datasource import DataSource
 
 from sdb.spark.datasource_reader import PushedReader, ZionReader
 from sdb.spark.datasource_writer import ZionWriter
+from sdb.spark.hinted import hinted
 from sdb.spark.listing import listed, looked_at
+from sdb.spark.namedtable import LoadedTable, NamedTable
 from sdb.spark.schema import schema_of
 from sdb.spark.settings import read_options
 from sdb.spark.stream import ZionStreamReader
+from sdb.spark.tablelisting import described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from pyspark.sql.types import StructType
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -20,28 +25,48 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 class ZionSource(DataSource):
-    """Packfiles as a data source of Spark; see :func:`sdb.spark.register` and docs/spark.md."""
+    """Packfiles and tables as a data source of Spark, see docs/spark.md.
+
+    Parameters
+    ----------
+    options : mapping
+        Texts by name. The index of a table is read now: Spark keeps this, and not what is read
+        later, so that all queries on what was loaded once are on the same version.
+    """
+
+    @hinted
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        named = NamedTable.of(options)
+        self._loaded = None if named is None else LoadedTable.of(named)
 
     @classmethod
     def name(cls) -> str:
         """Give the name for `format`."""
         return "zion"
 
+    @hinted
     def schema(self) -> StructType:
         """Find out what columns the packfiles have."""
         options = read_options(self.options)
-        packs = looked_at(listed(options.paths))
+        if self._loaded is None:
+            packs = looked_at(listed(options.paths))
+        else:
+            packs = described(self._loaded.handle())
         return schema_of(packs, options.fields, from_rows=options.from_rows)
 
+    @hinted
     def reader(self, schema: StructType) -> ZionReader:
         """Give the reader of a query."""
         options = read_options(self.options)
-        return (PushedReader if options.pushdown else ZionReader)(schema, options)
+        return (PushedReader if options.pushdown else ZionReader)(schema, options, self._loaded)
 
+    @hinted
     def writer(self, schema: StructType, overwrite: bool) -> ZionWriter:  # noqa: ARG002, FBT001 - Spark's
         """Give the writer of a job."""
         return ZionWriter(self.options, overwrite=overwrite)
 
+    @hinted
     def streamReader(self, schema: StructType) -> ZionStreamReader:  # noqa: N802 - Spark's name
         """Give the reader of a stream."""
         return ZionStreamReader(schema, read_options(self.options))

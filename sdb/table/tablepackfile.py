@@ -20,6 +20,44 @@ MOST_OPEN = 128
 """So many objects of a query are open at once."""
 
 
+def missing(name: str) -> CorruptError:
+    """Make the error for a packfile that is not there, though an index tells of it."""
+    return CorruptError(
+        f"{name} is missing: the table leads to it",
+        path=name,
+        hint="a version that has expired is collected (sdb log); else sdb validate",
+    )
+
+
+def insist(reader: Reader, name: str, size_bytes: int, etag: str) -> None:
+    """Insist on the packfile that an index tells of; another one is closed.
+
+    Parameters
+    ----------
+    reader : Reader
+        What was opened.
+    name : str
+        Its key, or its place, for messages.
+    size_bytes : int
+        Size that it must have.
+    etag : str
+        ETag that it must have; local files have none.
+
+    Raises
+    ------
+    CorruptError
+        It is another one.
+    """
+    if reader.size_bytes != size_bytes:
+        sizes = f"{reader.size_bytes:,} bytes, the index says {size_bytes:,}"
+        reader.close()
+        raise CorruptError(f"{name} is not what was written: {sizes}", path=name)
+    if reader.etag and reader.etag != etag:
+        found = reader.etag
+        reader.close()
+        raise CorruptError(f"{name}: ETag changed: {etag} -> {found}", path=name)
+
+
 class OpenObjects:
     """The objects that were read last, open: those that were not used for longest are let go.
 
@@ -145,19 +183,8 @@ class LateReader:
         try:
             reader = self._root.open(key, head_bytes=stop if start <= PIECE_BYTES else 1)
         except NotFoundError:
-            raise CorruptError(
-                f"{key} is missing: the table leads to it",
-                path=key,
-                hint="a version that has expired is collected (sdb log); else sdb validate",
-            ) from None
-        if reader.size_bytes != self.size_bytes:
-            sizes = f"{reader.size_bytes:,} bytes, the index says {self.size_bytes:,}"
-            reader.close()
-            raise CorruptError(f"{key} is not what was written: {sizes}", path=key)
-        if reader.etag and reader.etag != self.etag:
-            found_etag = reader.etag
-            reader.close()
-            raise CorruptError(f"{key}: ETag changed: {self.etag} -> {found_etag}", path=key)
+            raise missing(key) from None
+        insist(reader, key, self.size_bytes, self.etag)
         self._objects.put(key, reader)
         return reader
 
