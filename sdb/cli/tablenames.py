@@ -58,3 +58,21 @@ def named_versions(root: TableRoot, database: str, table: str, kind: str, *, as_
 def author() -> str:
     """Give who is at work: ``SDB_AUTHOR``, or the name of the user."""
     return os.environ.get("SDB_AUTHOR") or os.environ.get("LOGNAME") or os.environ.get("USER") or ""
+
+
+def partition_values(assignments: list[str]) -> dict[str, object]:
+    """Read values of partition fields, ``FIELD=VALUE`` each.
+
+    Raises
+    ------
+    UsageError
+        One has another form, or a field has two.
+    """
+    values: dict[str, object] = {}
+    for one in assignments:
+        field, mark, value = one.partition("=")
+        if not mark or field in values:
+            flaw = "the field has two values" if mark else "no value"
+            raise UsageError(f"--partition {one}: {flaw}", expected="FIELD=VALUE, one for a field")
+        values[field] = value
+    return values

@@ -18,8 +18,9 @@ from sdb.packfile.inputs import Input
 from sdb.records import changing_record, replace
 from sdb.table import names
 from sdb.table.commit import check_writable, commit
+from sdb.table.references import MAIN
 from sdb.table.tablechange import TableChange, TransactionDoneError
-from sdb.table.tableinsert import Inserted, check_takes_rows, done_before
+from sdb.table.tableinsert import Inserted, done_before, insert, place_of_rows
 from sdb.table.tablepacking import PackedRows, pack_rows
 
 TYPE_CHECKING = False
@@ -44,7 +45,7 @@ _FLAWS = (InputError, CorruptError, UnsupportedError)
 _OF_ONE = frozenset({"on_error", "on_errors", "progress"})
 
 
-def append(
+def append(  # noqa: PLR0913 - as insert, by name
     root: TableRoot,
     database: str,
     table: str,
@@ -53,6 +54,8 @@ def append(
     txn_id: str = "",
     author: str = "",
     message: str = "",
+    branch: str = MAIN,
+    partition: Mapping[str, object] | None = None,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Inserted:
     """Insert rows into a table, in one version with what other threads append at the same time.
@@ -69,6 +72,10 @@ def append(
         The client's own id. The same one again inserts nothing, and gives the same version.
     author, message : str
         Who inserts, and why; the version tells it.
+    branch : str
+        The branch that gets the rows. Only those of `main` share commits.
+    partition : mapping, optional
+        A value for each field that the table has partitions by: all rows get it.
     options
         Others of :func:`sdb.pack`.
 
@@ -88,9 +95,13 @@ def append(
     >>> append(root, "web", "gha", [{"type": "PushEvent"}]).version     # doctest: +SKIP
     17
     """
+    if branch != MAIN:
+        options |= {"branch": branch, "partition": partition, "txn_id": txn_id}
+        options |= {"author": author, "message": message}
+        return insert(root, database, table, inputs, **options)
     keys = names.TableKeys(database, table)
     check_writable(root)
-    check_takes_rows(root, keys)
+    options |= place_of_rows(root, keys, partition or {})
     if txn_id:
         names.check_name(txn_id, "transaction")
     group = _group(root, keys)

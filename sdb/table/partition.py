@@ -13,7 +13,7 @@ from sdb.table.names import flaw_of_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 TYPES = ("string", "int", "date", "datetime", "timestamp")
 _INT = re.compile(r"[+-]?[0-9]+")
@@ -99,10 +99,46 @@ def partition_of(fields: Sequence[PartitionField], captured: Mapping[str, str]) 
     InputError
         A value that no directory can have, or that is not of the field's type.
     """
+    return _partition((one, expand(one.template(), captured)) for one in fields)
+
+
+def given_partition(
+    fields: Sequence[PartitionField], values: Mapping[str, object]
+) -> Partition | None:
+    """Give the partition of rows that come without an input's name.
+
+    Parameters
+    ----------
+    fields : sequence of PartitionField
+        The fields, in the order of the definition.
+    values : mapping
+        A value for each of them, as it would stand in the name of an input.
+
+    Returns
+    -------
+    Partition or None
+        None: there are no fields, and no values.
+
+    Raises
+    ------
+    UsageError
+        A field has no value, or there is one for another field.
+    InputError
+        See :func:`partition_of`.
+    """
+    known = [one.field for one in fields]
+    if unknown := [name for name in values if name not in known]:
+        where = f"it has partitions by {', '.join(known)}" if known else "it has no partitions"
+        raise UsageError(f"a value of the partition field {unknown[0]}: {where}")
+    if missing := [name for name in known if name not in values]:
+        raise UsageError(f"the partition field {missing[0]} has no value")
+    return _partition((one, str(values[one.field])) for one in fields) if known else None
+
+
+def _partition(segmented: Iterable[tuple[PartitionField, str]]) -> Partition:
     segments = []
     constants: dict[str, object] = {}
-    for one in fields:
-        segment = expand(one.template(), captured)
+    for one, segment in segmented:
         if flaw := flaw_of_segment(segment):
             raise InputError(f"the partition field {one.field}: bad path segment: {flaw}")
         segments.append(segment)

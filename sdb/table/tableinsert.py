@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sdb.errors import NotFoundError, UnsupportedError
+from sdb.errors import InputError, NotFoundError, UnsupportedError, UsageError
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_branch, check_writable, commit, find_commit
 from sdb.table.definition import Definition
+from sdb.table.partition import given_partition
 from sdb.table.references import MAIN
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import read_definition
@@ -15,7 +16,7 @@ from sdb.table.tablepacking import pack_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from sdb.packfile.given import Inputs
@@ -73,6 +74,7 @@ def insert(  # noqa: PLR0913 - the command's options, by name
     author: str = "",
     message: str = "",
     branch: str = MAIN,
+    partition: Mapping[str, object] | None = None,
     progress: Callable[[int, int | None], None] = silent,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Inserted:
@@ -92,6 +94,8 @@ def insert(  # noqa: PLR0913 - the command's options, by name
         Who inserts, and why; the version tells it.
     branch : str
         The branch that gets the rows.
+    partition : mapping, optional
+        A value for each field that the table has partitions by: all rows get it.
     progress : Progress
         Told how many bytes were read.
     options
@@ -107,13 +111,15 @@ def insert(  # noqa: PLR0913 - the command's options, by name
     NotFoundError
         There is no such table, or branch.
     UnsupportedError
-        The table has partitions: a sync takes inputs, whose names tell them.
+        The table has partitions, and no value is given.
+    UsageError, InputError
+        Values that its partitions do not have.
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit`.
     """
     keys = names.TableKeys(database, table)
     check_writable(root)
-    check_takes_rows(root, keys)
+    options |= place_of_rows(root, keys, partition or {})
     check_branch(root, keys, branch)
     commit_id = txn_id or names.new_uid()
     done = done_before(root, keys, txn_id, branch=branch)
@@ -130,15 +136,33 @@ def insert(  # noqa: PLR0913 - the command's options, by name
     )
 
 
-def check_takes_rows(root: TableRoot, keys: names.TableKeys) -> None:
-    """Insist on a table that rows can be inserted into.
+def place_of_rows(
+    root: TableRoot, keys: names.TableKeys, partition: Mapping[str, object]
+) -> dict[str, Any]:
+    """Give what packing must know of where rows go that are inserted.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    partition : mapping
+        A value for each field that the table has partitions by.
+
+    Returns
+    -------
+    dict
+        Options of :func:`sdb.table.tablepacking.pack_rows`.
 
     Raises
     ------
     NotFoundError
         There is no such table.
     UnsupportedError
-        It has partitions.
+        It has partitions, and no value is given.
+    UsageError, InputError
+        Values that its partitions do not have.
     """
     try:
         definition = read_definition(root, keys)
@@ -146,12 +170,19 @@ def check_takes_rows(root: TableRoot, keys: names.TableKeys) -> None:
         if not root.has(keys.index):
             raise root.absent(keys) from None
         definition = Definition()
-    if definition.partitions:
-        fields = ", ".join(one.field for one in definition.partitions)
+    name = f"inserting into {keys.database}.{keys.table}"
+    if definition.partitions and not partition:
+        fields = [one.field for one in definition.partitions]
+        values = " ".join(f"--partition {field}=VALUE" for field in fields)
         raise UnsupportedError(
-            f"inserting into {keys.database}.{keys.table}: it has partitions by {fields}",
-            hint=f"put the inputs where its patterns find them, and run sdb sync {keys.database}",
+            f"{name}: it has partitions by {', '.join(fields)}",
+            hint=f"{values}; or inputs where its patterns find them, and sdb sync {keys.database}",
         )
+    try:
+        found = given_partition(definition.partitions, partition)
+    except (UsageError, InputError) as error:
+        raise error.within(name) from None
+    return {} if found is None else {"directory": found.directory, "constants": found.constants}
 
 
 def done_before(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import sdb
 from sdb.errors import UsageError
 from sdb.table.signature import Keyring
 from sdb.table.tablehandle import open_table
@@ -109,8 +110,47 @@ def test_what_cannot_be_inserted_into(run: Run, lake: Path, tmp_path: Path) -> N
     refused = run("insert", "--root", "lake", "d.parts", data=b"{}")
     assert refused.returncode == 8
     assert b"partitions by day" in refused.stderr
+    assert b"hint: --partition day=VALUE; or inputs" in refused.stderr
+    for words in (["day"], ["day=1", "--partition", "day=2"], ["hour=1"], ["day=1/../2"]):
+        bad = run("insert", "--root", "lake", "d.parts", "--partition", *words, data=b"{}")
+        assert bad.returncode in {2, 6}, words
+    bad = run("insert", "--root", "lake", "d.t", "--partition", "day=1", data=b"{}")
+    assert (bad.returncode, b"it has no partitions" in bad.stderr) == (2, True)
     with pytest.raises(UsageError, match="no key to sign"):
         insert(table_root(lake, keyring=Keyring()), "d", "t", [{"a": 1}])
+
+
+def test_rows_of_a_partition_are_where_a_sync_would_put_them(
+    run: Run, lake: Path, tmp_path: Path
+) -> None:
+    fields = [{"field": "day", "type": "date"}, {"field": "n", "type": "int", "value": "$number"}]
+    pattern = "file://in/{day}/{number}/*.json"
+    definition = {"input": [{"pattern": pattern}], "partitions": fields}
+    (tmp_path / "parts.json").write_text(json.dumps(definition))
+    assert run("create", "--root", "lake", "d", "parts", "parts.json").returncode == 0
+    folder = lake / "in/2026-11-01/7"
+    folder.mkdir(parents=True)
+    (folder / "a.json").write_text('{"a": 1}\n')
+    assert run("sync", "--root", "lake", "d", "parts").returncode == 0
+    words = ["--partition", "n=7", "--partition", "day=2026-11-01"]
+    done = run("insert", "--root", "lake", "d.parts", *words, data=b'{"a": 2, "n": 0}')
+    assert done.returncode == 0, done.stderr
+    where = {"day": "2026-11-02", "n": 8}
+    sdb.connect(lake).append("d.parts", [{"a": 3}], partition=where)
+    handle = open_table(lake, "d", "parts")
+    first, second, third = handle.index.inline
+    assert first.key.rpartition("/")[0] == second.key.rpartition("/")[0]
+    assert first.trailer.sparse.constants == second.trailer.sparse.constants
+    assert third.key.startswith("db/d/parts/data/2026-11-02/8/")
+    query = "SELECT a FROM d.parts WHERE day >= TIMESTAMP '2026-11-02' OR n = 7 ORDER BY a"
+    found = run("query", "--root", "lake", query)
+    assert found.stdout.split() == b'{"a": 1} {"a": 2} {"a": 3}'.split()
+    again = run("query", "--root", "lake", "SELECT n, COUNT(*) AS c FROM d.parts GROUP BY n")
+    assert sorted(map(json.loads, again.stdout.splitlines()), key=str) == [
+        {"n": 7, "c": 2},
+        {"n": 8, "c": 1},
+    ]
+    assert run("validate", "--root", "lake", "d", "parts").returncode == 0
 
 
 def test_many_writers_lose_and_double_nothing(run: Run, lake: Path) -> None:

@@ -28,13 +28,14 @@ from sdb.cli.options import (
 )
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
-from sdb.cli.tablenames import author, named_table
+from sdb.cli.tablenames import author, named_table, partition_values
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = (
     "sdb insert --root lake web.gha events.json.gz",
     "zcat events.json.gz | sdb insert --root lake web.gha --txn-id job-17",
+    "sdb insert --root lake web.days --partition day=2026-11-01 events.json.gz",
 )
 
 
@@ -51,6 +52,10 @@ def command(
     message: Annotated[
         str, Option("--message", "-m", metavar="TEXT", help="Why; the version tells it.")
     ] = "",
+    partition: Annotated[
+        list[str] | None,
+        Option("--partition", metavar="FIELD=VALUE", help="Partition of all rows; repeatable."),
+    ] = None,
     branch: Branch = "main",
     root: Root = None,
     fmt: InputFormat = None,
@@ -93,6 +98,7 @@ def command(
             txn_id=txn_id,
             author=author(),
             branch=behind or branch,
+            partition=partition_values(partition or []),
             message=message,
             threads=threads,
             on_errors=rejects.take_batch,
