@@ -39,7 +39,7 @@ impl Work {
         if level >= HIGH_LEVEL {
             Self { rows: 1 << 20, trials: 64 << 20, level: 6, price: 4 }
         } else {
-            Self { rows: 256 << 10, trials: 4 << 20, level: zstd::DEFAULT_LEVEL, price: 3 }
+            Self { rows: 256 << 10, trials: 6 << 20, level: zstd::DEFAULT_LEVEL, price: 3 }
         }
     }
 }
