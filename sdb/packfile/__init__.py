@@ -26,6 +26,7 @@
 ``spool``         pipes, kept so that they can be read again
 ``writer``        a new packfile out of inputs
 ``merge``         blocks and sparse index out of what the packer delivers
+``joining``       packfiles that become one, where short blocks grow together
 ``rewriting``     packfiles in which rows change, block by block
 ``appended``      result of appending
 ``append``        a packfile that grows by inputs

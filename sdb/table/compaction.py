@@ -9,6 +9,7 @@ from sdb.progress import silent
 from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_writable, commit
+from sdb.table.mergedpackfile import merged_packfile
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import find_table
@@ -59,10 +60,9 @@ class CompactedRun:
         Number of rows.
     input_bytes, output_bytes : int
         Size before and after.
-    copied_bytes : int
-        How many bytes of blocks were taken over as they were.
-    copied_by_store_bytes : int
-        How many of them the store copied by itself.
+    copied_bytes, moved_bytes, packed_bytes : int
+        Size of blocks that were copied without being read, of those that were read and stayed as
+        they are, and of those whose rows were packed again.
     """
 
     parts: tuple[str, ...]
@@ -71,7 +71,8 @@ class CompactedRun:
     input_bytes: int
     output_bytes: int
     copied_bytes: int
-    copied_by_store_bytes: int
+    moved_bytes: int
+    packed_bytes: int
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
@@ -82,7 +83,8 @@ class CompactedRun:
             "input_bytes": self.input_bytes,
             "output_bytes": self.output_bytes,
             "copied_bytes": self.copied_bytes,
-            "copied_by_store_bytes": self.copied_by_store_bytes,
+            "moved_bytes": self.moved_bytes,
+            "packed_bytes": self.packed_bytes,
         }
 
 
@@ -128,10 +130,10 @@ def compact_table(
     database: str,
     table: str,
     *,
-    merge: Merging,
     dry_run: bool = False,
     message: str = "",
     around: Surroundings = REAL,
+    merge: Merging = merged_packfile,
     progress: Progress = silent,
 ) -> Compacted:
     """Merge small packfiles of a table, in one version.
@@ -142,14 +144,14 @@ def compact_table(
         The root that the table is below.
     database, table : str
         Its names.
-    merge : callable
-        Makes one packfile of several.
     dry_run : bool
         Whether only to tell what would be merged.
     message : str
         Why; the version tells it.
     around : Surroundings
         The clock and the dice.
+    merge : callable
+        Makes one packfile of several.
     progress : Progress
         Told how many bytes of packfiles were taken over.
 
@@ -241,7 +243,7 @@ def fits(run: CompactedRun, there: set[str]) -> bool:
 
 def _planned(run: Sequence[Descriptor]) -> CompactedRun:
     size = sum(one.size_bytes for one in run)
-    return CompactedRun(tuple(one.key for one in run), "", _rows(run), size, 0, 0, 0)
+    return CompactedRun(tuple(one.key for one in run), "", _rows(run), size, 0, 0, 0, 0)
 
 
 def _done(run: Sequence[Descriptor], found: MergedPackfile) -> CompactedRun:
@@ -252,7 +254,8 @@ def _done(run: Sequence[Descriptor], found: MergedPackfile) -> CompactedRun:
         sum(one.size_bytes for one in run),
         found.descriptor.size_bytes,
         found.copied_bytes,
-        found.copied_by_store_bytes,
+        found.moved_bytes,
+        found.packed_bytes,
     )
 
 

@@ -1,9 +1,10 @@
 """Tiers: which packfiles of a table are merged, so that they stay few and no row moves often.
 
-A packfile has a class by its size: below 128 KiB, 1 MiB, 8 MiB, 64 MiB, 512 MiB. When eight of one
-class stand side by side they are merged, with the smaller ones beside them, into one of a class
-above. What has 512 MiB stays. So a byte is merged at most once in each class, and a partition has
-at most seven packfiles of each of four classes, besides a few tiny ones and the large ones.
+A packfile has a class by its size: below 2 KiB, 16 KiB, 128 KiB, 1 MiB, 8 MiB, 64 MiB, 512 MiB.
+When eight of one class stand side by side they are merged, with the smaller ones beside them, into
+one of a class above; what has 512 MiB stays. So a partition has at most seven packfiles of each
+class besides the large ones, and a byte is merged at most once in each class: five times, if it
+came in a packfile of 16 KiB or more.
 """
 
 from __future__ import annotations
@@ -19,12 +20,9 @@ if TYPE_CHECKING:
 FEW = 8
 """So many of one class are merged."""
 
-MANY_TINY = 64
-"""So many of the smallest class are merged even if what comes of it is of that class again."""
-
-_FIRST_BYTES = 128 << 10
+_FIRST_BYTES = 2 << 10
 _FACTOR = 8
-LAST = 4
+LAST = 6
 """The last class that is merged."""
 
 LARGE_BYTES = 1 << 30
@@ -46,8 +44,8 @@ def size_class(size_bytes: int) -> int:
 
     Examples
     --------
-    >>> [size_class(n << 10) for n in (1, 127, 128, 1023, 1024, 65536, 524288, 1 << 30)]
-    [0, 0, 1, 1, 2, 4, 5, 5]
+    >>> [size_class(n << 10) for n in (1, 15, 16, 127, 128, 1024, 65536, 524288, 1 << 30)]
+    [0, 1, 2, 2, 3, 4, 6, 7, 7]
     """
     found, bound = 0, _FIRST_BYTES
     while size_bytes >= bound and found < LAST + 1:
@@ -120,6 +118,6 @@ def _joined(stretch: list[_Piece], level: int) -> list[_Piece]:
     size = sum(one.size_bytes for one in stretch)
     count = sum(size_class(one.size_bytes) == level for one in stretch)
     leaves = size_class(size) > level
-    if size < LARGE_BYTES and not (count >= FEW and (leaves or count >= MANY_TINY)):
+    if size < LARGE_BYTES and not (count >= FEW and leaves):
         return stretch
     return [_Piece(size, [part for one in stretch for part in one.parts])]

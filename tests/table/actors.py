@@ -48,7 +48,7 @@ def descriptor(key: str, etag: str, tokens: Sequence[str], *, ours: bool = True)
     """Describe a packfile; the original counts no rows."""
     summary = Summary((len(tokens),), {}, complete=True) if ours else None
     trailer = Trailer(1, 100, "zion+zstd", 20, (Block(0, 1),), SparseIndex(1, summary=summary))
-    return Descriptor(key, etag, 200, trailer)
+    return Descriptor(key, etag, len(tokens) << 11, trailer)
 
 
 class World:
@@ -96,7 +96,7 @@ class World:
     ) -> MergedPackfile:
         """Put one packfile in the place of others."""
         tokens = [token for one in parts for token in self.read(one.key)]
-        return MergedPackfile(self.packed(tokens), 0, 0)
+        return MergedPackfile(self.packed(tokens))
 
     def read(self, key: str) -> list[str]:
         found = self.root.open(key)

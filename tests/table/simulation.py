@@ -43,7 +43,7 @@ def small_bounds() -> Iterator[None]:
     """Let lists spill and nodes split early."""
     with (
         mock.patch.object(tablechange, "MAX_INLINE", 5),
-        mock.patch.object(versionstate, "MAX_INLINE", 6),
+        mock.patch.object(versionstate, "MAX_INLINE", 4),
         mock.patch.object(versionstate, "MAX_LISTED", 9),
         mock.patch.object(inputstree, "JOURNAL_ENTRIES", 4),
         mock.patch.object(collector, "DELETERS", 1),
@@ -51,7 +51,7 @@ def small_bounds() -> Iterator[None]:
         mock.patch.object(versionstate.VersionState, "from_struct", _read_state),
         mock.patch.object(names, "flaw_of_key", _flaw_of_key),
         mock.patch.object(tiers, "FEW", 2),
-        mock.patch.object(tiers, "MANY_TINY", 2),
+        mock.patch.object(tiers, "_FACTOR", 2),
     ):
         yield
 
