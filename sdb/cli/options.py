@@ -27,6 +27,11 @@ TableVersion = Annotated[
     str, Argument(metavar="DB.TABLE[@REF]", help="The table, or a version of it.")
 ]
 Branch = Annotated[str, Option("--branch", metavar="NAME", help="The branch that gets the rows.")]
+TableName = Annotated[str, Argument(metavar="DB.TABLE", help="The table; or its database.")]
+TableRest = Annotated[
+    str | None, Argument(metavar="[TABLE]", help="The table, if not behind a dot of the database.")
+]
+DryRun = Annotated[bool, Option("--dry-run", "-n", help="Only tell what would be done.")]
 Message = Annotated[
     str, Option("--message", "-m", metavar="TEXT", help="Why; the version tells it.")
 ]

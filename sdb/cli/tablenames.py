@@ -31,6 +31,22 @@ def named_table(name: str) -> tuple[str, str, str]:
     return database, table, reference
 
 
+def table_of(name: str, rest: str | None) -> tuple[str, str]:
+    """Give the database and the table that ``DB.TABLE`` or ``DB TABLE`` name.
+
+    Raises
+    ------
+    UsageError
+        They have another form.
+    """
+    if rest is not None:
+        return name, rest
+    database, table, reference = named_table(name)
+    if reference:
+        raise UsageError(f"{name} is a version of a table", expected="DB.TABLE")
+    return database, table
+
+
 def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
     """Open the table that ``DB.TABLE[@REF]`` names."""
     from sdb.table.tablehandle import open_table

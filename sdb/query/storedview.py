@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sdb.packfile.given import Inputs
     from sdb.progress import Progress
     from sdb.query.writes.transaction import Executed
+    from sdb.table.collector import Collected
+    from sdb.table.compaction import Compacted
+    from sdb.table.expiry import Expired
     from sdb.table.inputstates import InputStatus
     from sdb.table.references import Given
     from sdb.table.tabledescription import TableDescription
@@ -114,6 +117,51 @@ class StoredTableView:
         keys = self._handle.keys
         found = sync_table(self._handle.root, keys.database, keys.table, **options)
         self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
+
+    def compact(self, **options: Any) -> Compacted:  # noqa: ANN401
+        """Merge small packfiles, see :func:`sdb.table.compaction.compact_table`."""
+        from sdb.table.compaction import compact_table
+
+        keys = self._handle.keys
+        found = compact_table(self._handle.root, keys.database, keys.table, **options)
+        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        return found
+
+    def expire(
+        self,
+        *,
+        keep_last: int | None = None,
+        keep_within: str | float | None = None,
+        keep_tags: Sequence[str] = (),
+        all_but_head: bool = False,
+        dry_run: bool = False,
+    ) -> Expired:
+        """Let versions expire, see :func:`sdb.table.expiry.policy_of` for what is kept."""
+        from sdb.table.expiry import expire, policy_of
+
+        root, keys = self._handle.root, self._handle.keys
+        policy = policy_of(
+            root,
+            keys,
+            keep_last=keep_last,
+            keep_within=keep_within,
+            keep_tags=keep_tags,
+            all_but_head=all_but_head,
+        )
+        found = expire(root, keys.database, keys.table, policy, dry_run=dry_run)
+        self._handle = open_table(root, keys.database, keys.table)
+        return found
+
+    def gc(self, *, grace: str | float = "24h", dry_run: bool = False) -> Collected:
+        """Delete what no version needs, see :func:`sdb.table.collector.collect`."""
+        from sdb.table.collector import collect
+        from sdb.table.expiry import seconds_of
+
+        root, keys = self._handle.root, self._handle.keys
+        seconds = seconds_of(grace) if isinstance(grace, str) else grace
+        found = collect(root, keys.database, keys.table, grace_seconds=seconds, dry_run=dry_run)
+        self._handle = open_table(root, keys.database, keys.table)
         return found
 
     def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:

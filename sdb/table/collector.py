@@ -17,14 +17,13 @@ from sdb.progress import silent
 from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_writable, commit
-from sdb.table.expiry import COLLECT
 from sdb.table.freshness import MARGIN_US
 from sdb.table.objectwriter import look
 from sdb.table.parentage import read_version
 from sdb.table.reachability import Reach
 from sdb.table.references import MAIN
 from sdb.table.surroundings import REAL
-from sdb.table.tablechange import TableChange
+from sdb.table.tablechange import COLLECT, TableChange
 from sdb.table.tablehandle import find_table
 
 TYPE_CHECKING = False

@@ -20,7 +20,12 @@ from sdb.table.parentage import expired_place
 from sdb.table.references import MAIN, VersionReference
 from sdb.table.succession import Succession, head_version
 from sdb.table.surroundings import REAL, Surroundings
-from sdb.table.tablechange import InputKnownError, PackfileGoneError, TransactionDoneError
+from sdb.table.tablechange import (
+    HOUSEKEEPING,
+    InputKnownError,
+    PackfileGoneError,
+    TransactionDoneError,
+)
 from sdb.table.tablehandle import dropped, find_table, open_table
 from sdb.table.versionstate import state_of, with_state
 
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 60.0
 _FINAL = (PackfileGoneError, InputKnownError, TransactionDoneError)
-_REVIVING = frozenset({"create", "restore", "drop"})
+_REVIVING = frozenset({"create", "restore", "drop"}) | HOUSEKEEPING
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 2.0
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from sdb.errors import UsageError
+from sdb import instants
+from sdb.errors import NotFoundError, UsageError
 from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_writable, commit
+from sdb.table.definition import VersionPolicy
 from sdb.table.surroundings import REAL
-from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import find_table
+from sdb.table.tablechange import EXPIRE, HOUSEKEEPING, TableChange
+from sdb.table.tablehandle import find_table, read_definition
 from sdb.table.versionhistory import PastVersion, read_history
 from sdb.table.versionstate import state_of
 
@@ -22,16 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sdb.table.calendarspan import CalendarSpan
-    from sdb.table.definition import VersionPolicy
     from sdb.table.index import TableIndex
     from sdb.table.surroundings import Surroundings
     from sdb.table.tableroot import TableRoot
     from sdb.table.versionstate import VersionState
 
-EXPIRE = "expire"
-COLLECT = "gc"
-HOUSEKEEPING = frozenset({EXPIRE, COLLECT})
-"""What makes versions with the rows of those before them, which `keep_last` does not count."""
+_SECOND_US = 1_000_000
 
 
 @record
@@ -41,22 +39,18 @@ class ExpiryPolicy:
     Attributes
     ----------
     keep_last : int or None
-        So many of the newest versions are kept, the newest of all among them.
-    keep_within : CalendarSpan or None
-        Versions that were the newest at some time within it are kept.
+        So many of the newest versions are kept, the newest of all among them. Those that only
+        expiry and collection have made do not count.
+    keep_within : CalendarSpan, float or None
+        Versions that were the newest at some time within it, or within so many seconds, are kept.
     keep_tags : tuple of str or None
         Patterns of tags: versions with such a tag are kept, and other tags go with their versions.
         None: every tag keeps its version.
     """
 
     keep_last: int | None = None
-    keep_within: CalendarSpan | None = None
+    keep_within: CalendarSpan | float | None = None
     keep_tags: tuple[str, ...] | None = None
-
-    @classmethod
-    def of(cls, policy: VersionPolicy) -> ExpiryPolicy:
-        """Give the policy of a definition."""
-        return cls(policy.keep_last, policy.keep_for)
 
 
 @record
@@ -210,7 +204,11 @@ class _Expiry:
             kept.update(counted[-self._policy.keep_last :])
         if self._policy.keep_within is not None:
             now_us = self._around.now_us()
-            since_us = self._policy.keep_within.before(now_us)
+            within = self._policy.keep_within
+            if isinstance(within, int | float):
+                since_us = now_us - int(within * _SECOND_US)
+            else:
+                since_us = within.before(now_us)
             ends_us = [one.at_us for one in found[1:]] + [now_us]
             ended = zip(found, ends_us, strict=True)
             kept.update(one.version for one, end_us in ended if end_us > since_us)
@@ -226,21 +224,26 @@ def history_of(state: VersionState, root: TableRoot) -> list[PastVersion]:
 
 
 def policy_of(
-    stored: VersionPolicy | None,
+    root: TableRoot,
+    keys: names.TableKeys,
     *,
     keep_last: int | None = None,
-    keep_within: CalendarSpan | None = None,
+    keep_within: str | float | None = None,
     keep_tags: Sequence[str] = (),
     all_but_head: bool = False,
 ) -> ExpiryPolicy:
-    """Make a policy of what was asked for, or of the definition if nothing was.
+    """Make a policy of what was asked for, or of the definition of the table if nothing was.
 
     Parameters
     ----------
-    stored : VersionPolicy or None
-        The policy of the definition.
-    keep_last, keep_within, keep_tags
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    keep_last, keep_tags
         See :class:`ExpiryPolicy`.
+    keep_within : str or float, optional
+        As in ``30d`` or ``12h``, or seconds.
     all_but_head : bool
         Whether nothing but the newest version, and those with tags, is kept.
 
@@ -255,27 +258,58 @@ def policy_of(
         There is none, or one that keeps nothing without saying so.
     """
     tags = tuple(keep_tags) or None
-    asked = keep_last is not None or keep_within is not None
+    within = seconds_of(keep_within) if isinstance(keep_within, str) else keep_within
+    if keep_last is not None and keep_last < 1:
+        raise UsageError("--keep-last keeps at least one version", expected="a number from 1 on")
+    asked = keep_last is not None or within is not None
     if all_but_head:
         if asked:
             raise UsageError("--all-but-head keeps nothing, and --keep-last and --keep-within do")
         return ExpiryPolicy(1, None, tags)
     if asked:
-        if keep_last == 1 and keep_within is None and tags is None:
-            raise UsageError(
-                "--keep-last 1 keeps no version but the newest",
-                hint="--all-but-head says so",
-            )
-        return ExpiryPolicy(keep_last, keep_within, tags)
-    if stored is None or (stored.keep_last is None and stored.keep_for is None):
-        if tags is not None:
-            raise UsageError(
-                "--keep-tag keeps tagged versions alone",
-                hint="with --all-but-head all others expire; or add --keep-last or --keep-within",
-            )
+        if keep_last == 1 and within is None and tags is None:
+            message = "--keep-last 1 keeps no version but the newest"
+            raise UsageError(message, hint="--all-but-head says so")
+        return ExpiryPolicy(keep_last, within, tags)
+    stored = _stored_policy(root, keys)
+    if stored is not None:
+        return ExpiryPolicy(stored.keep_last, stored.keep_for, tags)
+    if tags is not None:
         raise UsageError(
-            "nothing tells which versions to keep",
-            hint="--keep-last 10, --keep-within 30d, or versions in the definition",
+            "--keep-tag alone keeps no version without a tag",
+            hint="add --keep-last or --keep-within, or --all-but-head if that is meant",
         )
-    policy = ExpiryPolicy.of(stored)
-    return ExpiryPolicy(policy.keep_last, policy.keep_within, tags)
+    raise UsageError(
+        f"nothing tells which versions of {keys.database}.{keys.table} to keep",
+        hint="--keep-last 10, --keep-within 30d, or versions in its definition",
+    )
+
+
+def _stored_policy(root: TableRoot, keys: names.TableKeys) -> VersionPolicy | None:
+    try:
+        found = read_definition(root, keys).versions
+    except NotFoundError:
+        if not root.has(keys.index):
+            raise root.absent(keys) from None
+        return None
+    return None if found is None or found == VersionPolicy() else found
+
+
+def seconds_of(text: str) -> float:
+    """Read a span of time.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+
+    Examples
+    --------
+    >>> seconds_of("24h"), seconds_of("30d"), seconds_of("0s")
+    (86400.0, 2592000.0, 0.0)
+    """
+    now_us = 0
+    found = instants.relative(text, now_us) if text[:1].isdigit() else None
+    if found is None:
+        raise UsageError(f"{text!r} is no span of time", expected="30d, 12h, 90m or 30s")
+    return (now_us - found) / _SECOND_US

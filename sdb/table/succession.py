@@ -10,6 +10,7 @@ from sdb.records import field, record, replace
 from sdb.table import etags, knownindexes
 from sdb.table.references import MAIN
 from sdb.table.tablechange import (
+    HOUSEKEEPING,
     TableChange,
     apply_change,
     packfiles_between,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 FOREIGN = "foreign"
 DROP = "drop"
+_LEAVING = HOUSEKEEPING | {FOREIGN}
 MOST_FAILURES = 100
 _MOST_REASON_LETTERS = 200
 
@@ -213,7 +215,7 @@ class Succession:
             author=change.author,
             message=change.message,
             ids=change.ids,
-            dropped=change.operation == DROP or (state.dropped and change.operation == FOREIGN),
+            dropped=change.operation == DROP or (state.dropped and change.operation in _LEAVING),
             rows=max(0, state.rows + rows),
             size_bytes=max(0, state.size_bytes + size_bytes),
         )

@@ -25,6 +25,11 @@ MAX_INLINE = 256
 
 FAILED = -1
 
+EXPIRE = "expire"
+COLLECT = "gc"
+HOUSEKEEPING = frozenset({EXPIRE, COLLECT})
+"""What makes versions that have the rows of those before them, and are of no interest later."""
+
 
 class PackfileGoneError(ConflictError):
     """A packfile that a change replaces is not in the table any more."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from sdb.errors import ConflictError, ExistsError, NotFoundError
+from sdb.records import replace
 from sdb.table import definitioncheck, names
-from sdb.table.definition import Definition, InputRule
+from sdb.table.calendarspan import CalendarSpan
+from sdb.table.definition import Definition, InputRule, VersionPolicy
 from sdb.table.objectwriter import put_new
 
 TYPE_CHECKING = False
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.table.tableroot import TableRoot
+
+NEW_TABLES = VersionPolicy(10, CalendarSpan(days=7))
+"""The versions that a table keeps whose definition does not tell."""
 
 _LOCAL = "file://"
 
@@ -35,7 +40,7 @@ def create_table(
     Returns
     -------
     Definition
-        What was stored.
+        What was stored; with the usual policy of versions if it has none.
 
     Raises
     ------
@@ -47,6 +52,8 @@ def create_table(
         Someone else has replaced it meanwhile.
     """
     keys = names.TableKeys(database, table)
+    if definition.versions is None:
+        definition = replace(definition, versions=NEW_TABLES)
     definitioncheck.check(definition, is_remote=root.store.is_remote)
     data = definition.stored().encode()
     place = root.place(keys.definition)

@@ -1,0 +1,70 @@
+"""`sdb gc`."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb import sizes
+from sdb.cli import output
+from sdb.cli.meter import Meter
+from sdb.cli.options import (
+    AsJson,
+    DryRun,
+    ProgressMode,
+    Quiet,
+    Root,
+    TableName,
+    TableRest,
+    Verbose,
+    table_root,
+)
+from sdb.cli.parameters import Context, Option
+from sdb.cli.tablenames import table_of
+from sdb.typed import Annotated
+
+EXAMPLES = ("sdb gc --dry-run -v --root lake web.gha", "sdb gc --grace 48h --root lake web gha")
+
+
+def command(
+    context: Context,
+    name: TableName,
+    table: TableRest = None,
+    dry_run: DryRun = False,
+    grace: Annotated[
+        str,
+        Option("--grace", metavar="TIME", help="How long what was readable stays (24h, 2d)."),
+    ] = "24h",
+    root: Root = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Delete the objects of a table that no version needs any more.
+
+    What could be read within the grace time stays, and what was written within it. Where an object
+    that the table leads to cannot be read, nothing is deleted.
+    """
+    from sdb.table.collector import collect
+    from sdb.table.expiry import seconds_of
+
+    names = table_of(name, table)
+    with Meter("collecting", progress, quiet=quiet) as meter:
+        found = collect(
+            table_root(context, root),
+            *names,
+            grace_seconds=seconds_of(grace),
+            dry_run=dry_run,
+            progress=meter,
+        )
+    if as_json:
+        output.say_json(found.as_dict())
+        return
+    if verbose:
+        for one in found.garbage:
+            output.say(output.plain(f"{'would remove' if dry_run else 'removed'} {one.key}"))
+    if not quiet:
+        verb = "would go" if dry_run else "gone"
+        count = f"{len(found.garbage):,} of {found.objects:,} objects"
+        text = f"{count}, {sizes.human(found.size_bytes)}, {verb}"
+        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)

@@ -1,0 +1,139 @@
+"""The commands that keep tables small: compact, expire and gc."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Make a table of nine versions in the current folder, all of it two days old."""
+    connection = sdb.connect(tmp_path)
+    connection.create("d.t", "in/*.json")
+    for number in range(9):
+        connection.append("d.t", [{"n": number}])
+    aged(tmp_path)
+    return tmp_path
+
+
+def aged(folder: Path) -> None:
+    """Let all files be two days old."""
+    then = time.time() - 2 * 86_400
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (then, then))
+
+
+def rows(run: Run) -> list[int]:
+    text = run("query", "--root", ".", "--fmt", "json", "SELECT n FROM d.t ORDER BY n").stdout
+    return [json.loads(line)["n"] for line in text.splitlines()]
+
+
+def test_compact_expire_and_gc(run: Run, lake: Path) -> None:
+    told = json.loads(run("compact", "-n", "--json", "d.t").stdout)
+    assert (told["version"], told["packfiles_before"], told["packfiles_after"]) == (None, 9, 1)
+    assert [one["packfile"] for one in told["runs"]] == [None]
+    assert b"9 packfiles" in run("compact", "d", "t", "-m", "tidy up").stderr
+    assert b"nothing to merge among 1 packfiles" in run("compact", "d.t").stderr
+    assert rows(run) == list(range(9))
+    assert b"compact" in run("log", "-n", "1", "d.t").stdout
+
+    told = json.loads(run("expire", "--keep-last", "2", "-n", "--json", "d.t").stdout)
+    assert (told["version"], told["expired"], told["kept"]) == (None, list(range(1, 9)), 2)
+    done = run("expire", "--keep-last", "2", "d.t")
+    assert b"8 versions from 1 to 8 expired, 3 versions are kept" in done.stderr
+    assert run("query", "--root", ".", "SELECT * FROM d.t@3").returncode == 3
+    assert b"nothing expires" in run("expire", "--keep-last", "2", "d", "t").stderr
+
+    assert b"0 of " in run("gc", "d.t").stderr, "what expired was read a moment ago"
+    aged(lake)
+    told = run("gc", "-n", "-v", "d.t").stdout.decode().splitlines()
+    done = run("gc", "-v", "d.t").stdout.decode().splitlines()
+    assert [line.split()[-1] for line in told] == [line.split()[-1] for line in done]
+    # Version 9 has all nine packfiles, and is kept.
+    assert len(done) == 8
+    assert all("/versions/" in line for line in done)
+    assert rows(run) == list(range(9))
+    assert not run("validate", "d", "t").returncode
+    facts = json.loads(run("gc", "--json", "d.t").stdout)
+    assert (facts["version"], facts["garbage"]) == (None, [])
+
+
+def test_what_died_is_collected(run: Run, lake: Path) -> None:
+    folder = lake / "db/d/t"
+    left = [folder / "data/AAAA.zion", folder / ".x.0a0a.tmp", folder / "p/packed-A.zion"]
+    kept = [folder / "notes.txt", folder / "data/notes.txt", folder / "inputs-old"]
+    for path in left + kept:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x")
+    fresh = folder / "data/BBBB.zion"
+    aged(lake)
+    fresh.write_bytes(b"x")
+    facts = json.loads(run("gc", "--json", "d.t").stdout)
+    assert {one["key"] for one in facts["garbage"]} == {
+        str(path.relative_to(lake)) for path in left
+    }
+    assert not any(path.exists() for path in left)
+    assert all(path.exists() for path in [*kept, fresh])
+
+
+def test_nothing_is_deleted_when_a_node_cannot_be_read(run: Run, lake: Path) -> None:
+    folder = lake / "db/d/t"
+    (folder / "data/AAAA.zion").write_bytes(b"x")
+    damaged = sorted((folder / "versions").iterdir())[4]
+    data = bytearray(damaged.read_bytes())
+    data[-40] ^= 1
+    damaged.write_bytes(data)
+    aged(lake)
+    for words in (["gc", "d.t"], ["gc", "-n", "d.t"]):
+        done = run(*words)
+        assert done.returncode == 6
+        assert damaged.name.encode() in done.stderr
+    assert (folder / "data/AAAA.zion").exists()
+    damaged.unlink()
+    assert run("gc", "d.t").returncode == 6
+    assert (folder / "data/AAAA.zion").exists()
+
+
+BAD = (
+    ("expire d.t --keep-last 1", 2, "--all-but-head says so"),
+    ("expire d.t --keep-within 7", 2, "no span of time"),
+    ("expire d.t --all-but-head --keep-last 3", 2, "keeps nothing"),
+    ("expire d.u", 3, "there is no table d.u"),
+    ("compact d.u", 3, "there is no table d.u"),
+    ("compact d.t@2", 2, "is a version of a table"),
+    ("gc d.u", 3, "there is no table d.u"),
+    ("gc d.t --grace soon", 2, "no span of time"),
+    ("gc d", 2, "d is no table"),
+)
+
+
+def test_bad_words(run: Run, lake: Path) -> None:
+    assert lake
+    for words, code, text in BAD:
+        done = run(*words.split())
+        assert done.returncode == code, done.stderr
+        assert text in done.stderr.decode()
+
+
+def test_no_policy_is_an_error(run: Run, lake: Path) -> None:
+    place = lake / "db/d/t/definition.json"
+    definition = json.loads(place.read_text())
+    assert definition.pop("versions") == {"keep_last": 10, "keep_for": "7d"}
+    assert b"nothing expires" in run("expire", "d.t").stderr
+    place.write_text(json.dumps(definition))
+    done = run("expire", "d.t")
+    assert done.returncode == 2
+    assert b"nothing tells which versions of d.t to keep" in done.stderr
