@@ -84,7 +84,7 @@ impl Trials<'_> {
     /// The longest fields are a unit each, and all others one together.
     fn begin(&mut self, mut fields: Vec<(u32, Vec<Piece>)>) -> Result<Vec<Unit>> {
         fields.sort_by_key(|(id, pieces)| (std::cmp::Reverse(length(pieces)), *id));
-        let later = fields.split_off(fields.len().min(2 * BUCKETS));
+        let later = fields.split_off(fields.len().min(3 * BUCKETS));
         let mut units = vec![];
         for (id, pieces) in fields {
             let size = self.compressed(&pieces)?;
