@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sdb.packfile.given import Inputs
     from sdb.progress import Progress
     from sdb.query.writes.transaction import Executed
+    from sdb.store.base import Location
     from sdb.table.collector import Collected
     from sdb.table.compaction import Compacted
     from sdb.table.expiry import Expired
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sdb.table.references import Given
     from sdb.table.tabledescription import TableDescription
     from sdb.table.tablediff import TableDifference
+    from sdb.table.tablefork import SentTable
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableinsert import Inserted
     from sdb.table.tablelog import LoggedVersion, ShownVersion
@@ -281,6 +283,20 @@ class StoredTableView:
         found = merge(*self._place, source, **options)
         self._handle = open_table(*self._place)
         return found
+
+    def fork(self, name: str, **options: Any) -> SentTable:  # noqa: ANN401
+        """Make a table of its own of this version, see :func:`sdb.table.tablefork.fork`."""
+        from sdb.table.tablefork import fork
+
+        database, _, table = name.partition(".")
+        return fork(self._handle, database, table, **options)
+
+    def push(self, root: Location, **options: Any) -> SentTable:  # noqa: ANN401
+        """Send this version to another root, see :func:`sdb.table.tablefork.push`."""
+        from sdb.table.tablefork import push
+        from sdb.table.tableroot import table_root
+
+        return push(self._handle, table_root(root), **options)
 
     def refs(self) -> list[NamedVersion]:
         """Give the tags and branches, see :func:`sdb.table.tablerefs.refs`."""

@@ -61,6 +61,8 @@
 ``mergesides``       what each of two branches has changed since
 ``tablemerge``       the changes of a branch in another one
 ``systemrows``       rows that tell of tables
+``transfer``         packfiles that another table shall have
+``tablefork``        forks and pushes
 ``tablepackfile``    packfiles of a table, opened when they are read
 ``tabledescription``  what an index says of its table and packfiles
 ``inputstates``      inputs that were taken, have failed, changed or vanished

@@ -100,10 +100,12 @@ def test_help(run: Any, name: str) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-VERSIONED = {"log", "show", "diff", "restore", "tag", "branch", "merge"}
+VERSIONED = {"log", "show", "diff", "restore", "tag", "branch", "merge", "fork", "push"}
 TOLD = {
     "append": "appended ",
     "sync": r"(web/gha: .*vanished .*\n)?$",
+    "fork": "sdb: web.(trial|before) has the",
+    "push": "sdb: version 1 of web.(gha|before) below copy",
     "tag": "sdb: before-june is|$",
     "branch": "sdb: audit begins|$",
     "merge": "sdb: (main|audit) has all of",

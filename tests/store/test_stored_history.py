@@ -23,13 +23,13 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", KEY)
 
 
-def filled(place: Place) -> TableConnection:
+def filled(place: Place, name: str = "d.t") -> TableConnection:
     """Make a table of four versions: version k has 1 + ... + k rows."""
     stores.store_of(place.root).make(place.root)
     db = sdb.connect(place.root)
-    db.create("d.t", "s3://b/in/*.json" if stores.store_of(place.root).is_remote else "file://in/*")
+    db.create(name, "s3://b/in/*.json" if stores.store_of(place.root).is_remote else "file://in/*")
     for number in range(1, 5):
-        db.append("d.t", [{"n": n, "v": number} for n in range(number)])
+        db.append(name, [{"n": n, "v": number} for n in range(number)])
     return db
 
 
@@ -59,3 +59,31 @@ def test_requests_for_a_version(bucket: S3Place, requests: Requests) -> None:
     requests.clear()
     assert len(list(db.table("d.t").log())) == 4
     assert requests.count() == 4, requests.sent
+
+
+def test_branches_and_forks_are_the_same_in_every_store(place: Place) -> None:
+    db = filled(place, "e.t")
+    table = db.table("e.t")
+    table.tag("v1", 1)
+    table.branch("x")
+    db.append("e.t@x", [{"n": 50, "v": 9}])
+    db.append("e.t", [{"n": 60, "v": 9}])
+    assert [table.at(name).to_arrow().num_rows for name in ("v1", "x", "main")] == [1, 11, 11]
+    assert len(table.merge("x").added) == 1
+    assert table.to_arrow().num_rows == 12
+    assert table.at("x@-1").to_arrow().num_rows == 10
+    assert [one.name for one in table.refs()] == ["main", "x", "v1"]
+    table.delete_tag("v1")
+    table.delete_branch("x")
+    assert [one.name for one in table.refs()] == ["main"]
+    done = table.at(2).fork("e.f")
+    assert (done.sent, db.table("e.f").to_arrow().num_rows) == (2, 3)
+    assert db.table("e.f").validate().ok
+    if place.root.startswith("mem"):
+        return  # it has one root
+    other = place.at("other")
+    stores.store_of(other).make(other)
+    assert table.at(3).push(other).sent == 3
+    assert table.push(other).sent == 3
+    assert sdb.connect(other).table("e.t").to_arrow().num_rows == 12
+    assert sdb.connect(other).table("e.t").validate().ok

@@ -34,6 +34,8 @@ COMMANDS = (
     "tag",
     "branch",
     "merge",
+    "fork",
+    "push",
     "compact",
     "expire",
     "gc",

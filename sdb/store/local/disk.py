@@ -233,10 +233,11 @@ def _make(path: str) -> None:
 
     above = os.path.dirname(path) or "."  # noqa: PTH120 - a plain string
     try:
-        os.mkdir(path)  # noqa: PTH102
-    except FileNotFoundError:
-        _make(above)
-        os.mkdir(path)  # noqa: PTH102
+        try:
+            os.mkdir(path)  # noqa: PTH102
+        except FileNotFoundError:
+            _make(above)
+            os.mkdir(path)  # noqa: PTH102 - which someone else may have made meanwhile
     except FileExistsError:
         if not os.path.isdir(path):  # noqa: PTH112
             raise

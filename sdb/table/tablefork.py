@@ -1,0 +1,263 @@
+"""Forking and pushing: a table with the same packfiles, under another name or below another root.
+
+Packfiles that are there already are not sent, so that what was broken off goes on where it was.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import ConflictError, ExistsError
+from sdb.progress import silent
+from sdb.records import record
+from sdb.table import names
+from sdb.table.commit import check_writable, commit
+from sdb.table.tablechange import TableChange
+from sdb.table.tablehandle import find_table
+from sdb.table.transfer import Transfer
+from sdb.table.versionlookup import Versions
+from sdb.table.versionstate import state_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.progress import Progress
+    from sdb.table.index import TableIndex
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+
+FORK = "fork"
+PUSH = "push"
+
+
+@record
+class SentTable:
+    """The result of a fork or a push.
+
+    Attributes
+    ----------
+    name, root : str
+        The table that has the packfiles now, and where it is.
+    version : int
+        Its version.
+    packfiles, size_bytes : int
+        Number and size of its packfiles.
+    sent, sent_bytes : int
+        Number and size of those that were not there before.
+    is_new : bool
+        Whether it got a version now.
+    """
+
+    name: str
+    root: str
+    version: int
+    packfiles: int
+    size_bytes: int
+    sent: int
+    sent_bytes: int
+    is_new: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {
+            "table": self.name,
+            "root": self.root,
+            "version": self.version,
+            "packfiles": self.packfiles,
+            "bytes": self.size_bytes,
+            "sent": self.sent,
+            "sent_bytes": self.sent_bytes,
+            "new": self.is_new,
+        }
+
+
+def fork(
+    source: TableHandle,
+    database: str,
+    table: str,
+    *,
+    author: str = "",
+    message: str = "",
+    progress: Progress = silent,
+) -> SentTable:
+    """Make a table of its own of a version, below the same root.
+
+    Packfiles are copied by the file system or the store where these can.
+
+    Parameters
+    ----------
+    source : TableHandle
+        The table, or a version of it.
+    database, table : str
+        Names of the new table.
+    author, message : str
+        Who forks, and why; the first version tells it.
+    progress : Progress
+        Told how many bytes of packfiles are there.
+
+    Returns
+    -------
+    SentTable
+        The new table.
+
+    Raises
+    ------
+    ExistsError
+        There is such a table.
+    CorruptError
+        A packfile is missing or not what was written.
+    ConflictError, UncertainError
+        See :func:`sdb.table.commit.commit`.
+    """
+    keys = names.TableKeys(database, table)
+    check_writable(source.root)
+    exists = ExistsError(f"there is a table {database}.{table} below {source.root.location}")
+    if find_table(source.root, database, table) is not None:
+        raise exists
+    transfer = Transfer(source, source.root, keys)
+    wanted = tuple(source.descriptors())
+    total = sum(one.size_bytes for one in wanted)
+    added = transfer.packfiles(wanted, _counted(progress, total))
+    transfer.definition()
+    message = message or f"fork of {_shown(source)}"
+    inputs = transfer.inputs(None)
+    change = TableChange(FORK, added, inputs=inputs, author=author, message=message)
+
+    def plan(index: TableIndex) -> TableChange:
+        if index.inline or state_of(index.user_data) is not None:
+            raise exists
+        return change
+
+    done = commit(source.root, keys, plan)
+    counts = (len(wanted), total, transfer.sent, transfer.sent_bytes)
+    name = f"{database}.{table}"
+    return SentTable(name, source.root.location, done.version, *counts, done.is_new)
+
+
+def push(
+    source: TableHandle,
+    root: TableRoot,
+    *,
+    name: str = "",
+    author: str = "",
+    message: str = "",
+    progress: Progress = silent,
+) -> SentTable:
+    """Make the table of a name below another root the same as a version.
+
+    Parameters
+    ----------
+    source : TableHandle
+        The table, or a version of it.
+    root : TableRoot
+        The other root.
+    name : str
+        Name of the table there; the same if not given.
+    author, message : str
+        Who pushes, and why; the version tells it.
+    progress : Progress
+        Told how many bytes of packfiles are there.
+
+    Returns
+    -------
+    SentTable
+        The table there.
+
+    Raises
+    ------
+    ConflictError
+        The table there has packfiles that this one never had: a push would take them away. Or see
+        :func:`sdb.table.commit.commit`.
+    CorruptError
+        A packfile is missing or not what was written.
+    UncertainError
+        See :func:`sdb.table.commit.commit`.
+    """
+    database, _, table = (name or source.name).partition(".")
+    keys = names.TableKeys(database, table)
+    check_writable(root)
+    transfer = Transfer(source, root, keys)
+    wanted = tuple(source.descriptors())
+    total = sum(one.size_bytes for one in wanted)
+    told = _counted(progress, total)
+    known = _known(source, find_table(root, database, table))
+    brought = {
+        one.name: one
+        for one in transfer.packfiles([one for one in wanted if one.name not in known], told)
+    }
+    transfer.definition()
+
+    def plan(index: TableIndex) -> TableChange | None:
+        there = find_table(root, database, table)
+        try:
+            present = _known(source, there)
+        except ConflictError as error:
+            raise _GivenUpError(error) from None
+        missing = [one for one in wanted if one.name not in present]
+        brought.update(
+            (one.name, one)
+            for one in transfer.packfiles([one for one in missing if one.name not in brought], told)
+        )
+        change = TableChange(
+            PUSH,
+            tuple([brought[one.name] for one in missing]),
+            frozenset(present.values()) - {present.get(one.name, "") for one in wanted},
+            transfer.inputs(there),
+            author=author,
+            message=message or f"push of {_shown(source)}",
+        )
+        return None if change.is_nothing and index.objects else change
+
+    try:
+        done = commit(root, keys, plan)
+    except _GivenUpError as error:
+        raise error.reason from None
+    counts = (len(wanted), total, transfer.sent, transfer.sent_bytes)
+    return SentTable(f"{database}.{table}", root.location, done.version, *counts, done.is_new)
+
+
+class _GivenUpError(Exception):
+    """A conflict that no further attempt can solve."""
+
+    def __init__(self, reason: ConflictError) -> None:
+        self.reason = reason
+
+
+def _known(source: TableHandle, there: TableHandle | None) -> dict[str, str]:
+    """Give the keys of packfiles that a table has, by names; the source must have, or have had all.
+
+    Names tell the content; keys may be others there.
+    """
+    if there is None:
+        return {}
+    found = {one.name: one.key for one in there.descriptors()}
+    unknown = found.keys() - {one.name for one in source.descriptors()}
+    past = Versions(source).newest_first() if unknown else iter(())
+    for version in past:
+        had = source.version(version.key, version.etag)
+        unknown -= {one.name for one in had.descriptors()}
+        if not unknown:
+            break
+    if unknown:
+        raise ConflictError(
+            f"{there.name} below {there.root.location} has {len(unknown):,} packfiles that "
+            f"{source.name} never had",
+            path=found[min(unknown)],
+            hint="sdb push --as DB.NEW makes another table there",
+        )
+    return found
+
+
+def _counted(progress: Progress, total: int) -> Callable[[int], None]:
+    done = 0
+
+    def told(size_bytes: int) -> None:
+        nonlocal done
+        done += size_bytes
+        progress(done, total)
+
+    return told
+
+
+def _shown(source: TableHandle) -> str:
+    state = source.state
+    return source.name if state is None else f"{source.name}@{state.version}"
