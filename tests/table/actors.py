@@ -8,11 +8,15 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from sdb.errors import CorruptError, NotFoundError, SdbError, UncertainError
 from sdb.packfile.extension import Summary
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.packfile.trailer import Block, Trailer
+from sdb.query.syntax.writeparser import parse_write
+from sdb.query.writes.effects import Effect
+from sdb.query.writes.transaction import Transaction, carried_out
 from sdb.records import replace
 from sdb.store.faults import CrashError
 from sdb.table import collector, compaction, etags, expiry, names
@@ -34,12 +38,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from sdb.progress import Progress
+    from sdb.query.writes.carrying import StatementWork
     from tests.table.scheduler import Actor
 
 LOCAL = Keyring.of_root(is_remote=False)
 KEYS = names.TableKeys("d", "t")
 INPUTS = tuple(f"s3://in/{number}.json" for number in range(12))
 ETAG = '"e"'
+MARK = "'"
+"""The new value that an update gives a row."""
+
 SLOW_SECONDS = DAY_SECONDS / 4
 """Who takes longer than this may miss what was collected: clocks differ by hours, too."""
 
@@ -51,6 +59,9 @@ def descriptor(key: str, etag: str, tokens: Sequence[str], *, ours: bool = True)
     return Descriptor(key, etag, len(tokens) << 11, trailer)
 
 
+WORLDS: WeakKeyDictionary[LoggedStore, World] = WeakKeyDictionary()
+
+
 class World:
     """A table, those who work with it, and what they were told."""
 
@@ -58,6 +69,7 @@ class World:
         self.schedule = Schedule(seed, fault_rate=fault_rate)
         self.random = self.schedule.random
         self.store = LoggedStore(self.schedule)
+        WORLDS[self.store] = self
         self.root = TableRoot("mem://r", self.store, LOCAL)
         self.acknowledged: dict[str, tuple[str, ...]] = {}
         self.refused: set[str] = set()
@@ -72,6 +84,10 @@ class World:
         self.branching = Branching()
 
     def tokens(self, key: str) -> tuple[str, ...]:
+        """Give the rows of a packfile, whether an update has come by or not."""
+        return tuple(token.removesuffix(MARK) for token in self.raw(key))
+
+    def raw(self, key: str) -> tuple[str, ...]:
         return tuple(json.loads(self.ever(key)))
 
     def ever(self, key: str, _: str = "") -> bytes:
@@ -232,6 +248,40 @@ def compacter(world: World, count: int) -> Callable[[Actor], None]:
     return work
 
 
+def updater(world: World, count: int) -> Callable[[Actor], None]:
+    """Mark all rows that have no mark, by the real transactions; only the rows are played."""
+    update = parse_write("UPDATE d.t SET mark = 1")
+
+    def work(actor: Actor) -> None:
+        for number in range(count):
+            commit_id = f"{actor.name}-{number}"
+            asked = Transaction((update,), world.root, txn_id=commit_id, around=actor.around())
+            with world.in_time():
+                try:
+                    carried_out(asked)
+                except UncertainError:
+                    world.unknown.add(commit_id)
+                except CrashError:
+                    world.unknown.add(commit_id)
+                    raise
+
+    return work
+
+
+def played_update(work: StatementWork) -> Effect:
+    """Carry out the statement of an updater: what queries and blocks would do."""
+    view = work.view
+    world = WORLDS[view.root.store]  # type: ignore[index]
+    for told in list(view.descriptors()):
+        if work.only is not None and told.key not in work.only:
+            continue
+        tokens = world.read(told.key)
+        if any(not token.endswith(MARK) for token in tokens):
+            new = [token if token.endswith(MARK) else token + MARK for token in tokens]
+            view.replace(told.key, [world.packed(new)])
+    return Effect("update", "d.t")
+
+
 def keeper(world: World, count: int) -> Callable[[Actor], None]:
     """Let versions expire, collect, or let time pass."""
 
@@ -307,7 +357,7 @@ def original_sync(world: World, actor: Actor) -> None:
         tokens = list(new)
         extended = [one for one in index.inline if one.name.startswith("packed-")][-1:]
         for one in extended:
-            tokens = [*world.tokens(one.key), *tokens]
+            tokens = [*world.raw(one.key), *tokens]
         if not new:
             return
         key = KEYS.packfile("", ".zion", names.new_uid(world.random.randbytes))

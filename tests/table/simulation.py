@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from sdb import notes
+from sdb.query.writes.carrying import StatementWork
 from sdb.table import collector, etags, inputstree, names, tablechange, tiers, versionstate
 from sdb.table import commit as committing
 from sdb.table.index import TableIndex
@@ -28,7 +29,7 @@ from sdb.table.inputstree import InputsTree
 from sdb.table.succession import FOREIGN, seal_of
 from sdb.table.versionhistory import read_history
 from tests.table import actors, branching
-from tests.table.actors import INPUTS, KEYS, LOCAL, SLOW_SECONDS, World
+from tests.table.actors import INPUTS, KEYS, LOCAL, MARK, SLOW_SECONDS, World
 from tests.table.scheduler import DAY_SECONDS, Actor
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def small_bounds() -> Iterator[None]:
         mock.patch.object(names, "flaw_of_key", _flaw_of_key),
         mock.patch.object(tiers, "FEW", 2),
         mock.patch.object(tiers, "_FACTOR", 2),
+        mock.patch.object(StatementWork, "run", actors.played_update),
     ):
         yield
 
@@ -72,6 +74,8 @@ def run(seed: int) -> World:
         schedule.long_days = dice.choice((0.003, 0.03)) if keepers else 0
         for number in range(keepers):
             schedule.add(f"keep{number}", actors.keeper(world, dice.randrange(1, 7)))
+        for number in range(dice.choice((0, 0, 0, 1))):
+            schedule.add(f"update{number}", actors.updater(world, dice.randrange(1, 4)))
         for number in range(dice.choice((0, 1))):
             schedule.add(f"read{number}", actors.reader(world, dice.randrange(1, 4)))
         for number in range(dice.choice((0, 0, 1))):
@@ -341,9 +345,12 @@ def _check_replay(world: World, chain: list[Version]) -> None:
         elif state.operation == "merge":
             assert not gone
             branching.merged_rows(world, added)
-        elif state.operation in {"compact", "expire", "gc", "adopt"}:
+        elif state.operation in {"compact", "expire", "gc", "adopt", "update"}:
             assert not added
             assert not gone
+            if state.operation == "update" and not world.has_foreign:
+                rest = [row for key in one.packfiles for row in world.raw(key) if row[-1] != MARK]
+                assert not rest, f"{one.key} did not update {rest}"
         else:
             assert state.operation == FOREIGN
             assert set(added) <= set(INPUTS)
@@ -384,7 +391,7 @@ def _check_reads(world: World, heads: list[bytes]) -> None:
         assert data in heads
         index, _ = decoded(data)
         assert set(rows) == set(packfiles_of(world, index))
-        assert all(rows[key] == world.tokens(key) for key in rows)
+        assert all(rows[key] == world.raw(key) for key in rows)
 
 
 def main() -> int:

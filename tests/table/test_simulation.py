@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb.errors import SdbError, UncertainError
+from sdb.query.writes import transaction
 from sdb.records import replace
 from sdb.table import (
     collector,
@@ -215,6 +216,24 @@ def branches_are_taken_for_what_was_overwritten(patch: pytest.MonkeyPatch) -> No
     patch.setattr(overwritten._Recovery, "_kept", kept)
 
 
+def rows_that_came_in_meanwhile_are_not_updated(patch: pytest.MonkeyPatch) -> None:
+    good = transaction._Attempts._check
+
+    def check(attempts: Any, handle: Any, index: Any, change: Any, **_: Any) -> None:
+        good(attempts, handle, index, change, is_judging=False)
+
+    patch.setattr(transaction._Attempts, "_check", check)
+
+
+def rows_that_came_in_meanwhile_are_passed_over(patch: pytest.MonkeyPatch) -> None:
+    good = transaction._Attempts._work
+
+    def work(attempts: Any, view: Any, statement: Any, only: Any = None) -> Any:
+        return good(attempts, view, statement, None if only is None else set())
+
+    patch.setattr(transaction._Attempts, "_work", work)
+
+
 @pytest.mark.parametrize(
     "mutation",
     [
@@ -241,6 +260,8 @@ def branches_are_taken_for_what_was_overwritten(patch: pytest.MonkeyPatch) -> No
         inputs_lead_nowhere,
         lists_lead_nowhere,
         packfiles_are_merged_that_are_gone,
+        rows_that_came_in_meanwhile_are_not_updated,
+        rows_that_came_in_meanwhile_are_passed_over,
     ],
 )
 def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from sdb.table.tablepackfile import OpenObjects, TablePackfile
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+    from typing import Self
 
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
@@ -59,6 +60,15 @@ class TableView:
         """
         self._made += 1
         return commit_id if self._made == 1 else f"{commit_id}-{self._made}"
+
+    @classmethod
+    def following(cls, handle: TableHandle, view: TableView) -> Self:
+        """Give the view of a later version with what was changed in an earlier one."""
+        found = cls(view.root, view.keys, handle)
+        found.removed |= view.removed
+        found.added |= view.added
+        found._made = view._made
+        return found
 
     def replace(self, key: str, new: Iterable[Descriptor]) -> None:
         """Let packfiles take the place of another one."""

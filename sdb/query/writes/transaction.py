@@ -7,15 +7,13 @@ when a packfile that was rewritten is gone, everything starts over.
 
 from __future__ import annotations
 
-import time
-
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
 from sdb.query.syntax import writes
 from sdb.query.writes.carrying import StatementWork, reads_tables
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.matching import QueryContext
 from sdb.query.writes.tableview import TableView
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.commit import (
     PATIENCE_SECONDS,
     check_branch,
@@ -25,6 +23,7 @@ from sdb.table.commit import (
 )
 from sdb.table.names import TableKeys, check_name, new_uid
 from sdb.table.references import MAIN
+from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import TableChange, packfiles_between
 from sdb.table.tablehandle import dropped, find_table, read_definition
 
@@ -58,6 +57,8 @@ class Transaction:
         Whether nothing is written, and rows are only counted.
     threads, memory_bytes : int or None
         See :func:`sdb.sql`.
+    around : Surroundings
+        The clock and the dice.
     """
 
     statements: tuple[writes.WriteStatement, ...]
@@ -67,6 +68,7 @@ class Transaction:
     is_dry: bool = False
     threads: int | None = None
     memory_bytes: int | None = None
+    around: Surroundings = REAL
 
 
 @record
@@ -109,7 +111,18 @@ class Executed:
 
 
 class _StaleError(SdbError):
-    """Others have committed what the statements have to be judged on."""
+    """Others have committed what the statements have to be judged on.
+
+    Attributes
+    ----------
+    index : TableIndex
+        The index that the version would follow. Where another program has overwritten versions, it
+        has what they did, which nobody else can read yet.
+    """
+
+    def __init__(self, message: str, path: str, index: TableIndex) -> None:
+        super().__init__(message, path=path)
+        self.index = index
 
 
 def carried_out(transaction: Transaction) -> Executed:
@@ -131,12 +144,14 @@ def carried_out(transaction: Transaction) -> Executed:
     if any(isinstance(one.write, writes.UndropTable) for one in transaction.statements):
         return _brought_back(transaction)
     attempts = _Attempts(transaction)
-    began = time.monotonic()
+    began = transaction.around.elapsed()
+    index: TableIndex | None = None
     while True:
         try:
-            return attempts.run()
+            return attempts.run(index)
         except _StaleError as error:
-            if time.monotonic() - began >= PATIENCE_SECONDS:
+            index = error.index
+            if transaction.around.elapsed() - began >= PATIENCE_SECONDS:
                 raise ConflictError(error.message, path=error.path, hint="run it again") from None
 
 
@@ -167,13 +182,13 @@ class _Attempts:
         self._name = f"{self._keys.database}.{self._keys.table}"
         if self._branch != MAIN:
             self._name += f"@{self._branch}"
-        self._id = transaction.txn_id or new_uid()
+        self._id = transaction.txn_id or new_uid(transaction.around.random_bytes)
         self._done: _Judged | None = None
         if transaction.txn_id:
             check_name(transaction.txn_id, "transaction")
 
-    def run(self) -> Executed:
-        """Try once."""
+    def run(self, newer: TableIndex | None) -> Executed:
+        """Try once, on the index that is there, or on one that is known to follow it."""
         all_ = self._all
         if not all_.is_dry:
             check_writable(self._root)
@@ -184,6 +199,8 @@ class _Attempts:
             if done is not None:
                 return Executed((), self._name, done, all_.txn_id, is_new=False)
         handle = find_table(root, keys.database, keys.table, branch=branch)
+        if handle is not None and newer is not None:
+            handle = replace(handle, index=newer)
         statements = self._to_do(handle)
         judged = self._judged_again(handle) or self._judged(handle, statements)
         view, effects = judged.view, judged.effects
@@ -205,7 +222,15 @@ class _Attempts:
             self._check(handle, index, change, is_judging=is_judging)
             return change
 
-        found = commit(self._root, self._keys, plan, commit_id=self._id, is_new=not all_.txn_id)
+        found = commit(
+            root,
+            keys,
+            plan,
+            commit_id=self._id,
+            is_new=not all_.txn_id,
+            around=all_.around,
+            branch=branch,
+        )
         return Executed(effects, self._name, found.version, self._id, found.is_new)
 
     def _check(
@@ -220,10 +245,10 @@ class _Attempts:
         before = None if handle is None else handle.index
         added, gone = packfiles_between(before, index, self._root.fetch)
         if lost := change.removed & {one.key for one in gone}:
-            raise _StaleError(f"{min(lost)}: someone else has replaced it", path=min(lost))
+            raise _StaleError(f"{min(lost)}: someone else has replaced it", min(lost), index)
         if is_judging and added:
             message = f"others have added {len(added):,} packfiles to {self._name} meanwhile"
-            raise _StaleError(message, path=self._keys.index)
+            raise _StaleError(message, self._keys.index, index)
 
     def _judged(
         self, handle: TableHandle | None, statements: Sequence[writes.WriteStatement]
@@ -243,9 +268,7 @@ class _Attempts:
         added, gone = packfiles_between(done.handle.index, handle.index, self._root.fetch)
         if done.view.removed & {one.key for one in gone}:
             return None
-        view = TableView(self._root, self._keys, handle)
-        view.removed |= done.view.removed
-        view.added |= done.view.added
+        view = TableView.following(handle, done.view)
         new = {one.key for one in added}
         (effect,) = done.effects
         more = self._work(view, self._all.statements[0], new).run()
@@ -272,7 +295,7 @@ class _Attempts:
 
     @property
     def _now_us(self) -> int:
-        return time.time_ns() // 1000
+        return self._all.around.now_us()
 
     def _to_do(self, handle: TableHandle | None) -> list[writes.WriteStatement]:
         """Give the statements that make sense for the table as it is."""
