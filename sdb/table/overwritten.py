@@ -160,7 +160,8 @@ class _Recovery:
 
     def _again(self, found: Succession, lost: _Kept) -> Succession:
         """Do again what a version did that was overwritten."""
-        if found.place_of(lost.state.commit, lost.state.version) is not None:
+        # It may be what someone else has begun to do again, of a version with any number.
+        if found.place_of(lost.state.commit) is not None:
             return found
         parent = None
         if lost.state.parent is not None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 ADOPT = "adopt"
 """The operation of a version that only makes what another program has written one of ours."""
 
+_ADOPTIONS = 4
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -328,11 +329,16 @@ def _absent(
 
 def _adopted(root: TableRoot, keys: names.TableKeys, around: Surroundings) -> TableHandle:
     """Open a table, after a commit that makes a version of what another program has written."""
-    head = open_table(root, keys.database, keys.table)
-    if head.state is None or is_foreign(head.index, head.state):
-        commit(root, keys, TableChange(ADOPT), around=around)
+    for _ in range(_ADOPTIONS):
         head = open_table(root, keys.database, keys.table)
-    return head
+        if head.state is not None and not is_foreign(head.index, head.state):
+            return head
+        commit(root, keys, TableChange(ADOPT), around=around)
+    raise ConflictError(
+        f"another program writes to {keys.database}.{keys.table} all the time",
+        path=keys.index,
+        hint="run it again",
+    )
 
 
 def _swap(root: TableRoot, keys: names.TableKeys, change: Change, around: Surroundings) -> None:

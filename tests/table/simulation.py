@@ -64,22 +64,19 @@ def run(seed: int) -> World:
     dice = world.random
     schedule = world.schedule
     with small_bounds(), _unheard():
-        for number in range(dice.randrange(1, 4)):
-            schedule.add(f"insert{number}", actors.inserter(world, dice.randrange(1, 5)))
-        for number in range(dice.choice((0, 0, 1, 2))):
-            schedule.add(f"sync{number}", actors.syncer(world, dice.randrange(1, 3)))
-        for number in range(dice.choice((0, 0, 1, 2))):
-            schedule.add(f"compact{number}", actors.compacter(world, dice.randrange(1, 6)))
         keepers = dice.choice((0, 0, 1, 2))
         schedule.long_days = dice.choice((0.003, 0.03)) if keepers else 0
-        for number in range(keepers):
-            schedule.add(f"keep{number}", actors.keeper(world, dice.randrange(1, 7)))
-        for number in range(dice.choice((0, 0, 0, 1))):
-            schedule.add(f"update{number}", actors.updater(world, dice.randrange(1, 4)))
-        for number in range(dice.choice((0, 1))):
-            schedule.add(f"read{number}", actors.reader(world, dice.randrange(1, 4)))
-        for number in range(dice.choice((0, 0, 1))):
-            schedule.add(f"tag{number}", branching.tagger(world, dice.randrange(1, 4)))
+        for name, work, count, most in (
+            ("insert", actors.inserter, dice.randrange(1, 4), 4),
+            ("sync", actors.syncer, dice.choice((0, 0, 1, 2)), 2),
+            ("compact", actors.compacter, dice.choice((0, 0, 1, 2)), 5),
+            ("keep", actors.keeper, keepers, 6),
+            ("update", actors.updater, dice.choice((0, 0, 0, 1)), 3),
+            ("read", actors.reader, dice.choice((0, 1)), 3),
+            ("tag", branching.tagger, dice.choice((0, 0, 1)), 3),
+        ):
+            for number in range(count):
+                schedule.add(f"{name}{number}", work(world, dice.randrange(1, most + 1)))
         if dice.random() < 0.3:
             schedule.add("branch", branching.brancher(world, dice.randrange(1, 4)))
             schedule.add("merge", branching.merger(world, dice.randrange(1, 3)))
