@@ -22,7 +22,9 @@
 ``planned``            what a query is going to read
 ``rowranges``          rows of packfiles that grow
 ``stream``             structured streaming
+``rowpacking``         rows of a task, packed as options say
 ``datasource_writer``  the writer: tasks pack, and the job publishes
+``tablewriter``        the writer of tables: tasks pack, and the job commits
 =====================  =======================================================
 """
 

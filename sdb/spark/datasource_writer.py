@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from uuid import uuid4
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from sdb import effort
 from sdb.errors import ConflictError, ExistsError, UsageError
 from sdb.packfile import manifest
-from sdb.packfile.batches import encoded
-from sdb.packfile.inputs import Input
-from sdb.packfile.writer import DEFAULT_ALGORITHM, pack
+from sdb.packfile.writer import pack
+from sdb.spark.rowpacking import RowPacking
 from sdb.spark.settings import paths
 from sdb.store.base import child
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -39,6 +36,12 @@ class Written(WriterCommitMessage):
 
     task: int
     file: manifest.File | None
+
+
+def task_number() -> int:
+    """Give the number of the task that runs in this process, whichever attempt of it."""
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
 
 
 class ZionWriter(DataSourceArrowWriter):
@@ -64,33 +67,17 @@ class ZionWriter(DataSourceArrowWriter):
         self._prefix = found[0].rstrip("/") + "/"
         self._mode = "overwrite" if overwrite else "append"
         self._job = uuid4().hex
-        self._algorithm = options.get("algorithm", DEFAULT_ALGORITHM)
-        self._level = effort.read(options["level"]) if "level" in options else None
-        times = options.get("timeFields", "")
-        self._times = [tuple(name.strip().split(".")) for name in times.split(",") if name.strip()]
-        self._keep_nulls = options.get("ignoreNullFields", "true").lower() == "false"
+        self._packing = RowPacking.of(options)
         manifest.prepare(self._prefix, self._mode)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """Pack the rows of a task into a file that does not count yet."""
-        context = TaskContext.get()
-        task = context.partitionId() if context else 0
-        first = next((batch for batch in iterator if batch.num_rows), None)
-        if first is None:
+        task = task_number()
+        rows = self._packing.input(iterator, task)
+        if rows is None:
             return Written(task, None)
-
-        def pieces() -> Generator[bytes]:
-            return encoded(chain([first], iterator), keep_nulls=self._keep_nulls)
-
         name = manifest.attempt_name(task, self._job)
-        result = pack(
-            [Input(f"task {task}", "rows", source=pieces, once=True)],
-            child(self._prefix, name),
-            algorithm=self._algorithm,
-            level=self._level,
-            threads=1,
-            time_fields=self._times,
-        )
+        result = pack([rows], child(self._prefix, name), **self._packing.arguments)
         return Written(task, manifest.File(name, result.output_bytes, result.rows))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:

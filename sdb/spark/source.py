@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter
 
 from sdb.spark.datasource_reader import PushedReader, ZionReader
 from sdb.spark.datasource_writer import ZionWriter
@@ -13,6 +13,7 @@ from sdb.spark.schema import schema_of
 from sdb.spark.settings import read_options
 from sdb.spark.stream import ZionStreamReader
 from sdb.spark.tablelisting import described
+from sdb.spark.tablewriter import TableWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +63,10 @@ class ZionSource(DataSource):
         return (PushedReader if options.pushdown else ZionReader)(schema, options, self._loaded)
 
     @hinted
-    def writer(self, schema: StructType, overwrite: bool) -> ZionWriter:  # noqa: ARG002, FBT001 - Spark's
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:  # noqa: ARG002, FBT001 - Spark's
         """Give the writer of a job."""
+        if self._loaded is not None:
+            return TableWriter(self._loaded.named, self.options, overwrite=overwrite)
         return ZionWriter(self.options, overwrite=overwrite)
 
     @hinted

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,3 +100,94 @@ def test_what_is_wrong_is_told(spark: SparkSession, root: Path) -> None:
     (root / "db/web/gha/data").rename(root / "gone")
     with pytest.raises(Exception, match="is missing: the table leads to it"):
         loaded.count()
+
+
+def save(rows: DataFrame, root: Path, mode: str = "append", **options: str) -> None:
+    writer = rows.write.format("zion").mode(mode).option("root", str(root)).options(**options)
+    writer.save(NAME)
+
+
+def log(root: Path) -> list[tuple[int | None, str, int, int]]:
+    found = sdb.connect(root).table(NAME).log()
+    return [(one.version, one.operation, one.rows, one.changes.packfiles_added) for one in found]
+
+
+def test_a_job_is_one_version(spark: SparkSession, tmp_path: Path) -> None:
+    rows = spark.range(0, 1000, 1, 2)
+    save(rows, tmp_path, ifExists="error")
+    save(rows.where("id < 10"), tmp_path, message="few of them")
+    save(rows.where("id < 0"), tmp_path)
+    assert log(tmp_path) == [(2, "insert", 1010, 1), (1, "insert", 1000, 2)]
+    before = load(spark, tmp_path)
+    # Tasks with the same rows have packfiles of their own, and what is read may be written to.
+    ones = spark.range(0, 4, 1, 2).selectExpr("7 AS id")
+    save(before.where("id < 3").select("id").unionAll(ones).repartition(2), tmp_path, "overwrite")
+    assert ids(load(spark, tmp_path)) == [0, 0, 1, 1, 2, 2, 7, 7, 7, 7]
+    assert before.count() == 1010
+    save(ones, tmp_path, "overwrite")
+    assert ids(load(spark, tmp_path)) == [7] * 4
+    assert log(tmp_path)[0] == (4, "overwrite", 4, 2)
+    save(ones.where("id < 0"), tmp_path, "overwrite")
+    assert log(tmp_path)[0] == (5, "overwrite", 0, 0)
+    assert not sdb.connect(tmp_path).table(NAME).validate().findings
+
+
+def test_the_same_transaction_is_one_version(spark: SparkSession, root: Path) -> None:
+    for _ in range(2):
+        save(spark.range(5), root, txnId="batch-1")
+    assert log(root)[0][:3] == (5, "insert", 905)
+    sdb.connect(root).table(NAME).branch("trial")
+    writer = spark.range(9).write.format("zion").mode("append").option("root", str(root))
+    writer.save(f"{NAME}@trial")
+    assert load(spark, root, f"{NAME}@trial").count() == 914
+    assert log(root)[0][:3] == (5, "insert", 905)
+
+
+def test_killed_and_failed_tasks_write_no_row_twice(spark: SparkSession, root: Path) -> None:
+    from pyspark.sql.functions import udf
+
+    @udf("bigint", useArrow=False)
+    def dies(number: int, most: int) -> int:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        attempt = context.attemptNumber() if context else 0
+        if number == 3999 and attempt == 0:
+            os.kill(os.getpid(), 9)
+        if number == 3999 and attempt < most:
+            message = "a task that fails late"
+            raise RuntimeError(message)
+        return number
+
+    rows = spark.range(0, 8000, 1, 4)
+    with pytest.raises(Exception, match="a task that fails late"):
+        save(rows.selectExpr("id", "9 AS most").select(dies("id", "most").alias("id")), root)
+    assert log(root)[0][:3] == (4, "insert", 900)
+    save(rows.selectExpr("id", "2 AS most").select(dies("id", "most").alias("id")), root)
+    assert log(root)[0] == (5, "insert", 8900, 4)
+    assert load(spark, root).select("id").distinct().count() == 8000
+
+
+def test_what_cannot_be_written_is_refused(spark: SparkSession, root: Path) -> None:
+    writer = spark.range(5).write.format("zion").option("root", str(root))
+    with pytest.raises(Exception, match='either the "Append" or "Overwrite" mode'):
+        writer.save(NAME)
+    with pytest.raises(Exception, match=r"web.gha below .* is there already"):
+        writer.mode("append").option("ifExists", "error").save(NAME)
+    writer.mode("append").option("ifExists", "ignore").save(NAME)
+    writer.option("ifExists", "append")
+    with pytest.raises(Exception, match=r"which never changes\nhint: web.gha, or web.gha@branch"):
+        writer.mode("append").save(f"{NAME}@2")
+    parts = '"partitions": [{"field": "day", "type": "date"}]'
+    definition = f'{{"input": [{{"pattern": "file://in/{{day}}/*.json"}}], {parts}}}'
+    (root / "db/web/gha/definition.json").write_text(definition)
+    with pytest.raises(
+        Exception, match=r"partitions by day\nhint: option\(.partition., .field=val"
+    ):
+        writer.mode("append").save(NAME)
+    assert log(root)[0][:3] == (4, "insert", 900)
+    writer.option("partition", "day=2026-01-31").mode("append").save(NAME)
+    days = load(spark, root).where("day = timestamp'2026-01-31T00:00:00Z'")
+    assert days.count() == 5
+    with pytest.raises(Exception, match="has partitions: they are not overwritten"):
+        writer.mode("overwrite").save(NAME)
