@@ -1,7 +1,8 @@
 """Plans of queries on tables with many packfiles: an index made by a script, no data.
 
 ``python benchmarks/tables.py [PACKFILES]`` prints times and memory of the plan of a narrow window,
-cold and warm, and of the list of all packfiles.
+cold and warm, and of the list of all packfiles; and of the log and of single versions of a table
+with 100,000 versions.
 """
 
 from __future__ import annotations
@@ -10,19 +11,27 @@ import resource
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
+from subprocess import run
 from typing import TYPE_CHECKING
 
 from sdb.packfile.predicate import Both, Compare, Instant
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.trailer import Block, Trailer
-from sdb.query.exec.storedtable import StoredTable, stored_table
+from sdb.query.exec.storedtable import StoredTable
+from sdb.records import replace
 from sdb.table import etags
 from sdb.table.descriptor import Descriptor, joined_ranges
 from sdb.table.index import TableIndex
 from sdb.table.indirect import IndirectTree, Writer
 from sdb.table.names import TableKeys, new_uid
 from sdb.table.signature import Keyring
+from sdb.table.succession import seal_of
+from sdb.table.tablehandle import open_table
+from sdb.table.tablelog import log
+from sdb.table.versionhistory import HistoryRef, PastVersion, write_history
+from sdb.table.versionstate import MAX_INLINE, MAX_LISTED, VersionState, with_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +40,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 KEYS = TableKeys("bench", "many")
+HISTORY = TableKeys("bench", "long")
+VERSIONS = 100_000
+SOME = (1, 50_000, 99_000)
 MINUTE_US = 60_000_000
 START_US = 1_700_000_000_000_000
 PER_LIST = 2_500
@@ -102,10 +114,51 @@ def timed(name: str, work: Callable[[], T]) -> T:
 
 def opened(root: Path) -> StoredTable:
     """Open the table."""
-    found = stored_table(str(root), KEYS.database, KEYS.table)
-    if found is None:
-        raise AssertionError("the table is not there")
-    return found
+    return StoredTable(open_table(root, KEYS.database, KEYS.table))
+
+
+def make_history(root: Path, count: int) -> None:
+    """Write a table of many versions, of which the newest and a few others are there."""
+    keyring = Keyring.of_root(is_remote=False)
+    (root / HISTORY.folder / "versions").mkdir(parents=True)
+    inline = tuple(map(descriptor, range(INLINE)))
+    state = VersionState(bytes(16), 1, "c", 0, 0, "insert", author="ada", message="more rows")
+    past: list[PastVersion] = []
+    refs: list[HistoryRef] = []
+    for number in range(1, count + 1):
+        at_us = START_US + number * MINUTE_US
+        key, etag = HISTORY.version(number, "c"), '"b2sum:none"'
+        if number > count - 200 or number in SOME:
+            listed = tuple(past) if number > count - MAX_INLINE else ()
+            state = replace(state, version=number, at_us=at_us, created_us=at_us, history=listed)
+            index = TableIndex(HISTORY.table, at_us, inline=inline)
+            state = replace(state, older=tuple(refs), seal=seal_of(index))
+            data = replace(index, user_data=with_state({}, state)).encode(keyring)
+            etag = etags.of_content([data])
+            (root / (key if number < count else HISTORY.index)).write_bytes(data)
+        past.append(PastVersion(number, at_us, key, etag, "insert", number))
+        if len(past) == MAX_LISTED or number == count - MAX_INLINE // 2:
+            listing = write_history(tuple(past))
+            place = HISTORY.history(new_uid())
+            (root / place).write_bytes(listing)
+            ends = (past[0].version, number, past[0].at_us, at_us)
+            refs.append(HistoryRef(place, etags.of_content([listing]), *ends, len(past)))
+            past = []
+
+
+def measure_history(root: Path) -> None:
+    """Print how long the newest 20 of many versions take, and one among them."""
+    timed(f"make {VERSIONS:,} versions", lambda: make_history(root, VERSIONS))
+    print(f"index of {(root / HISTORY.index).stat().st_size:,} bytes")
+    head = timed("open the index", lambda: open_table(root, "bench", "long"))
+    found = timed("the newest 20", lambda: list(islice(log(head), 20)))
+    print(f"{len(found)} versions, the newest is {found[0].version:,}")
+    for number in SOME:
+        timed(f"version {number:,}", lambda number=number: head.at(number))  # type: ignore[misc]
+    command = [sys.executable, "-m", "sdb.cli.main", "log", "--root", str(root), "bench.long"]
+    timed("sdb log, whole process", lambda: run(command, check=True, capture_output=True))
+    timed("sdb log, whole process again", lambda: run(command, check=True, capture_output=True))
+    timed("sdb --version, for comparison", lambda: run([*command[:3], "version"], check=True))
 
 
 def main() -> None:
@@ -125,6 +178,7 @@ def main() -> None:
         timed("narrow window, warm", lambda: table.packs(test))
         everything = timed("all packfiles", table.packs)
         print(f"{len(chosen):,} of {len(everything):,} packfiles listed")
+        measure_history(root)
 
 
 if __name__ == "__main__":

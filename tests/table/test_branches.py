@@ -205,7 +205,7 @@ def test_rewrites_of_one_side_merge(root: TableRoot) -> None:
     assert names_at(root) == "a2 b2 b3"
 
 
-def test_lakehouse_4_what_both_have_rewritten_is_a_conflict(root: TableRoot) -> None:
+def test_l6_04_what_both_have_rewritten_is_a_conflict(root: TableRoot) -> None:
     add(root, "c")
     tablerefs.branch(root, "d", "t", "x")
     rewrite(root, "a", "ax", "x")

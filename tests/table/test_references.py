@@ -147,7 +147,7 @@ def test_times_give_the_newest_version_that_is_not_after(
             version_of(root, moment)
 
 
-def test_lakehouse_7_copies_answer_the_same(table: tuple[TableRoot, list[int]]) -> None:
+def test_l6_07_copies_answer_the_same(table: tuple[TableRoot, list[int]]) -> None:
     root, times = table
     store = MemoryStore()
     copy = TableRoot("mem://elsewhere", store, LOCAL)
