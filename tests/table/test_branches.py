@@ -12,15 +12,18 @@ from sdb import errors
 from sdb.records import replace
 from sdb.store.memory import MemoryStore
 from sdb.table import etags, names, tablerefs
+from sdb.table.collector import collect
 from sdb.table.commit import commit, find_commit
+from sdb.table.expiry import ExpiryPolicy, expire
 from sdb.table.index import TableIndex
 from sdb.table.objectwriter import put_new
+from sdb.table.surroundings import Surroundings
 from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.tablelog import log
 from sdb.table.tablemerge import MergeConflictError, MergedBranch, merge
 from sdb.table.tableroot import TableRoot
-from sdb.table.versionlookup import UnknownReferenceError
+from sdb.table.versionlookup import ExpiredError, UnknownReferenceError
 from tests.table.actors import descriptor
 from tests.table.roots import LOCAL
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from sdb.table.descriptor import Descriptor
 
 KEYS = names.TableKeys("d", "t")
+DAY_US = 86_400_000_000
 
 
 @pytest.fixture
@@ -307,3 +311,47 @@ def test_merges_keep_what_either_side_did(steps: list[tuple[str, bool, int]]) ->
     state = open_table(root, "d", "t").state
     assert state is not None
     assert etags.is_of_content(state.kept or '"b2sum:')
+
+
+def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[int]) -> None:
+    """Ten versions, of which the third has a tag; a branch keeps what it began with."""
+    root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)
+    around = Surroundings(now_us=lambda: memory_days[0])
+    for number in range(1, 11):
+        memory_days[0] += DAY_US
+        old = "" if number == 1 else f"p{number - 1}"
+        gone = frozenset([f"{KEYS.folder}/data/{old}.zion"] if old else [])
+        change = TableChange("update", (packed(root, f"p{number}"),), gone)
+        commit(root, KEYS, change, around=around)
+    tablerefs.tag(root, "d", "t", "third", 3)
+    tablerefs.branch(root, "d", "t", "x", 5)
+    memory_days[0] += 2 * DAY_US
+    expire(root, "d", "t", ExpiryPolicy(1, None), around=around)
+    memory_days[0] += 2 * DAY_US
+    collect(root, "d", "t", around=around)
+    memory_days[0] += 2 * DAY_US
+    collect(root, "d", "t", around=around)
+    for reference, name in (("third", "p3"), (3, "p3"), ("x", "p5"), ("main", "p10")):
+        found = open_table(root, "d", "t", at=reference)
+        for one in found.descriptors():
+            assert root.open(one.key).size_bytes
+        assert names_at(root, reference) == name
+    for number in (1, 2, 4, 6, 9):
+        with pytest.raises(ExpiredError):
+            names_at(root, number)
+    left = [url for url in root.store.contents if "/data/" in url]  # type: ignore[attr-defined]
+    # A branch keeps the history that it began with: sdb expire is about the main one.
+    assert sorted(url.rpartition("/")[2] for url in left) == [
+        f"p{number}.zion" for number in (1, 10, 2, 3, 4, 5)
+    ]
+    tablerefs.delete_branch(root, "d", "t", "x")
+    memory_days[0] += 2 * DAY_US
+    collect(root, "d", "t", around=around)
+    left = [url for url in root.store.contents if "/data/" in url]  # type: ignore[attr-defined]
+    assert sorted(url.rpartition("/")[2] for url in left) == ["p10.zion", "p3.zion"]
+
+
+@pytest.fixture
+def memory_days() -> list[int]:
+    """Give a clock that tests set."""
+    return [1_700_000_000_000_000]
