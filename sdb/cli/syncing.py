@@ -33,6 +33,11 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
         if uris:
             more = f" and {len(uris) - 1:,} more" if uris[1:] else ""
             _say(f"{name}: {uris[0]}{more} {what} after it was taken: the table keeps its rows")
+    if synced.retired:
+        packfiles = "packfile" if synced.retired == 1 else "packfiles"
+        _say(
+            f"{name}: {synced.retired:,} {packfiles} went: all rows are older than the table keeps"
+        )
     if dry_run:
         for uri in synced.taken:
             _say(f"{name}: would take {uri}")

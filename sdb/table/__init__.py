@@ -45,6 +45,7 @@
 ``inputlisting``     inputs that a pattern finds
 ``etagcache``        ETags of local inputs that were read before
 ``syncplan``         inputs that are listed, against those that are known
+``retention``        packfiles that are too old
 ``inputwatch``       folders in which inputs may have appeared
 ``tablesync``        inputs that come in, each one once
 ``tablefollow``      syncs for ever

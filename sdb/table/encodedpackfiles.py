@@ -1,26 +1,46 @@
-"""Lists of packfiles as indexes store them; what an earlier index had is not encoded again."""
+"""Lists of packfiles as indexes store them; what an earlier one had is made no second time."""
 
 from __future__ import annotations
 
 from sdb import ion
+from sdb.table.descriptor import Descriptor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.table.descriptor import Descriptor
-
 _MOST_KEPT = 2_048
 
 
 class EncodedPackfiles:
-    """Descriptors as they were encoded last, for the symbols that were in use then."""
+    """Descriptors as they were decoded, and as they were encoded for the symbols in use then."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_decoded", "_kept")
 
     def __init__(self) -> None:
         # One object, so that threads that write different tables do not mix them.
         self._kept: tuple[list[str], dict[int, tuple[Descriptor, bytes, list[str]]]] = ([], {})
+        self._decoded: dict[str, tuple[object, Descriptor]] = {}
+
+    def decode(self, value: object) -> Descriptor:
+        """Read the struct of a packfile, unless one that is equal was read before.
+
+        Raises
+        ------
+        CorruptError
+            See :meth:`sdb.table.descriptor.Descriptor.from_struct`.
+        """
+        key = value.get("path") if isinstance(value, dict) else None
+        if not isinstance(key, str):
+            return Descriptor.from_struct(value)
+        known = self._decoded.get(key)
+        if known is not None and known[0] == value:
+            return known[1]
+        found = Descriptor.from_struct(value)
+        if len(self._decoded) >= _MOST_KEPT:
+            self._decoded = {}
+        self._decoded[key] = (value, found)
+        return found
 
     def encode(self, descriptors: Sequence[Descriptor], symbols: list[str]) -> bytes:
         """Encode a list of packfiles, see :func:`sdb.ion.encode`.

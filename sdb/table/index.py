@@ -14,7 +14,6 @@ from sdb import instants, ion
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.records import field, record
 from sdb.table import names, structs, zstdframes
-from sdb.table.descriptor import Descriptor
 from sdb.table.encodedpackfiles import EncodedPackfiles
 from sdb.table.indirect import SYMBOLS as INDIRECT_SYMBOLS
 from sdb.table.indirect import IndirectTree
@@ -24,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Self
 
+    from sdb.table.descriptor import Descriptor
     from sdb.table.signature import Keyring
 
 MAX_BYTES = 15 << 20
@@ -288,7 +288,7 @@ def _read_contents(found: dict[str, Any], symbols: list[str]) -> tuple[str, tupl
         algorithm = ""
     else:
         algorithm = zstdframes.ALGORITHM
-    return algorithm, tuple(map(Descriptor.from_struct, structs.listed(value, "contents")))
+    return algorithm, tuple(map(_PACKFILES.decode, structs.listed(value, "contents")))
 
 
 def _read_inputs(found: dict[str, Any], symbols: list[str]) -> StoredInputs:

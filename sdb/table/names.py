@@ -7,6 +7,7 @@ that may be damaged: none may lead anywhere else.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from sdb.errors import CorruptError, UsageError
 from sdb.records import record
@@ -41,6 +42,7 @@ def flaw_of_name(name: str) -> str:
     return ""
 
 
+@lru_cache(4096)
 def flaw_of_key(key: str) -> str:
     """Tell why a text cannot be the key of an object; empty: it can."""
     for part in key.split("/"):

@@ -5,6 +5,8 @@ See :mod:`sdb.table.overwritten` for what happens when another program has writt
 
 from __future__ import annotations
 
+from functools import partial
+
 from sdb import ion
 from sdb.records import field, record, replace
 from sdb.table import etags, knownindexes
@@ -15,7 +17,7 @@ from sdb.table.tablechange import (
     apply_change,
     packfiles_between,
 )
-from sdb.table.versionhistory import VersionPointer, read_history
+from sdb.table.versionhistory import VersionPointer, listed_versions
 from sdb.table.versionstate import (
     TABLE_BYTES,
     VersionChanges,
@@ -260,7 +262,7 @@ class Succession:
             if ref is not None:
                 if ref.last < since:
                     break
-                listed = read_history(self._fetch_history(ref), ref)
+                listed = listed_versions(ref, partial(self._fetch_history, ref))
             for one in reversed(listed):
                 is_its_own = one.key.endswith(suffix) and keys.version_of(one.key) == (
                     one.version,

@@ -12,8 +12,9 @@ from sdb.errors import SdbError
 from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_writable
-from sdb.table.inputwatch import InputWatch
+from sdb.table.inputwatch import ANEW_SECONDS, InputWatch
 from sdb.table.references import MAIN
+from sdb.table.retention import retire
 from sdb.table.syncplan import plan_some
 from sdb.table.tablehandle import find_table, read_definition
 from sdb.table.tablesync import tables_to_sync, take
@@ -156,6 +157,7 @@ class _Followed:
         self._options = options
         self._definition: Definition | None = None
         self._watch = InputWatch()
+        self._retire_at = 0.0
 
     def round(self) -> bool:
         """Take what is new; tells whether nothing was, and not everything was looked at."""
@@ -174,6 +176,9 @@ class _Followed:
         definition = read_definition(root, keys)
         if definition != self._definition:
             self._definition, self._watch = definition, InputWatch()
+        if time.monotonic() >= self._retire_at:
+            retire(root, keys, definition, branch=self._branch, author=self._author)
+            self._retire_at = time.monotonic() + ANEW_SECONDS
         self._watch.begin()
         plan = plan_some(root, definition, _Known(root, keys, self._branch).lookup, self._watch)
         done = 0

@@ -28,6 +28,7 @@ from sdb.table import names
 from sdb.table.commit import check_branch, check_writable, commit
 from sdb.table.inputstree import InputsTree
 from sdb.table.references import MAIN
+from sdb.table.retention import retire
 from sdb.table.syncplan import plan_sync
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange
 from sdb.table.tablehandle import find_table, read_definition
@@ -90,6 +91,8 @@ class Synced:
         Inputs that failed now.
     changed, vanished : tuple of str
         URIs of inputs whose rows are those of another content, or of none that is there.
+    retired : int
+        Number of packfiles that went because the retention policy keeps no row of theirs.
     """
 
     database: str
@@ -101,6 +104,7 @@ class Synced:
     rejected: tuple[RejectedInput, ...]
     changed: tuple[str, ...]
     vanished: tuple[str, ...]
+    retired: int = 0
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
@@ -116,6 +120,7 @@ class Synced:
             ],
             "changed": list(self.changed),
             "vanished": list(self.vanished),
+            "retired": self.retired,
         }
 
 
@@ -139,6 +144,8 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
     """Take the inputs that are new, in one version.
+
+    What the retention policy of the table does not keep goes out of it before that, in another.
 
     Parameters
     ----------
@@ -182,6 +189,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         check_writable(root)
     definition = read_definition(root, keys)
     check_branch(root, keys, branch)
+    retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
     plan = plan_sync(root, definition, _known(root, keys, branch), retry=retry)
     if plan.changed and changed == "fail":
         more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
@@ -190,10 +198,10 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     if dry_run or not plan.new:
         good = tuple(one.uri for one in plan.new if not one.flaw)
         bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in plan.new if one.flaw)
-        return Synced(database, table, None, good, 0, 0, bad, plan.changed, plan.vanished)
+        return Synced(database, table, None, good, 0, 0, bad, plan.changed, plan.vanished, retired)
     sync = _Sync(root, keys, definition, progress, options)
     sync.branch, sync.author = branch, author
-    return sync.run(plan)
+    return replace(sync.run(plan), retired=retired)
 
 
 def take(

@@ -243,6 +243,38 @@ def read_history(data: bytes, ref: HistoryRef) -> tuple[PastVersion, ...]:
     return versions
 
 
+_LISTS: dict[str, tuple[PastVersion, ...]] = {}
+_MOST_LISTS = 4
+
+
+def listed_versions(ref: HistoryRef, fetch: Callable[[], bytes]) -> tuple[PastVersion, ...]:
+    """Read the object that lists old versions, unless it is one of those that were read last.
+
+    Parameters
+    ----------
+    ref : HistoryRef
+        The reference to it.
+    fetch : callable
+        Gives its content.
+
+    Returns
+    -------
+    tuple of PastVersion
+        The versions, the oldest first.
+
+    Raises
+    ------
+    CorruptError
+        See :func:`read_history`.
+    """
+    found = _LISTS.get(ref.etag)
+    if found is None or (found[0].version, found[-1].version) != (ref.first, ref.last):
+        found = _LISTS[ref.etag] = read_history(fetch(), ref)
+        while len(_LISTS) > _MOST_LISTS:
+            _LISTS.pop(next(iter(_LISTS)), None)
+    return found
+
+
 def any_struct(value: object, what: str) -> dict[str, Any]:
     """Insist on a struct; fields of later versions of `sdb` are skipped."""
     if not isinstance(value, dict):

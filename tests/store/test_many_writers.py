@@ -1,0 +1,71 @@
+"""Many programs that insert into one table at the same time: none lost, doubled or failed."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.store import url as stores
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Place
+
+WRITER = """
+import sys
+import sdb
+
+root, writer, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+db = sdb.connect(root)
+for number in range(count):
+    rows = [{"writer": writer, "number": number}]
+    assert db.append("d.t", rows, txn_id=f"{writer}-{number}").is_new
+"""
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+
+
+@pytest.mark.parametrize(
+    ("writers", "count"),
+    [(4, 5), pytest.param(32, 50, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])],
+)
+def test_many_writers_lose_and_double_nothing(place: Place, writers: int, count: int) -> None:
+    if place.root.startswith("mem"):
+        pytest.skip("one program's memory is no other's")
+    stores.store_of(place.root).make(place.root)
+    db = sdb.connect(place.root)
+    pattern = f"{place.root}/in/*.json" if stores.store_of(place.root).is_remote else "in/*.json"
+    db.create("d.t", pattern)
+    began = time.perf_counter()
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, place.root, str(writer), str(count)],
+            stderr=subprocess.PIPE,
+            env=os.environ,
+        )
+        for writer in range(writers)
+    ]
+    failures = []
+    for one in running:
+        _, errors = one.communicate()
+        failures += [errors.decode()] if one.returncode else []
+    assert failures == []
+    rate = writers * count / (time.perf_counter() - began)
+    sys.stdout.write(f"{writers} writers: {rate:.1f} commits a second\n")
+    table = db.table("d.t")
+    found = table.to_arrow().to_pylist()
+    assert len(found) == writers * count
+    assert {(one["writer"], one["number"]) for one in found} == {
+        (writer, number) for writer in range(writers) for number in range(count)
+    }
+    assert table.version == writers * count
+    assert table.validate().ok
