@@ -126,8 +126,10 @@ def tidy(world: World) -> None:
         head = world.store.contents[world.root.place(key)]
         late |= needs(world, head)
         parent = _state(head).parent
-        if key != KEYS.index and parent is not None:  # the newest version until just now
-            late |= needs(world, world.ever(parent.key))
+        if parent is not None:  # the newest version until just now
+            before = world.ever(parent.key)
+            late |= {ref.key for ref in _state(before).older}
+            late |= needs(world, before) if key != KEYS.index else set()
     assert left <= late | heads, left - late
     assert not actors.collect(world, actor).garbage
 
