@@ -15,6 +15,7 @@ from sdb import errors
 from sdb.packfile.validate import validate
 from sdb.query.syntax.writeparser import is_write, parse_write
 from sdb.query.writes import transaction
+from sdb.table import tablerefs
 from sdb.table.tablehandle import open_table
 
 if TYPE_CHECKING:
@@ -444,6 +445,17 @@ def test_tables_are_dropped_and_brought_back(db: TableConnection) -> None:
     db.execute("DROP TABLE web.t; UNDROP TABLE web.t")
     assert [fact.name for fact in db.tables()] == ["web.t"]
     sound(db)
+
+
+def test_branches_are_written(db: TableConnection) -> None:
+    make(db, "web.t", [{"a": 1}, {"a": 2}])
+    tablerefs.branch(db.root, "web", "t", "audit")
+    db.execute(
+        "BEGIN; INSERT INTO web.t@audit VALUES ({'a': 3}); "
+        "UPDATE web.t@audit SET b = 1 WHERE a IN (SELECT a FROM web.t@audit WHERE a > 1); COMMIT"
+    )
+    assert rows(db) == [{"a": 1}, {"a": 2}]
+    assert rows(db, "web.t@audit") == [{"a": 1}, {"a": 2, "b": 1}, {"a": 3, "b": 1}]
 
 
 def test_transactions_in_python(db: TableConnection) -> None:
