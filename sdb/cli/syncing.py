@@ -10,7 +10,7 @@ import time
 from sdb import instants
 from sdb.cli import output
 from sdb.errors import UsageError
-from sdb.table.tablesync import Synced
+from sdb.table.syncresult import Synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
     if dry_run:
         for uri in synced.taken:
             _say(f"{name}: would take {uri}")
+        for uri in synced.deleted:
+            _say(f"{name}: would delete the rows of {uri}")
     elif synced.version is not None and (verbose or sys.stderr.isatty()):
         text = f"{name}: successfully scanned {synced.text_bytes} bytes"
         text += f", {synced.rows:,} rows of {len(synced.taken):,} inputs, version {synced.version}"

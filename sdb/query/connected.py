@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from sdb.store.base import Location
     from sdb.table.definition import Definition
     from sdb.table.references import Given
+    from sdb.table.syncresult import Synced
     from sdb.table.tabledescription import TableFacts
     from sdb.table.tableinsert import Inserted
     from sdb.table.tablerestore import Restored
     from sdb.table.tableroot import TableRoot
-    from sdb.table.tablesync import Synced
 
 
 class TableConnection:

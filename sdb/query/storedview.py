@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sdb.table.expiry import Expired
     from sdb.table.inputstates import InputStatus
     from sdb.table.references import Given
+    from sdb.table.syncresult import Synced
     from sdb.table.tabledescription import TableDescription
     from sdb.table.tablediff import TableDifference
     from sdb.table.tablefork import SentTable
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from sdb.table.tablerefs import NamedVersion
     from sdb.table.tablerestore import Restored
     from sdb.table.tableroot import TableRoot
-    from sdb.table.tablesync import Synced
     from sdb.table.tablevalidation import TableReport
 
 

@@ -47,6 +47,8 @@
 ``syncplan``         inputs that are listed, against those that are known
 ``retention``        packfiles that are too old
 ``inputwatch``       folders in which inputs may have appeared
+``inputrows``        rows of inputs, and packfiles without them
+``syncresult``       inputs that came in, failed, or are not what they were
 ``tablesync``        inputs that come in, each one once
 ``tablefollow``      syncs for ever
 ``definitioncheck``  all that is wrong with a definition

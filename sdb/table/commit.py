@@ -158,7 +158,6 @@ def commit(
                 raise
             # Whatever became of it, the next attempt finds the id in the history, or not.
             unknown = error if isinstance(error, UncertainError) else unknown
-            attempts.is_uncertain = unknown is not None
             if around.elapsed() - began >= patience_seconds:
                 if unknown is None:
                     raise
@@ -193,7 +192,7 @@ class _Attempts:
         self._freshness = Freshness(writer)
         self._first_seen: int | None = None
         self._looked_through = 0
-        self.is_uncertain = False
+        self._has_stored = False
         self._is_given = is_given
 
     def run(self) -> Committed:
@@ -223,7 +222,7 @@ class _Attempts:
         done = last.place_of(self.commit_id, since)
         if done is not None and not last.pending:
             return Committed(done.version, self.commit_id, is_new=False, attempts=self.count)
-        if done is None and self.is_uncertain and not last.pending:
+        if done is None and self._has_stored:
             version = expired_place(last, self.commit_id, self._first_seen)
             if version is not None:
                 return Committed(version, self.commit_id, is_new=True, attempts=self.count)
@@ -262,7 +261,12 @@ class _Attempts:
             raise ConflictError(error.message, path=place, hint="run it again") from error
 
     def _store(self, version: NewVersion) -> bytes:
-        """Store a version; one of the same id that follows the same version may be there."""
+        """Store a version; one of the same id that follows the same version may be there.
+
+        From now on it may become true: the answer may be lost, and who recovers what another
+        program has overwritten takes what is stored for true.
+        """
+        self._has_stored = True
         root = self.writer.root
         try:
             put_new(root, version.key, version.data, ahead=True)

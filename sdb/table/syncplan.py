@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.errors import AccessError, InputError, NotFoundError
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.compiledpattern import matcher
 from sdb.table.etagcache import EtagCache
 from sdb.table.inputlisting import list_inputs
@@ -40,6 +40,8 @@ class NewInput:
         Why it has no rows; empty: it has.
     is_forced : bool
         Whether it failed before, with the same content.
+    replaces : str
+        The ETag of what was taken before, whose rows go; empty: nothing.
     """
 
     listed: ListedInput
@@ -48,6 +50,7 @@ class NewInput:
     partition: Partition | None
     flaw: str = ""
     is_forced: bool = False
+    replaces: str = ""
 
     @property
     def uri(self) -> str:
@@ -67,12 +70,15 @@ class SyncPlan:
         URIs of those that were taken and have another content now, or are gone.
     left_out : int
         Number of inputs that cannot be read now.
+    newer : tuple of NewInput
+        Those that have changed, as they are now.
     """
 
     new: tuple[NewInput, ...]
     changed: tuple[str, ...]
     vanished: tuple[str, ...]
     left_out: int = 0
+    newer: tuple[NewInput, ...] = ()
 
 
 def plan_sync(
@@ -111,7 +117,7 @@ def plan_sync(
     seen -= plan.gone
     gone = [uri for uri, one in known.items() if uri not in seen and not one.is_failed]
     vanished = [uri for uri in gone if any(one.match(uri) is not None for one in plan.patterns)]
-    return SyncPlan(tuple(plan.new), tuple(plan.changed), tuple(vanished))
+    return SyncPlan(tuple(plan.new), tuple(plan.changed), tuple(vanished), newer=tuple(plan.newer))
 
 
 def plan_some(
@@ -168,6 +174,7 @@ class _Comparison:
         self.patterns = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
         self.new: list[NewInput] = []
         self.changed: list[str] = []
+        self.newer: list[NewInput] = []
         self.gone: set[str] = set()
         self.left_out = 0
 
@@ -189,7 +196,10 @@ class _Comparison:
                 continue
             before = self._lookup(uri)
             if before is not None and not before.is_failed:
-                self.changed += [uri] if before.etag != etag else []
+                if before.etag != etag:
+                    one = _new(listed, etag, rule, self._definition, is_forced=True)
+                    self.newer.append(replace(one, replaces=before.etag))
+                    self.changed.append(uri)
             elif before is None or before.etag != etag or self._retry:
                 forced = before is not None and before.etag == etag
                 self.new.append(_new(listed, etag, rule, self._definition, is_forced=forced))

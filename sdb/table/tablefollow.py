@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from sdb.table.definition import Definition
     from sdb.table.inputnodes import TakenInput
     from sdb.table.inputstree import InputsTree
+    from sdb.table.syncresult import Synced
     from sdb.table.tableroot import TableRoot
-    from sdb.table.tablesync import Synced
 
 INTERVAL_SECONDS = 5.0
 

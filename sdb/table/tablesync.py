@@ -23,14 +23,16 @@ from sdb.errors import (
 from sdb.packfile.inputs import recognise
 from sdb.packfile.writer import pack
 from sdb.progress import silent
-from sdb.records import record, replace
+from sdb.records import replace
 from sdb.table import names
 from sdb.table.commit import check_branch, check_writable, commit
+from sdb.table.inputrows import RemovedRows, find_inputs, remove_rows
 from sdb.table.inputstree import InputsTree
 from sdb.table.references import MAIN
 from sdb.table.retention import retire
 from sdb.table.syncplan import plan_sync
-from sdb.table.tablechange import FAILED, ChangedInput, TableChange
+from sdb.table.syncresult import RejectedInput, Synced
+from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import find_table, read_definition
 from sdb.table.tablepacking import pack_rows
 
@@ -43,85 +45,20 @@ if TYPE_CHECKING:
     from sdb.table.definition import Definition
     from sdb.table.descriptor import Descriptor
     from sdb.table.index import TableIndex
-    from sdb.table.inputnodes import TakenInput
     from sdb.table.syncplan import NewInput, SyncPlan
+    from sdb.table.tablehandle import TableHandle
     from sdb.table.tablepacking import PackedRows
     from sdb.table.tableroot import TableRoot
 
-CHANGED = ("keep", "fail")
+CHANGED = ("keep", "replace", "fail")
+VANISHED = ("keep", "delete")
+_GONE = "it vanished, and its rows were deleted"
+_REPLANS = 5
 MOST_INPUTS = 10_000
 """So many inputs are in a packfile at most."""
 
 _ATTEMPTS = 20
 _FLAWS = (InputError, CorruptError, UnsupportedError)
-
-
-@record
-class RejectedInput:
-    """An input that has no rows in the table.
-
-    Attributes
-    ----------
-    uri, etag : str
-        The input.
-    reason : str
-        What is wrong with it.
-    """
-
-    uri: str
-    etag: str
-    reason: str
-
-
-@record
-class Synced:
-    """The result of a sync of one table.
-
-    Attributes
-    ----------
-    database, table : str
-        Its names.
-    version : int or None
-        The version that it made; None: there was nothing to do, or nothing was to be done.
-    taken : tuple of str
-        URIs of inputs whose rows came in, or would have.
-    rows, text_bytes : int
-        Numbers of rows and of bytes of text that came in.
-    rejected : tuple of RejectedInput
-        Inputs that failed now.
-    changed, vanished : tuple of str
-        URIs of inputs whose rows are those of another content, or of none that is there.
-    retired : int
-        Number of packfiles that went because the retention policy keeps no row of theirs.
-    """
-
-    database: str
-    table: str
-    version: int | None
-    taken: tuple[str, ...]
-    rows: int
-    text_bytes: int
-    rejected: tuple[RejectedInput, ...]
-    changed: tuple[str, ...]
-    vanished: tuple[str, ...]
-    retired: int = 0
-
-    def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
-        return {
-            "database": self.database,
-            "table": self.table,
-            "version": self.version,
-            "taken": list(self.taken),
-            "rows": self.rows,
-            "text_bytes": self.text_bytes,
-            "rejected": [
-                {"path": one.uri, "etag": one.etag, "reason": one.reason} for one in self.rejected
-            ],
-            "changed": list(self.changed),
-            "vanished": list(self.vanished),
-            "retired": self.retired,
-        }
 
 
 def tables_to_sync(root: TableRoot, database: str, pattern: str = "*") -> list[str]:
@@ -138,6 +75,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     dry_run: bool = False,
     retry: bool = False,
     changed: str = "keep",
+    vanished: str = "keep",
     branch: str = MAIN,
     author: str = "",
     progress: Callable[[int, int | None], None] = silent,
@@ -157,8 +95,11 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         Whether only to tell what would be done.
     retry : bool
         Whether inputs that failed are tried again although they have not changed.
-    changed : {"keep", "fail"}
-        Whether rows of inputs that have another content now stay, or are an error.
+    changed : {"keep", "replace", "fail"}
+        Whether rows of inputs that have another content now stay, make room for the new ones, or
+        are an error.
+    vanished : {"keep", "delete"}
+        Whether rows of inputs that are gone stay.
     branch : str
         The branch that gets the rows.
     author : str
@@ -184,24 +125,51 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     """
     if changed not in CHANGED:
         raise UsageError(f"unknown choice {changed!r}", expected=" or ".join(CHANGED))
+    if vanished not in VANISHED:
+        raise UsageError(f"unknown choice {vanished!r}", expected=" or ".join(VANISHED))
     keys = names.TableKeys(database, table)
     if not dry_run:
         check_writable(root)
     definition = read_definition(root, keys)
     check_branch(root, keys, branch)
     retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
-    plan = plan_sync(root, definition, _known(root, keys, branch), retry=retry)
-    if plan.changed and changed == "fail":
-        more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
-        message = f"{database}.{table}: {plan.changed[0]}{more} changed after it was taken"
-        raise ConflictError(message, hint="--changed keep leaves its rows as they are")
-    if dry_run or not plan.new:
-        good = tuple(one.uri for one in plan.new if not one.flaw)
-        bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in plan.new if one.flaw)
-        return Synced(database, table, None, good, 0, 0, bad, plan.changed, plan.vanished, retired)
-    sync = _Sync(root, keys, definition, progress, options)
-    sync.branch, sync.author = branch, author
-    return replace(sync.run(plan), retired=retired)
+    for _ in range(_REPLANS):
+        handle = find_table(root, database, table, branch=branch)
+        known = {} if handle is None else {one.path: one for one in handle.inputs.walk()}
+        plan = plan_sync(root, definition, known, retry=retry)
+        if plan.changed and changed == "fail":
+            more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
+            message = f"{database}.{table}: {plan.changed[0]}{more} changed after it was taken"
+            raise ConflictError(message, hint="--changed keep leaves its rows as they are")
+        newer = plan.newer if changed == "replace" else ()
+        gone = plan.vanished if vanished == "delete" else ()
+        sync = _Sync(root, keys, definition, progress, options)
+        sync.branch, sync.author = branch, author
+        if handle is not None and (newer or gone):
+            plan, newer, gone = sync.look(handle, plan, newer, gone)
+        if dry_run or not (plan.new or newer or gone):
+            return replace(_foreseen(keys, plan, newer, gone), retired=retired)
+        try:
+            return replace(sync.run(plan, newer, gone), retired=retired)
+        except _MovedError:
+            continue  # someone has merged or replaced packfiles meanwhile
+    message = f"{database}.{table}: others have replaced the same packfiles all the time"
+    raise ConflictError(message, hint="run it again")
+
+
+def _foreseen(
+    keys: names.TableKeys, plan: SyncPlan, newer: Sequence[NewInput], gone: Sequence[str]
+) -> Synced:
+    """Tell what would be done."""
+    wanted = (*plan.new, *newer)
+    good = tuple(one.uri for one in wanted if not one.flaw)
+    bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in wanted if one.flaw)
+    replaced = tuple(one.uri for one in newer if not one.flaw)
+    left = tuple(uri for uri in plan.changed if uri not in replaced)
+    kept = tuple(uri for uri in plan.vanished if uri not in gone)
+    return Synced(
+        keys.database, keys.table, None, good, 0, 0, bad, left, kept, replaced, tuple(gone)
+    )
 
 
 def take(
@@ -220,16 +188,15 @@ def take(
     return sync.run(plan)
 
 
-def _known(root: TableRoot, keys: names.TableKeys, branch: str) -> dict[str, TakenInput]:
-    handle = find_table(root, keys.database, keys.table, branch=branch)
-    return {} if handle is None else {one.path: one for one in handle.inputs.walk()}
-
-
 class _OvertakenError(Exception):
     """Others have taken some of the inputs meanwhile."""
 
     def __init__(self, uris: Iterable[str]) -> None:
         self.uris = frozenset(uris)
+
+
+class _MovedError(Exception):
+    """Rows that were to go are not where they were, or not those of the same content."""
 
 
 class _Sync:
@@ -253,10 +220,36 @@ class _Sync:
         self._is_whole = is_whole
         self._packed: dict[tuple[str, ...], PackedRows] = {}
         self.branch, self.author = MAIN, ""
+        self._handle: TableHandle | None = None
+        self._gone: tuple[str, ...] = ()
+        self._removed = RemovedRows()
+        self._removed_of: frozenset[str] = frozenset()
 
-    def run(self, plan: SyncPlan) -> Synced:
+    def look(
+        self,
+        handle: TableHandle,
+        plan: SyncPlan,
+        newer: tuple[NewInput, ...],
+        gone: tuple[str, ...],
+    ) -> tuple[SyncPlan, tuple[NewInput, ...], tuple[str, ...]]:
+        """Leave out inputs of which it cannot be told which rows are theirs."""
+        self._handle = handle
+        wanted = {*gone, *(one.uri for one in newer)}
+        unknown = find_inputs(handle, wanted).unknown
+        if unknown:
+            more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+            notes.warn(
+                f"{min(unknown)}{more}: packfiles do not tell which rows came from it: they stay"
+            )
+        newer = tuple(one for one in newer if one.uri not in unknown)
+        return plan, newer, tuple(uri for uri in gone if uri not in unknown)
+
+    def run(
+        self, plan: SyncPlan, newer: Sequence[NewInput] = (), gone: tuple[str, ...] = ()
+    ) -> Synced:
         """Pack and commit; without what others take meanwhile."""
-        new: Sequence[NewInput] = plan.new
+        new: Sequence[NewInput] = [*plan.new, *newer]
+        self._gone = gone
         for _ in range(_ATTEMPTS):
             groups = []
             flawed = [one for one in new if one.flaw]
@@ -265,6 +258,7 @@ class _Sync:
                 groups += [good] if good else []
                 flawed += bad
             new = [*chain.from_iterable(groups), *flawed]
+            self._remove([one.uri for one in chain.from_iterable(groups) if one.replaces])
             change = self._change(groups, flawed)
             if change.is_nothing:
                 return self._told(plan, groups, flawed, None)
@@ -277,11 +271,34 @@ class _Sync:
         message = f"{self._keys.folder}: others have taken the same inputs all the time"
         raise ConflictError(message, hint="run it again")
 
+    def _remove(self, replaced: Sequence[str]) -> None:
+        """Write packfiles without the rows of inputs that are replaced or gone."""
+        wanted = frozenset((*replaced, *self._gone))
+        if self._handle is not None and wanted != self._removed_of:
+            self._removed = remove_rows(self._handle, find_inputs(self._handle, wanted))
+            self._removed_of = wanted
+
+    def _check_removed(self, index: TableIndex, tree: InputsTree, new: Sequence[NewInput]) -> None:
+        """Insist on packfiles and inputs that are as they were when rows were taken out."""
+        for one in new:
+            before = tree.lookup(one.uri) if one.replaces else None
+            if one.replaces and (before is None or before.etag != one.replaces):
+                raise _MovedError
+        if any(tree.lookup(uri) is None for uri in self._gone):
+            raise _MovedError
+        if self._removed.removed:
+            there, _ = packfiles_between(None, index, self._root.fetch)
+            if not self._removed.removed <= {one.key for one in there}:
+                raise _MovedError
+
     def _commit(self, change: TableChange, new: Sequence[NewInput]) -> int | None:
         def planned(index: TableIndex) -> TableChange:
             tree = InputsTree(index.inputs, self._root.fetch)
+            self._check_removed(index, tree, new)
             overtaken = []
             for one in new:
+                if one.replaces:
+                    continue
                 before = tree.lookup(one.uri)
                 if before is None or (before.is_failed and before.etag != one.etag):
                     continue
@@ -309,9 +326,17 @@ class _Sync:
             for one in flawed
             if not one.is_forced
         ]
+        inputs += [
+            ChangedInput(uri, "", FAILED, is_forced=True, reason=_GONE) for uri in self._gone
+        ]
         digest = self._definition.digest() if self._is_whole else None
         return TableChange(
-            "sync", tuple(added), inputs=tuple(inputs), definition=digest, author=self.author
+            "sync",
+            (*added, *self._removed.added),
+            self._removed.removed,
+            tuple(inputs),
+            definition=digest,
+            author=self.author,
         )
 
     def _told(
@@ -322,6 +347,7 @@ class _Sync:
         version: int | None,
     ) -> Synced:
         results = [self._packed[_key(group)].result for group in groups]
+        replaced = [one.uri for one in chain.from_iterable(groups) if one.replaces]
         return Synced(
             self._keys.database,
             self._keys.table,
@@ -330,8 +356,11 @@ class _Sync:
             sum(one.rows for one in results),
             sum(one.text_bytes for one in results),
             tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in flawed),
-            plan.changed,
-            plan.vanished,
+            tuple(uri for uri in plan.changed if uri not in replaced),
+            tuple(uri for uri in plan.vanished if uri not in self._gone),
+            tuple(replaced),
+            self._gone,
+            self._removed.rows,
         )
 
     def _checked(self, group: list[NewInput]) -> tuple[list[NewInput], list[NewInput]]:

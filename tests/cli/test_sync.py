@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import sdb
 from sdb.errors import AccessError, SdbWarning
-from sdb.table import tablesync
+from sdb.table import inputrows, tablesync
 from sdb.table.inputlisting import ListedInput
 from sdb.table.inputstree import InputsTree
 from sdb.table.names import TableKeys
@@ -120,6 +121,86 @@ def test_changed_and_vanished_inputs_are_told(run: Run, lake: Path) -> None:
     assert "in/b.json vanished after it was taken" in told
     assert run("sync", *LAKE, "--changed", "fail", "d").returncode == 5
     assert [one["a"] for one in rows(run)] == [1, 2]
+
+
+def test_changed_inputs_replace_their_rows_and_vanished_ones_take_theirs(
+    run: Run, lake: Path
+) -> None:
+    """T 12: whatever has become of inputs, the table has their rows, once."""
+    for name, number in (("a", 1), ("b", 2), ("c", 3), ("empty", 0)):
+        put(lake, f"in/{name}.json", f'{{"a": {number}}}\n' * number)
+    put(lake, "in/d.json", '{"a": 4}')
+    assert synced(run)["rows"] == 7
+    put(lake, "in/a.json", '{"a": 10}\n{"a": 11}')
+    put(lake, "in/c.json", "{no")
+    put(lake, "in/empty.json", '{"a": 7}')
+    (lake / "in/b.json").unlink()
+    words = ("--changed", "replace", "--vanished", "delete")
+    told = synced(run, "-n", *words)
+    assert (told["version"], told["deleted"]) == (None, ["file://in/b.json"])
+    found = synced(run, *words, code=1)
+    assert found["replaced"] == ["file://in/a.json", "file://in/empty.json"]
+    assert (found["deleted"], found["rows_removed"]) == (["file://in/b.json"], 3)
+    assert [one["path"] for one in found["rejected"]] == ["file://in/c.json"]
+    assert found["changed"] == ["file://in/c.json"]
+    assert sorted(one["a"] for one in rows(run)) == [3, 3, 3, 4, 7, 10, 11]
+    assert run("validate", *LAKE, "d", "t").returncode == 0
+    assert synced(run, *words, code=1)["version"] is None, "only what is bad is left"
+    put(lake, "in/b.json", '{"a": 2}\n{"a": 2}\n')
+    put(lake, "in/c.json", '{"a": 5}')
+    again = synced(run, *words)
+    assert (again["taken"], again["version"]) == (["file://in/b.json", "file://in/c.json"], 3)
+    assert sorted(one["a"] for one in rows(run)) == [2, 2, 4, 5, 7, 10, 11]
+    assert run("validate", *LAKE, "d", "t").returncode == 0
+
+
+def test_rows_are_replaced_wherever_others_have_put_them(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is to go is looked for again when packfiles were merged before the commit."""
+    connection = sdb.connect(lake)
+    for number in range(9):
+        put(lake, f"in/{number}.json", f'{{"a": {number}}}')
+        connection.sync("d.t")
+    put(lake, "in/4.json", '{"a": 40}')
+    good = inputrows.rewrite
+    merged = []
+
+    def rewrite(*given: Any, **named: Any) -> Any:
+        found = good(*given, **named)
+        if not merged:
+            merged.append(connection.table("d.t").compact())
+        return found
+
+    monkeypatch.setattr(inputrows, "rewrite", rewrite)
+    found = connection.sync("d.t", changed="replace")
+    assert (found.replaced, found.rows_removed) == (("file://in/4.json",), 1)
+    table = connection.table("d.t")
+    assert [len(one.runs) for one in merged] == [1]
+    assert sorted(table.to_arrow()["a"].to_pylist()) == [0, 1, 2, 3, 5, 6, 7, 8, 40]
+    assert table.validate().ok
+
+
+def test_what_someone_else_has_replaced_is_not_replaced_twice(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = sdb.connect(lake)
+    put(lake, "in/a.json", '{"a": 1}')
+    connection.sync("d.t")
+    put(lake, "in/a.json", '{"a": 2}')
+    good = inputrows.rewrite
+    others = []
+
+    def rewrite(*given: Any, **named: Any) -> Any:
+        if not others:
+            others.append(None)
+            others.append(connection.sync("d.t", changed="replace"))
+        return good(*given, **named)
+
+    monkeypatch.setattr(inputrows, "rewrite", rewrite)
+    found = connection.sync("d.t", changed="replace")
+    assert (found.version, found.replaced) == (None, ())
+    assert connection.table("d.t").to_arrow()["a"].to_pylist() == [2]
 
 
 def test_inputs_that_may_not_be_read_are_left_for_later(

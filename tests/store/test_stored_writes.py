@@ -15,9 +15,9 @@ from sdb.errors import UsageError
 from sdb.store import url as stores
 from sdb.table.commit import find_commit
 from sdb.table.names import TableKeys
+from sdb.table.syncresult import Synced
 from sdb.table.tablefollow import Trouble, follow
 from sdb.table.tableinsert import insert
-from sdb.table.tablesync import Synced
 
 if TYPE_CHECKING:
     from tests.store.conftest import Place, Requests, S3Place

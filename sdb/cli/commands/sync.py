@@ -30,7 +30,7 @@ EXAMPLES = (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.table.tablesync import Synced
+    from sdb.table.syncresult import Synced
 
 
 def command(
@@ -49,9 +49,18 @@ def command(
         str,
         Option(
             "--changed",
-            metavar="keep|fail",
+            metavar="keep|replace|fail",
             help="What of inputs that are not what was taken.",
-            values=("keep", "fail"),
+            values=("keep", "replace", "fail"),
+        ),
+    ] = "keep",
+    vanished: Annotated[
+        str,
+        Option(
+            "--vanished",
+            metavar="keep|delete",
+            help="What of rows of inputs that are gone.",
+            values=("keep", "delete"),
         ),
     ] = "keep",
     follow: Annotated[
@@ -78,8 +87,9 @@ def command(
     prepare(verbose=verbose, quiet=quiet)
     place = table_root(context, root)
     if follow:
-        if dry_run or retry or changed != "keep":
-            raise UsageError("--follow takes what is new: not with --dry-run, --retry or --changed")
+        if dry_run or retry or (changed, vanished) != ("keep", "keep"):
+            others = "--dry-run, --retry, --changed or --vanished"
+            raise UsageError(f"--follow takes what is new: not with {others}")
         return follow_tables(
             place,
             database,
@@ -109,6 +119,7 @@ def command(
                     dry_run=dry_run,
                     retry=retry,
                     changed=changed,
+                    vanished=vanished,
                     branch=branch,
                     author=author(),
                     threads=threads,

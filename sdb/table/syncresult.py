@@ -1,0 +1,83 @@
+"""The result of a sync: which inputs came in, which failed, and which are not what they were."""
+
+from __future__ import annotations
+
+from sdb.records import record
+
+
+@record
+class RejectedInput:
+    """An input that has no rows in the table.
+
+    Attributes
+    ----------
+    uri, etag : str
+        The input.
+    reason : str
+        What is wrong with it.
+    """
+
+    uri: str
+    etag: str
+    reason: str
+
+
+@record
+class Synced:
+    """The result of a sync of one table.
+
+    Attributes
+    ----------
+    database, table : str
+        Its names.
+    version : int or None
+        The version that it made; None: there was nothing to do, or nothing was to be done.
+    taken : tuple of str
+        URIs of inputs whose rows came in, or would have.
+    rows, text_bytes : int
+        Numbers of rows and of bytes of text that came in.
+    rejected : tuple of RejectedInput
+        Inputs that failed now.
+    changed, vanished : tuple of str
+        URIs of inputs whose rows are those of another content, or of none that is there.
+    replaced, deleted : tuple of str
+        URIs of inputs that were changed, or vanished, and whose old rows went, or would have.
+    rows_removed : int
+        Number of these rows.
+    retired : int
+        Number of packfiles that went because the retention policy keeps no row of theirs.
+    """
+
+    database: str
+    table: str
+    version: int | None
+    taken: tuple[str, ...]
+    rows: int
+    text_bytes: int
+    rejected: tuple[RejectedInput, ...]
+    changed: tuple[str, ...]
+    vanished: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    rows_removed: int = 0
+    retired: int = 0
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {
+            "database": self.database,
+            "table": self.table,
+            "version": self.version,
+            "taken": list(self.taken),
+            "rows": self.rows,
+            "text_bytes": self.text_bytes,
+            "rejected": [
+                {"path": one.uri, "etag": one.etag, "reason": one.reason} for one in self.rejected
+            ],
+            "changed": list(self.changed),
+            "vanished": list(self.vanished),
+            "replaced": list(self.replaced),
+            "deleted": list(self.deleted),
+            "rows_removed": self.rows_removed,
+            "retired": self.retired,
+        }
