@@ -22,6 +22,9 @@
 ``planned``            what a query is going to read
 ``rowranges``          rows of packfiles that grow
 ``stream``             structured streaming
+``versionstream``      structured streaming of a table, by its versions
+``streamoffset``       how far such a stream has read
+``versionchain``       what came in between two versions
 ``rowpacking``         rows of a task, packed as options say
 ``datasource_writer``  the writer: tasks pack, and the job publishes
 ``tablewriter``        the writer of tables: tasks pack, and the job commits

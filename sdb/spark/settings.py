@@ -71,6 +71,10 @@ class ReadOptions:
         Most that it may hold.
     max_rows : int or None
         Most rows of a micro-batch.
+    starting_version : str or None
+        Where a stream of a table begins; None: before its first row.
+    skip_changes : bool
+        Whether a stream passes over versions that change or remove rows.
     """
 
     paths: tuple[str, ...]
@@ -87,6 +91,8 @@ class ReadOptions:
     cache: str | None = None
     cache_bytes: int = sizes.parse(_CACHE)
     max_rows: int | None = None
+    starting_version: str | None = None
+    skip_changes: bool = False
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -122,6 +128,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         cache=options.get("cache"),
         cache_bytes=bounds.CACHE.read(options.get("cacheBytes", _CACHE)),
         max_rows=_number(options, "maxRowsPerTrigger", bounds.TRIGGER_ROWS),
+        starting_version=options.get("startingVersion"),
+        skip_changes=_choice(options, "skipChangeCommits", ("FALSE", "TRUE")) == "TRUE",
     )
 
 

@@ -14,6 +14,7 @@ from sdb.spark.settings import read_options
 from sdb.spark.stream import ZionStreamReader
 from sdb.spark.tablelisting import described
 from sdb.spark.tablewriter import TableWriter
+from sdb.spark.versionstream import TableStreamReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class ZionSource(DataSource):
         return ZionWriter(self.options, overwrite=overwrite)
 
     @hinted
-    def streamReader(self, schema: StructType) -> ZionStreamReader:  # noqa: N802 - Spark's name
+    def streamReader(self, schema: StructType) -> ZionStreamReader | TableStreamReader:  # noqa: N802 - Spark's name
         """Give the reader of a stream."""
-        return ZionStreamReader(schema, read_options(self.options))
+        options = read_options(self.options)
+        if options.table is not None:
+            return TableStreamReader(schema, options, options.table)
+        return ZionStreamReader(schema, options)
