@@ -129,3 +129,30 @@ def test_inputs_are_taken_as_they_appear(place: Place) -> None:
     assert not any(isinstance(one, Trouble) for one in told)
     assert db.table("d.t").to_arrow().column("n").to_pylist() == [0, 1, 2, 3]
     assert db.table("d.t").validate().ok
+
+
+def test_tables_are_compacted_and_collected(place: Place) -> None:
+    if place.root.startswith("mem"):
+        pytest.skip("patterns are those of disks and S3")
+    stores.store_of(place.root).make(place.root)
+    db = sdb.connect(place.root)
+    db.create("d.t", pattern_of(place))
+    for number in range(9):
+        db.append("d.t", [{"n": number, "t": "2026-01-01T00:00:00Z"}])
+    table = db.table("d.t")
+    held = db.table("d.t")
+    assert [len(run.parts) for run in table.compact().runs] == [9]
+    table.expire(all_but_head=True)
+    assert not table.gc().garbage
+    assert sorted(held.to_arrow()["n"].to_pylist()) == list(range(9))
+    told = table.gc(grace=-10, dry_run=True)
+    done = table.gc(grace=-10)
+    assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
+    kinds = [one.kind for one in done.garbage]
+    assert (kinds.count("packfile"), kinds.count("version")) == (9, 9)
+    assert sorted(table.to_arrow()["n"].to_pylist()) == list(range(9))
+    assert table.validate().ok
+    # The boundary is ten seconds ahead: what is written now may be collected, and is copied.
+    assert db.append("d.t", [{"n": 9}]).is_new
+    assert [one.kind for one in table.gc(dry_run=True).garbage] == ["packfile"]
+    assert sorted(table.to_arrow()["n"].to_pylist()) == list(range(10))

@@ -1,0 +1,219 @@
+"""The collector and those who work beside it, one case at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdb.errors import ConflictError, CorruptError
+from sdb.records import replace
+from sdb.store.faults import Fault
+from sdb.store.memory import MemoryStore
+from sdb.table import tablechange, versionstate
+from sdb.table.collector import collect
+from sdb.table.commit import commit
+from sdb.table.expiry import ExpiryPolicy, expire
+from sdb.table.inputstree import InputsTree
+from sdb.table.names import TableKeys, new_uid
+from sdb.table.objectwriter import put_new
+from sdb.table.surroundings import Surroundings
+from sdb.table.tablechange import ChangedInput, TableChange
+from sdb.table.tablehandle import open_table
+from sdb.table.tableroot import TableRoot
+from tests.table.actors import descriptor
+from tests.table.roots import LOCAL
+
+if TYPE_CHECKING:
+    from sdb.store.faults import StoreCall
+    from sdb.table.collector import Collected
+    from sdb.table.descriptor import Descriptor
+
+KEYS = TableKeys("d", "t")
+DAY_US = 86_400_000_000
+NEWEST = ExpiryPolicy(1)
+
+
+class Days:
+    """A store with its clock, and a fault that comes once."""
+
+    def __init__(self) -> None:
+        self.now_us = 1_700_000_000_000_000
+        self.fault: tuple[str, str, Fault] | None = None
+        self.store = MemoryStore(self._script, lambda: self.now_us)
+        self.root = TableRoot("mem://r", self.store, LOCAL)
+        self.around = Surroundings(now_us=lambda: self.now_us, sleep=self._sleep)
+        self.meanwhile = [lambda: None]
+
+    def _script(self, call: StoreCall) -> Fault | None:
+        if self.fault and (call.verb, self.fault[1] in call.location) == (self.fault[0], True):
+            fault, self.fault = self.fault[2], None
+            return fault
+        return None
+
+    def _sleep(self, _: float) -> None:
+        while self.meanwhile:
+            self.meanwhile.pop()()
+
+    def pass_days(self, days: float) -> None:
+        self.now_us += int(days * DAY_US)
+
+    def packed(self, name: str) -> Descriptor:
+        key = f"{KEYS.folder}/data/{name}.zion"
+        return descriptor(key, put_new(self.root, key, name.encode()), [name])
+
+    def insert(self, name: str, commit_id: str = "") -> int:
+        change = TableChange("insert", (self.packed(name),))
+        return commit(self.root, KEYS, change, commit_id=commit_id, around=self.around).version
+
+    def expire(self) -> int | None:
+        return expire(self.root, "d", "t", NEWEST, around=self.around).version
+
+    def collect(self, *, dry_run: bool = False) -> Collected:
+        return collect(self.root, "d", "t", dry_run=dry_run, around=self.around)
+
+    @property
+    def names(self) -> list[str]:
+        found = open_table(self.root, "d", "t").descriptors()
+        return [one.name.removesuffix(".zion") for one in found]
+
+
+@pytest.fixture
+def days() -> Days:
+    return Days()
+
+
+def test_what_was_done_and_has_expired_is_not_done_again(days: Days) -> None:
+    """The answer to a commit is lost, and its version expires before it is asked for."""
+    days.insert("a")
+    days.fault = ("put", "/index", Fault.LOST_ANSWER)
+    days.meanwhile = [days.expire, lambda: days.insert("c")]
+    assert days.insert("b") == 2
+    assert days.names == ["a", "b", "c"]
+    state = open_table(days.root, "d", "t").state
+    assert state is not None
+    assert [one.version for one in state.history] == [3]
+
+
+def test_slow_writers_copy_what_may_have_been_collected(days: Days) -> None:
+    days.insert("a")
+    late = TableChange("insert", (days.packed("late"),))
+    days.pass_days(2)
+    days.packed("left")
+    days.insert("b")
+    days.expire()
+    days.pass_days(2)
+    kept = days.packed("late").key
+    collected = {one.key for one in days.collect().garbage}
+    assert kept in collected
+    with pytest.raises(ConflictError, match=r"late\S* was collected before the table had it"):
+        commit(days.root, KEYS, late, around=days.around)
+    # One that the collector has not come to yet.
+    put_new(days.root, kept, b"late")
+    days.pass_days(2)
+    days.packed("more")
+    days.pass_days(2)
+    days.collect()
+    put_new(days.root, f"{KEYS.folder}/data/old.zion", b"old")
+    old = TableChange("insert", (replace(days.packed("old"), key=f"{KEYS.folder}/data/old.zion"),))
+    days.pass_days(2)
+    change = TableChange("gc", boundary_us=days.now_us - DAY_US)
+    commit(days.root, KEYS, change, around=days.around)
+    commit(days.root, KEYS, old, around=days.around)
+    found = [one.key for one in open_table(days.root, "d", "t").descriptors()]
+    assert len(found) == 3
+    assert found[-1].endswith("/old.zion")
+    assert found[-1] != f"{KEYS.folder}/data/old.zion"
+
+
+def test_a_boundary_that_was_known_needs_no_look(days: Days) -> None:
+    days.insert("a")
+    commit(days.root, KEYS, TableChange("gc", boundary_us=days.now_us), around=days.around)
+    looks: list[str] = []
+    good = days.store.look
+    days.store.look = lambda place: looks.append(str(place)) or good(place)  # type: ignore[method-assign,func-returns-value]
+    for since_us in (days.now_us, None):
+        change = TableChange("insert", (days.packed(f"b{since_us}"),), since_us=since_us)
+        commit(days.root, KEYS, change, around=days.around)
+    assert len(looks) == 1
+
+
+def test_overwritten_boundaries_count(days: Days) -> None:
+    """The original overwrites the version of the collector: what that has deleted stays deleted."""
+    days.insert("a")
+    days.insert("b")
+    head = open_table(days.root, "d", "t")
+    late = TableChange("insert", (days.packed("late"),))
+    days.pass_days(2)
+    days.collect()
+    with days.store.create(days.root.place(KEYS.index), overwrite=True) as file:
+        file.write(replace(head.index, created_us=days.now_us).encode(LOCAL))
+    assert open_table(days.root, "d", "t").state == head.state
+    with pytest.raises(ConflictError, match="was collected"):
+        commit(days.root, KEYS, late, around=days.around)
+
+
+def test_what_was_replaced_lately_stays_however_old_it_is(days: Days) -> None:
+    days.insert("a")
+    days.pass_days(100)
+    change = TableChange("compact", (days.packed("b"),), frozenset({days.packed("a").key}))
+    commit(days.root, KEYS, change, around=days.around)
+    days.expire()
+    assert not days.collect().garbage
+    days.pass_days(0.9)
+    assert not days.collect().garbage
+    days.pass_days(0.2)
+    told = days.collect(dry_run=True)
+    done = days.collect()
+    assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
+    assert {one.kind for one in done.garbage} == {"version", "packfile"}
+    assert days.names == ["b"]
+    days.pass_days(2)
+    assert not days.collect().garbage, "it ends"
+
+
+@pytest.mark.parametrize("kind", ["versions/", "history-", "indirect-", "inputs-"])
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_whatever_cannot_be_read_stops_it(
+    days: Days, kind: str, is_missing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tablechange, "MAX_INLINE", 3)
+    monkeypatch.setattr(versionstate, "MAX_INLINE", 4)
+    monkeypatch.setattr("sdb.table.inputstree.JOURNAL_ENTRIES", 2)
+    monkeypatch.setitem(InputsTree.__init__.__kwdefaults__, "split", 4)  # type: ignore[arg-type]
+    for number in range(12):
+        inputs = (ChangedInput(f"s3://in/{number}", '"e"'),)
+        change = TableChange("sync", (days.packed(f"a{number}"),), inputs=inputs)
+        commit(days.root, KEYS, change, around=days.around)
+    left = days.packed("left").key
+    days.pass_days(2)
+    assert left in {one.key for one in days.collect(dry_run=True).garbage}
+    needed = open_table(days.root, "d", "t").index
+    keys = {
+        "versions/": [open_table(days.root, "d", "t").state.history[0].key],  # type: ignore[union-attr]
+        "history-": [open_table(days.root, "d", "t").state.older[0].key],  # type: ignore[union-attr]
+        "indirect-": [needed.indirect.refs[0].key],
+        "inputs-": [ref.key for ref in needed.inputs.root if ref.is_inner],
+    }[kind]
+    place = days.root.place(keys[0])
+    if is_missing:
+        days.store.delete(place)
+    else:
+        with days.store.create(place, overwrite=True) as file:
+            file.write(b"what it was not")
+    with pytest.raises(CorruptError, match=keys[0].rpartition("/")[2][:20]):
+        days.collect()
+    assert days.root.has(left)
+
+
+def test_unknown_objects_stay(days: Days) -> None:
+    days.insert("a")
+    uid = new_uid()
+    stay = ["notes.txt", "data/x.txt", "versions/1-x", f"inputs-{uid}.old", "definition.json"]
+    go = [f"inputs-{uid}", f"indirect-{uid}", f"history-{uid}", f"p/q/packed-{uid}.zion"]
+    go += [f"packed-{uid}.ion.zst", "data/p/x.zion"]
+    for name in stay + go:
+        put_new(days.root, f"{KEYS.folder}/{name}", b"x")
+    days.pass_days(2)
+    found = {one.key.removeprefix(f"{KEYS.folder}/") for one in days.collect().garbage}
+    assert found == set(go)
