@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.errors import UsageError
 from sdb.table.tablehandle import open_table
 
 TYPE_CHECKING = False
@@ -105,29 +106,31 @@ class StoredTableView:
 
     def append(self, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
         """Insert rows, see :func:`sdb.table.groupcommit.append`; this is the new version then."""
-        from sdb.table import groupcommit
+        from sdb.table import groupcommit, tableinsert
 
-        keys, root = self._handle.keys, self._handle.root
-        found = groupcommit.append(root, keys.database, keys.table, inputs, **options)
-        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        branch = options.pop("branch", None) or self._target
+        if branch == "main":
+            found = groupcommit.append(*self._place, inputs, **options)
+        else:
+            found = tableinsert.insert(*self._place, inputs, branch=branch, **options)
+        self._reopen()
         return found
 
     def sync(self, **options: Any) -> Synced:  # noqa: ANN401
         """Take new inputs, see :func:`sdb.table.tablesync.sync_table`, as :meth:`append` rows."""
         from sdb.table.tablesync import sync_table
 
-        keys = self._handle.keys
-        found = sync_table(self._handle.root, keys.database, keys.table, **options)
-        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        found = sync_table(*self._place, **({"branch": self._target} | options))
+        self._reopen()
         return found
 
     def compact(self, **options: Any) -> Compacted:  # noqa: ANN401
         """Merge small packfiles, see :func:`sdb.table.compaction.compact_table`."""
         from sdb.table.compaction import compact_table
 
-        keys = self._handle.keys
-        found = compact_table(self._handle.root, keys.database, keys.table, **options)
-        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        self._check_main()
+        found = compact_table(*self._place, **options)
+        self._reopen()
         return found
 
     def expire(
@@ -142,6 +145,7 @@ class StoredTableView:
         """Let versions expire, see :func:`sdb.table.expiry.policy_of` for what is kept."""
         from sdb.table.expiry import expire, policy_of
 
+        self._check_main()
         root, keys = self._handle.root, self._handle.keys
         policy = policy_of(
             root,
@@ -152,7 +156,7 @@ class StoredTableView:
             all_but_head=all_but_head,
         )
         found = expire(root, keys.database, keys.table, policy, dry_run=dry_run)
-        self._handle = open_table(root, keys.database, keys.table)
+        self._reopen()
         return found
 
     def gc(self, *, grace: str | float = "24h", dry_run: bool = False) -> Collected:
@@ -160,10 +164,11 @@ class StoredTableView:
         from sdb.table.collector import collect
         from sdb.table.expiry import seconds_of
 
+        self._check_main()
         root, keys = self._handle.root, self._handle.keys
         seconds = seconds_of(grace) if isinstance(grace, str) else grace
         found = collect(root, keys.database, keys.table, grace_seconds=seconds, dry_run=dry_run)
-        self._handle = open_table(root, keys.database, keys.table)
+        self._reopen()
         return found
 
     def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:
@@ -231,25 +236,25 @@ class StoredTableView:
 
     @property
     def _written(self) -> str:
-        keys = self._handle.keys
-        return f"{_quoted(keys.database)}.{_quoted(keys.table)}"
+        keys, branch = self._handle.keys, self._target
+        behind = "" if branch == "main" else f"@'{branch}'"
+        return f"{_quoted(keys.database)}.{_quoted(keys.table)}{behind}"
 
     def _execute(self, text: str, where: str | None, options: dict[str, Any]) -> Executed:
         from sdb.query.writes.execute import execute
 
         text += "" if where is None else f" WHERE {where}"
         (found,) = execute(text, root=self._handle.root, **options)
-        keys = self._handle.keys
-        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        self._reopen()
         return found
 
     def restore(self, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
         """Make old content a new version, see :func:`sdb.table.tablerestore.restore`."""
         from sdb.table.tablerestore import restore
 
-        keys = self._handle.keys
-        found = restore(self._handle.root, keys.database, keys.table, reference, **options)
-        self._handle = open_table(self._handle.root, keys.database, keys.table)
+        options = {"branch": self._target} | options
+        found = restore(*self._place, reference, **options)
+        self._reopen()
         return found
 
     def tag(self, name: str, reference: Given = "main", **options: Any) -> NamedVersion:  # noqa: ANN401
@@ -280,8 +285,8 @@ class StoredTableView:
         """Merge a branch, see :func:`sdb.table.tablemerge.merge`; this is the new version then."""
         from sdb.table.tablemerge import merge
 
-        found = merge(*self._place, source, **options)
-        self._handle = open_table(*self._place)
+        found = merge(*self._place, source, **({"into": self._target} | options))
+        self._reopen()
         return found
 
     def fork(self, name: str, **options: Any) -> SentTable:  # noqa: ANN401
@@ -303,6 +308,26 @@ class StoredTableView:
         from sdb.table import tablerefs
 
         return tablerefs.refs(open_table(*self._place))
+
+    @property
+    def _target(self) -> str:
+        """Name of the branch that is written to: a version of the past stays as it is."""
+        if self._at in {"", "main"}:
+            return "main"
+        head = open_table(*self._place).state
+        if head is None or self._at not in head.branches:
+            raise UsageError(
+                f"{self.name}@{self._at} is a version, which does not change",
+                hint="the table without a version, and its branches, can be written to",
+            )
+        return self._at
+
+    def _check_main(self) -> None:
+        if self._target != "main":
+            raise UsageError(f"{self.name}@{self._at}: this is about the whole table")
+
+    def _reopen(self) -> None:
+        self._handle = open_table(*self._place, branch=self._target)
 
     @property
     def _place(self) -> tuple[TableRoot, str, str]:

@@ -6,6 +6,8 @@ packfiles, the same number and other names.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from sdb import instants
 from sdb.errors import ConflictError, ExistsError, NotFoundError, UncertainError, UsageError
 from sdb.records import record, replace
@@ -363,11 +365,11 @@ def _swap(root: TableRoot, keys: names.TableKeys, change: Change, around: Surrou
 def _swapped(root: TableRoot, keys: names.TableKeys, change: Change) -> bool:
     """Try once; False: another program has written what is there."""
     place = root.place(keys.index)
-    try:
-        lock = root.store.lock(place)
-    except NotFoundError:
-        raise root.absent(keys) from None
-    with lock:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(root.store.lock(place))
+        except NotFoundError:
+            raise root.absent(keys) from None
         head = open_table(root, keys.database, keys.table)
         state = head.state
         if state is None or is_foreign(head.index, state):

@@ -184,3 +184,29 @@ def test_a_version_whose_packfile_was_collected(tmp_path: Path) -> None:
         rows(db, "SELECT SUM(a) AS n FROM d.t@1")
     assert raised.value.hint is not None
     assert "sdb log" in raised.value.hint
+
+
+def test_views_of_branches_are_written_to_and_others_are_not(tmp_path: Path) -> None:
+    db = sdb.connect(tmp_path)
+    db.create("d.t", "file://in/*.json")
+    db.append("d.t", [{"a": 1}])
+    table = db.table("d.t")
+    table.branch("x")
+    side = table.at("x")
+    side.append([{"a": 2}])
+    side.append([{"a": 3}])
+    assert side.to_arrow()["a"].to_pylist() == [1, 2, 3]
+    side.delete("a = 2")
+    side.restore("x@-1")
+    assert side.to_arrow()["a"].to_pylist() == [1, 2, 3]
+    table.append([{"a": 4}], branch="x")
+    assert table.to_arrow()["a"].to_pylist() == [1]
+    side.merge("main")
+    assert db.table("d.t@x").to_arrow().num_rows == 4
+    assert table.merge("x").is_new
+    assert sorted(table.to_arrow()["a"].to_pylist()) == [1, 2, 3, 4]
+    for write in (lambda old: old.append([{"a": 5}]), lambda old: old.sync(), lambda old: old.gc()):
+        with pytest.raises(errors.UsageError, match="is a version"):
+            write(table.at(1))
+    with pytest.raises(errors.UsageError, match="the whole table"):
+        side.compact()

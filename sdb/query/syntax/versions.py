@@ -94,8 +94,13 @@ def _value(parser: Parser) -> ast.Expr:
 
 
 def _literal(text: str, name: ast.Expr) -> ast.Literal:
+    return ast.Literal(unquoted(text), span=name.span)
+
+
+def unquoted(text: str) -> str:
+    """Give what stands behind the @ of a table, without quotes around it."""
     is_quoted = len(text) > 1 and text[0] in "'\"" and text[0] == text[-1]
-    return ast.Literal(text[1:-1] if is_quoted else text, span=name.span)
+    return text[1:-1] if is_quoted else text
 
 
 def _version(parser: Parser, name: ast.Expr, word: str, value: ast.Expr) -> ast.CallTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast, visitor, writes
+from sdb.query.syntax import ast, versions, visitor, writes
 from sdb.query.syntax.parser import MAX_HEIGHT, Parser
 from sdb.records import replace
 
@@ -140,6 +140,7 @@ class WriteParser(Parser):
     def _written(self) -> writes.WrittenTable:
         """Parse the name of a table."""
         start = self.token.start
+        self.lexer.at_table = True
         database = self.name()
         if self.accept("."):
             table = self.name()
@@ -153,6 +154,8 @@ class WriteParser(Parser):
             table, _, branch = table.partition("@")
         if self.at("ID") and token.start == last.stop and str(token.value).startswith("@"):
             branch = str(self.advance().value)[1:]
+        self.lexer.at_table = False
+        branch = versions.unquoted(branch)
         if branch[:1].isdigit() or branch.startswith("-"):
             hint = "a branch is: db.t@branch"
             raise self.fault(f"the version {branch} is not written", self.last, hint=hint)
