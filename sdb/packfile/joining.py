@@ -46,13 +46,22 @@ class _Place:
 
 
 @record
+class _Source:
+    """Bytes of a packfile, or of the spool."""
+
+    pack: int | None
+    start: int
+    stop: int
+
+
+@record
 class _Piece:
-    """Blocks that become one; without a place in the spool it is one that is copied."""
+    """Blocks that become one, and where its bytes are; without that it is one that is copied."""
 
     places: tuple[_Place, ...]
     chunks: int
     digest: bytes
-    spooled: tuple[int, int] | None = None
+    sources: tuple[_Source, ...] = ()
 
 
 class JoinedPackfile:
@@ -65,7 +74,7 @@ class JoinedPackfile:
     copied_bytes : int
         Size of the blocks that are copied without being read.
     moved_bytes : int
-        Size of those that are read, and written as they are.
+        Size of those that are read, and copied as they are.
     packed_bytes : int
         Size of those whose rows were packed again, as they are now.
     """
@@ -87,7 +96,7 @@ class JoinedPackfile:
         """Size of the blocks of the first packfile at its beginning that are copied."""
         kept = 0
         for at, piece in enumerate(self._pieces):
-            if piece.spooled is not None or piece.places != (_Place(0, at),):
+            if piece.sources or piece.places != (_Place(0, at),):
                 break
             kept = self._range(piece.places[0])[1]
         return kept
@@ -104,7 +113,7 @@ class JoinedPackfile:
         """
         kept = self.kept_bytes
         done = 0
-        for is_copied, group in groupby(self._pieces, lambda piece: piece.spooled is None):
+        for is_copied, group in groupby(self._pieces, lambda piece: not piece.sources):
             if not is_copied:
                 self._write(group, draft, watch)
                 continue
@@ -119,12 +128,14 @@ class JoinedPackfile:
         draft.write(self.trailer.encode())
 
     def _write(self, pieces: Iterable[_Piece], draft: Draft, watch: Callable[[int], None]) -> None:
-        """Write blocks that are in the spool."""
-        for piece in pieces:
-            start, stop = piece.spooled or (0, 0)
-            self._spool.seek(start)
-            draft.write(self._spool.read(stop - start))
-            watch(stop - start)
+        """Write blocks that are made of several."""
+        for one in (source for piece in pieces for source in piece.sources):
+            if one.pack is None:
+                self._spool.seek(one.start)
+                draft.write(self._spool.read(one.stop - one.start))
+            else:
+                draft.copy_range(self._packs[one.pack].reader, one.start, one.stop)
+            watch(one.stop - one.start)
 
     def _range(self, place: _Place) -> tuple[int, int]:
         return self._packs[place.pack].trailer.block_range(place.number)
@@ -223,36 +234,45 @@ class _Joining:
         if len(places) == 1:
             start, stop = self._range(places[0])
             self._found.copied_bytes += stop - start
-            self._add(tuple(places), self._chunks(places[0]), self._digest(places[0]), None)
+            self._add(tuple(places), self._chunks(places[0]), self._digest(places[0]))
             return
         data = bytearray()
+        sources: list[_Source] = []
         chunks = 0
         for is_few, group in groupby(places, lambda one: self._chunks(one) < FEW_CHUNKS):
             some = list(group)
             if is_few and len(some) > 1:
                 packed, number = self._packed(some)
                 self._found.packed_bytes += len(packed)
+                sources.append(self._spooled(packed))
                 data += packed
                 chunks += number
                 continue
             for place in some:
                 block = self._read(place)
                 self._found.moved_bytes += len(block)
+                is_near = self._packs[place.pack].reader.descriptor is not None
+                start, stop = self._range(place)
+                near = _Source(place.pack, start, stop)
+                # Where reading is a request nothing is read twice.
+                sources.append(near if is_near else self._spooled(block))
                 data += block
                 chunks += self._chunks(place)
+        self._add(tuple(places), chunks, _core.digest_block(data), tuple(sources))
+
+    def _spooled(self, data: bytes) -> _Source:
         start = self._spool.tell()
         self._spool.write(data)
-        spooled = start, start + len(data)
-        self._add(tuple(places), chunks, _core.digest_block(data), spooled)
+        return _Source(None, start, start + len(data))
 
     def _add(
         self,
         places: tuple[_Place, ...],
         chunks: int,
         digest: bytes,
-        spooled: tuple[int, int] | None,
+        sources: tuple[_Source, ...] = (),
     ) -> None:
-        self._found._pieces.append(_Piece(places, chunks, digest, spooled))  # noqa: SLF001
+        self._found._pieces.append(_Piece(places, chunks, digest, sources))  # noqa: SLF001
 
     def _packed(self, places: list[_Place]) -> tuple[bytes, int]:
         """Pack the rows of blocks again: gives the frames and the number of chunks."""
@@ -346,7 +366,9 @@ class _Joining:
             yield found
 
     def _size(self, piece: _Piece) -> int:
-        start, stop = piece.spooled or self._range(piece.places[0])
+        if piece.sources:
+            return sum(one.stop - one.start for one in piece.sources)
+        start, stop = self._range(piece.places[0])
         return stop - start
 
     def _range(self, place: _Place) -> tuple[int, int]:

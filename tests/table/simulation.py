@@ -21,7 +21,16 @@ from unittest import mock
 
 from sdb import notes
 from sdb.query.writes.carrying import StatementWork
-from sdb.table import collector, etags, inputstree, names, tablechange, tiers, versionstate
+from sdb.table import (
+    collector,
+    etags,
+    inputstree,
+    names,
+    tablechange,
+    tiers,
+    versionhistory,
+    versionstate,
+)
 from sdb.table import commit as committing
 from sdb.table.index import TableIndex
 from sdb.table.indirect import read_list
@@ -51,6 +60,7 @@ def small_bounds() -> Iterator[None]:
         mock.patch.object(TableIndex, "decode", lambda data, _: decoded(data)[0]),
         mock.patch.object(versionstate.VersionState, "from_struct", _read_state),
         mock.patch.object(names, "flaw_of_key", _flaw_of_key),
+        mock.patch.dict(versionhistory._LISTS, clear=True),
         mock.patch.object(tiers, "FEW", 2),
         mock.patch.object(tiers, "_FACTOR", 2),
         mock.patch.object(StatementWork, "run", actors.played_update),
