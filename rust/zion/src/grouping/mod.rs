@@ -1,5 +1,5 @@
 //! Which fields share a bucket: those that repeat each other, or whose values depend on each other, so that they
-//! take less room together than apart (`docs/decisions/019-grouping.md`).
+//! take less room together than apart (`docs/decisions/020-grouping.md`).
 //!
 //! It is found out on the rows at the start of the text, by compressing fields alone and together, and goes by
 //! counted work and never by clocks: the bytes must be the same every time.

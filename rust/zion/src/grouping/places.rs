@@ -170,3 +170,64 @@ impl<'h> Walk<'h> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What each symbol is: none, a field of a group with its size, and whether it is the name of something inside.
+    fn symbols() -> impl Strategy<Value = Vec<(Option<(usize, usize)>, bool)>> {
+        let field = prop::option::weighted(0.3, (0usize..16, 0usize..400));
+        prop::collection::vec((field, any::<bool>()), 2..250)
+    }
+
+    proptest! {
+        #[test]
+        fn any_groups_keep_their_symbols_and_share_no_bucket(given in symbols(), limit in 200usize..20_000) {
+            let mut table = SymbolTable::new();
+            for number in 0..given.len() {
+                table.push(format!("name {number}").as_bytes());
+            }
+            let fixed = FIRST_USER as usize;
+            let mut groups = vec![vec![]; 16];
+            let mut uses = vec![Uses::default(); fixed + given.len()];
+            for (number, &(field, is_inner)) in given.iter().enumerate() {
+                let id = fixed + number;
+                uses[id] = Uses { count: 1, is_inner: is_inner || field.is_none() };
+                if let Some((group, size)) = field {
+                    groups[group].push((id as u32, size));
+                }
+            }
+            groups.retain(|group| !group.is_empty());
+            let Some(found) = place(&table, &groups, &uses, limit) else {
+                prop_assert!(groups.len() < 2);
+                return Ok(());
+            };
+            prop_assert!(found.symbols.full_size() <= limit);
+            let ids: Vec<_> = (FIRST_USER..found.symbols.max_id())
+                .filter_map(|id| Some((found.symbols.name(id)?, id)))
+                .filter(|(name, _)| !name.is_empty())
+                .collect();
+            let old = |name: &[u8]| table.id(name).unwrap_or_default();
+            // Each symbol is there once, and if there is room all are; names inside of fields keep their order.
+            let mut known: Vec<_> = ids.iter().map(|(name, _)| old(name)).collect();
+            let inner: Vec<_> = known.iter().copied().filter(|&id| groups.iter().flatten().all(|one| one.0 != id)).collect();
+            prop_assert!(inner.is_sorted());
+            known.sort_unstable();
+            known.dedup();
+            prop_assert_eq!(known.len(), ids.len());
+            prop_assert!(limit < 19_000 || known.len() == given.len());
+            // Whoever shares a bucket with a field of a group is of that group.
+            let bucket = |id: u32| (hash(id) >> (4 * found.selector)) as u8 & 15;
+            let group_of = |name: &[u8]| groups.iter().position(|group| group.iter().any(|one| one.0 == old(name)));
+            let mut owners = [None; 16];
+            for (name, id) in ids {
+                let Some(group) = group_of(name) else { continue };
+                let owner = owners[bucket(id) as usize].get_or_insert(group);
+                prop_assert_eq!(*owner, group, "{} groups", groups.len());
+            }
+        }
+    }
+}
