@@ -54,6 +54,7 @@
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading
+``recentdefinitions`` definitions that inserts have read lately
 ``references``       how versions are named, and which index that is
 ``versionlookup``    versions by number, distance and time
 ``tablelog``         what each version has changed

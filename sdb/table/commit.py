@@ -47,6 +47,7 @@ _FINAL = (PackfileGoneError, InputKnownError, TransactionDoneError)
 _REVIVING = frozenset({"create", "restore", "drop"}) | HOUSEKEEPING
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 2.0
+_LEAST_SHARE = 0.02
 
 
 @record
@@ -166,8 +167,18 @@ def commit(
             if unknown is None:
                 raise
             raise _uncertain(unknown, attempts) from error
-        longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempts.count)
-        around.sleep(around.uniform(0, longest))
+        waited = (around.elapsed() - began) / patience_seconds
+        around.sleep(around.uniform(0, _longest_pause(attempts.count, waited)))
+
+
+def _longest_pause(attempts: int, waited: float) -> float:
+    """Give how long to pause at most, after so many attempts and that part of all patience.
+
+    Longer and longer, so that few of many try at the same time; who has waited for half of the
+    time is impatient again, and comes before those who have just begun.
+    """
+    longest: float = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempts)
+    return min(longest, _LONGEST_PAUSE_SECONDS * max(_LEAST_SHARE, 1 - 2 * waited))
 
 
 def _uncertain(unknown: UncertainError, attempts: _Attempts) -> UncertainError:
@@ -250,6 +261,9 @@ class _Attempts:
     def _publish(self, last: Succession, head: TableHandle | None) -> None:
         """Store the versions that are new, and let the last of them become the index."""
         root, place = self.writer.root, self.writer.root.place(self.writer.head)
+        if self.count > 1 and self._is_overtaken(head):
+            message = f"writing {place}: someone else changed it"
+            raise ConflictError(message, path=place, hint="run it again")
         for version in last.pending[:-1]:
             put_new(root, version.key, version.data, ahead=True)
         data = self._store(last.pending[-1])
@@ -259,6 +273,13 @@ class _Attempts:
             root.store.put_if(place, data, replaced, after=ahead)
         except ExistsError as error:
             raise ConflictError(error.message, path=place, hint="run it again") from error
+
+    def _is_overtaken(self, head: TableHandle | None) -> bool:
+        """Look where others are at work: who has lost already need not write what it has made."""
+        root = self.writer.root
+        if head is None or not root.store.is_remote:
+            return False
+        return root.store.version(root.place(self.writer.head)) != head.reader.version
 
     def _store(self, version: NewVersion) -> bytes:
         """Store a version; one of the same id that follows the same version may be there.

@@ -8,6 +8,7 @@ from sdb.table import definitioncheck, names
 from sdb.table.calendarspan import CalendarSpan
 from sdb.table.definition import Definition, InputRule, VersionPolicy
 from sdb.table.objectwriter import put_new
+from sdb.table.recentdefinitions import forget_definition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def create_table(
                 reader = root.open(keys.definition)
                 reader.close()
                 root.store.put_if(place, data, reader)
+            forget_definition(root, keys)
         except NotFoundError:
             pass
         else:

@@ -9,9 +9,9 @@ from sdb.table import names
 from sdb.table.commit import check_branch, check_writable, commit, find_commit
 from sdb.table.definition import Definition
 from sdb.table.partition import given_partition
+from sdb.table.recentdefinitions import recent_definition
 from sdb.table.references import MAIN
 from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import read_definition
 from sdb.table.tablepacking import pack_rows
 
 TYPE_CHECKING = False
@@ -165,7 +165,7 @@ def place_of_rows(
         Values that its partitions do not have.
     """
     try:
-        definition = read_definition(root, keys)
+        definition = recent_definition(root, keys)
     except NotFoundError:
         if not root.has(keys.index):
             raise root.absent(keys) from None

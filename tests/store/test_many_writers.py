@@ -36,7 +36,11 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("writers", "count"),
-    [(4, 5), pytest.param(32, 50, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])],
+    [
+        (4, 5),
+        pytest.param(8, 12, marks=pytest.mark.slow),
+        pytest.param(32, 50, marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
+    ],
 )
 def test_many_writers_lose_and_double_nothing(place: Place, writers: int, count: int) -> None:
     if place.root.startswith("mem"):

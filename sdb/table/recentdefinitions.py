@@ -1,0 +1,60 @@
+"""Definitions of tables that rows are inserted into, over a network read once in ten seconds.
+
+What an insert needs of one is by which fields the table has partitions. Who replaces a definition
+waits for inserts that have begun anyway.
+"""
+
+from __future__ import annotations
+
+import time
+
+from sdb.table.tablehandle import read_definition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.store.base import Store
+    from sdb.table.definition import Definition
+    from sdb.table.names import TableKeys
+    from sdb.table.tableroot import TableRoot
+
+FRESH_SECONDS = 10.0
+_MOST_KEPT = 64
+_KEPT: dict[tuple[Store, str, TableKeys], tuple[float, Definition]] = {}
+
+
+def recent_definition(root: TableRoot, keys: TableKeys) -> Definition:
+    """Read a definition, or give that of a few seconds ago on a remote store.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+
+    Returns
+    -------
+    Definition
+        What the table takes.
+
+    Raises
+    ------
+    NotFoundError, InputError
+        See :func:`sdb.table.tablehandle.read_definition`.
+    """
+    if not root.store.is_remote:
+        return read_definition(root, keys)
+    key, now = (root.store, root.location, keys), time.monotonic()
+    kept = _KEPT.get(key)
+    if kept is not None and now - kept[0] < FRESH_SECONDS:
+        return kept[1]
+    found = read_definition(root, keys)
+    _KEPT[key] = (now, found)
+    while len(_KEPT) > _MOST_KEPT:
+        _KEPT.pop(next(iter(_KEPT)), None)
+    return found
+
+
+def forget_definition(root: TableRoot, keys: TableKeys) -> None:
+    """Let the next insert of this program read the definition, which was replaced."""
+    _KEPT.pop((root.store, root.location, keys), None)
