@@ -38,7 +38,6 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     ("writers", "count"),
     [
         (4, 5),
-        pytest.param(8, 12, marks=pytest.mark.slow),
         pytest.param(32, 50, marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
     ],
 )
