@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sdb
 from sdb import ion
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.trailer import Block, Trailer
+from sdb.table import tablechange, versionstate
 from sdb.table.descriptor import Descriptor
 from sdb.table.encodedpackfiles import EncodedPackfiles
+from sdb.table.index import TableIndex
+from sdb.table.versionstate import VersionState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 NAMES = ("a", "b", "path")
 
@@ -47,3 +58,21 @@ def test_joined_values_are_those_of_a_struct(value: dict[str, object]) -> None:
     parts = [ion.encode(one, table) for one in value.values()]
     assert ion.joined_struct(dict(zip(value, parts, strict=True)), table) == expected
     assert ion.joined_list(parts) == ion.encode(list(value.values()), table)
+
+
+def test_what_is_remembered_is_what_would_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tablechange, "MAX_INLINE", 4)
+    monkeypatch.setattr(versionstate, "MAX_INLINE", 4)
+    (tmp_path / "in").mkdir()
+    db = sdb.connect(tmp_path)
+    db.create("d.t", "in/*.json")
+    for number in range(8):
+        (tmp_path / f"in/{number}.json").write_text('{"a": 1}\n' if number % 3 else "{")
+        db.sync("d.t")
+        db.append("d.t", [{"at": "2026-01-01T00:00:00Z"}], txn_id=f"id-{number}", message="why")
+        handle = db.table("d.t").handle
+        read = TableIndex.decode(handle.data, handle.root.keyring)
+        assert handle.index == read
+        assert handle.state == VersionState.from_struct(read.user_data[versionstate.MEMBER])
