@@ -78,8 +78,9 @@ class Parser(ExpressionParser):
         if self._at_word("DESCRIBE", "SUMMARIZE") and self.ahead() != "$end":
             return self._describe()
         if self._at_word(*_WRITES):
-            hint = "sdb exec, or sdb.execute, changes tables"
-            raise self.fault("queries only read", self.token, hint=hint)
+            error = self.unexpected("SELECT")
+            error.hint = "queries only read: sdb exec, or sdb.execute, changes tables"
+            raise error
         explain, kind = self._explain()
         found = self.query(kind)
         if not self.at("$end"):
