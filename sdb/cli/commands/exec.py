@@ -70,10 +70,11 @@ def command(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Change tables with SQL: INSERT, UPDATE, DELETE, MERGE, CREATE, DROP TABLE ...
+    """Change tables with SQL.
 
-    Each statement is a version of its table; those between BEGIN and COMMIT are one. Blocks without
-    a row that changes are copied as they are. See docs/sql.md for the language.
+    INSERT, UPDATE, DELETE, MERGE, CREATE TABLE, DROP TABLE and others. Each statement is a version
+    of its table; those between BEGIN and COMMIT are one. Blocks without a row that changes are
+    copied as they are. See docs/sql.md for the language.
     """
     from sdb.query.writes.execute import execute
 
