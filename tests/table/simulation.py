@@ -60,6 +60,7 @@ def small_bounds() -> Iterator[None]:
         mock.patch.object(TableIndex, "decode", lambda data, _: decoded(data)[0]),
         mock.patch.object(versionstate.VersionState, "from_struct", _read_state),
         mock.patch.object(names, "flaw_of_key", _flaw_of_key),
+        mock.patch.object(names, "flaw_of_name", _flaw_of_name),
         mock.patch.dict(versionhistory._LISTS, clear=True),
         mock.patch.object(tiers, "FEW", 2),
         mock.patch.object(tiers, "_FACTOR", 2),
@@ -148,6 +149,12 @@ def tidy(world: World) -> None:
 _good_decode = TableIndex.decode
 _good_state = versionstate.VersionState.from_struct
 _flaw_of_key = lru_cache(1024)(names.flaw_of_key)
+_flaw_of_name = lru_cache(1024)(names.flaw_of_name)
+
+
+@lru_cache(1024)
+def etag_of(data: bytes) -> str:
+    return etags.of_content([data])
 
 
 @lru_cache(512)
@@ -191,7 +198,7 @@ class Version:
 
     def __init__(self, world: World, key: str, etag: str) -> None:
         data = world.ever(key)
-        assert etags.of_content([data]) == etag, f"{key} was overwritten"
+        assert etag_of(data) == etag, f"{key} was overwritten"
         self.key, self.data = key, data
         self.index, state = decoded(data)
         assert state is not None
@@ -265,7 +272,7 @@ def check(world: World) -> None:
 
 def _check_kept(world: World, head: bytes, chain: list[Version]) -> None:
     """What the history tells are versions that there were, and nothing of them is missing."""
-    known = {(one.state.version, one.key, etags.of_content([one.data])) for one in chain}
+    known = {(one.state.version, one.key, etag_of(one.data)) for one in chain}
     told = [(one.version, one.key, one.etag) for one in listed(world, _state(head))]
     assert set(told) <= known
     assert told == sorted(set(told)), f"versions of the history: {told}"
@@ -295,7 +302,7 @@ def _check_linear(chain: list[Version]) -> None:
         parent = after.state.parent
         assert parent is not None, f"{after.key} has no parent"
         assert (parent.version, parent.key) == (before.state.version, before.key)
-        assert parent.etag == etags.of_content([before.data])
+        assert parent.etag == etag_of(before.data)
         assert before.state.at_us < after.state.at_us
         assert before.state.table == after.state.table
     ids = [one.state.commit for one in chain]
@@ -331,7 +338,7 @@ def _check_heads(world: World, heads: list[bytes], chain: list[Version]) -> None
 def _check_stored(data: bytes, stored: set[bytes]) -> None:
     """An index is a version, but for the names of versions that were set since."""
     state = _state(data)
-    same = [one for one in stored if etags.of_content([one]) == branching.own_etag(data, state)]
+    same = [one for one in stored if etag_of(one) == branching.own_etag(data, state)]
     assert same, "an index that is no version"
     names = branching.without_names
     assert names(decoded(data)[0], state) == names(decoded(same[0])[0], _state(same[0]))

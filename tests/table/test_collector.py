@@ -95,7 +95,7 @@ def test_what_was_done_and_has_expired_is_not_done_again(days: Days) -> None:
     assert [one.version for one in state.history] == [3]
 
 
-def test_slow_writers_copy_what_may_have_been_collected(days: Days) -> None:
+def test_t_13_3_2_slow_writers_copy_what_may_have_been_collected(days: Days) -> None:
     days.insert("a")
     late = TableChange("insert", (days.packed("late"),))
     days.pass_days(2)
@@ -153,7 +153,7 @@ def test_overwritten_boundaries_count(days: Days) -> None:
         commit(days.root, KEYS, late, around=days.around)
 
 
-def test_what_was_replaced_lately_stays_however_old_it_is(days: Days) -> None:
+def test_t_13_3_1_what_was_replaced_lately_stays_however_old_it_is(days: Days) -> None:
     days.insert("a")
     days.pass_days(100)
     change = TableChange("compact", (days.packed("b"),), frozenset({days.packed("a").key}))
@@ -174,7 +174,7 @@ def test_what_was_replaced_lately_stays_however_old_it_is(days: Days) -> None:
 
 @pytest.mark.parametrize("kind", ["versions/", "history-", "indirect-", "inputs-"])
 @pytest.mark.parametrize("is_missing", [True, False])
-def test_whatever_cannot_be_read_stops_it(
+def test_t_13_3_3_whatever_cannot_be_read_stops_it(
     days: Days, kind: str, is_missing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tablechange, "MAX_INLINE", 3)
