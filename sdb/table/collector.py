@@ -262,7 +262,7 @@ class _Collector:
             return "version"
         if "/" not in rest:
             for start, kind in _NODES.items():
-                if _is_uid(rest.removeprefix(start)) and rest.startswith(start):
+                if rest.startswith(start) and rest.removeprefix(start).isalnum():
                     return kind
         is_ours = first == "data" and "/" in rest and name.endswith(".zion")
         if is_ours or (name.startswith("packed-") and name.endswith(_PACKFILES)):
@@ -286,7 +286,3 @@ class _Collector:
                 for _ in pool.map(store.delete, keys):
                     done += 1
                     progress(done, len(garbage))
-
-
-def _is_uid(text: str) -> bool:
-    return len(text) == names.UID_LETTERS and text.isalnum()

@@ -74,7 +74,7 @@ def test_compact_expire_and_gc(run: Run, lake: Path) -> None:
 def test_what_died_is_collected(run: Run, lake: Path) -> None:
     folder = lake / "db/d/t"
     left = [folder / "data/AAAA.zion", folder / ".x.0a0a.tmp", folder / "p/packed-A.zion"]
-    kept = [folder / "notes.txt", folder / "data/notes.txt", folder / "inputs-old"]
+    kept = [folder / "notes.txt", folder / "data/notes.txt", folder / "inputs-old.txt"]
     for path in left + kept:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x")

@@ -10,6 +10,7 @@ from sdb.errors import ConflictError, CorruptError
 from sdb.records import replace
 from sdb.store.faults import Fault
 from sdb.store.memory import MemoryStore
+from sdb.store.url import store_of
 from sdb.table import tablechange, versionstate
 from sdb.table.collector import collect
 from sdb.table.commit import commit
@@ -22,9 +23,11 @@ from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.tableroot import TableRoot
 from tests.table.actors import descriptor
-from tests.table.roots import LOCAL
+from tests.table.roots import LOCAL, recorded, unpacked
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sdb.store.faults import StoreCall
     from sdb.table.collector import Collected
     from sdb.table.descriptor import Descriptor
@@ -217,3 +220,25 @@ def test_unknown_objects_stay(days: Days) -> None:
     days.pass_days(2)
     found = {one.key.removeprefix(f"{KEYS.folder}/") for one in days.collect().garbage}
     assert found == set(go)
+
+
+@pytest.mark.parametrize(("name", "index"), recorded())
+def test_roots_of_the_original_keep_what_they_need(name: str, index: str, tmp_path: Path) -> None:
+    """T 13: what its own collection leaves behind goes too, and nothing that it leads to."""
+    database, table = index.removeprefix(f"{name}.").split(".")[:2]
+    root = TableRoot(str(unpacked(name, tmp_path)), store_of(str(tmp_path)), LOCAL)
+    before = open_table(root, database, table)
+    needed = {one.key for one in before.descriptors()} | set(before.inputs.nodes())
+    needed |= {ref.key for ref in before.index.indirect.refs}
+    told = collect(root, database, table, grace_seconds=-10, dry_run=True)
+    done = collect(root, database, table, grace_seconds=-10)
+    assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
+    assert needed.isdisjoint(one.key for one in done.garbage)
+    folder = tmp_path / TableKeys(database, table).folder
+    left = {str(path.relative_to(tmp_path)) for path in folder.rglob("*") if path.is_file()}
+    named = {key for key in left if key.rpartition("/")[2].startswith(("packed-", "indirect-"))}
+    pending = {one.key for one in before.index.to_delete}
+    assert named - pending <= needed <= left
+    after = open_table(root, database, table)
+    assert [one.key for one in after.descriptors()] == [one.key for one in before.descriptors()]
+    assert list(after.inputs.walk()) == list(before.inputs.walk())
