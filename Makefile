@@ -67,6 +67,8 @@ bench: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/query.py
 	$(BIN)/python benchmarks/unpacked.py
+	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/feeding.py
 	$(BIN)/python benchmarks/spark.py
 
 # Each target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`.
