@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from sdb import instants, ion, notes
 from sdb.errors import CorruptError, SdbError
 from sdb.records import field, record, replace
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sdb.table.versionhistory import PastVersion
 
 FOREIGN = "foreign"
+_AT_ONCE = 10
 
 
 @record
@@ -152,13 +155,36 @@ def log(handle: TableHandle) -> Iterator[LoggedVersion]:
             yield _stranger(handle)
     else:
         yield _logged(handle.data, handle, names)
-    for one in versions.newest_first():
+    for one, data in _read(handle, versions.newest_first()):
         try:
-            data = handle.root.fetch(one.key, one.etag) if one.etag else _kept(handle, one)
+            if isinstance(data, SdbError):
+                raise data
             yield _logged(data, handle, names)
         except SdbError as error:
             notes.warn(f"{handle.name}: {error.message}")
             yield _listed(one, handle, names)
+
+
+def _read(
+    handle: TableHandle, versions: Iterator[PastVersion]
+) -> Iterator[tuple[PastVersion, bytes | SdbError]]:
+    """Read the indexes of versions; where each is a request, several at a time."""
+
+    def read(one: PastVersion) -> bytes | SdbError:
+        try:
+            return handle.root.fetch(one.key, one.etag) if one.etag else _kept(handle, one)
+        except SdbError as error:
+            return error
+
+    if not handle.root.store.is_remote:
+        for one in versions:
+            yield one, read(one)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while several := list(islice(versions, _AT_ONCE)):
+            yield from zip(several, pool.map(read, several), strict=True)
 
 
 def show(handle: TableHandle) -> ShownVersion:
