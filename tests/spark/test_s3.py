@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import os
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
 
+pytest.importorskip("pyspark")
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+from pyspark.sql.types import LongType, StructField, StructType
+
 import sdb
 from sdb.spark import register
 from sdb.spark.planned import plan
+from sdb.spark.settings import read_options
+from sdb.spark.versionstream import TableStreamReader
 from tests.spark import events
 
 if TYPE_CHECKING:
@@ -62,3 +70,31 @@ def test_what_spark_writes_sdb_and_spark_read(reaching: tuple[SparkSession, S3Pl
     frame.limit(10).write.format("zion").mode("overwrite").save(folder)
     assert spark.read.format("zion").load(folder).count() == 10
     assert bucket.uploads() == []
+
+
+def test_a_table_is_written_read_and_followed(
+    reaching: tuple[SparkSession, S3Place], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark, bucket = reaching
+    key = base64.b64encode(bytes(range(32))).decode()
+    monkeypatch.setenv("SNELLER_INDEX_KEY", key)
+    root = bucket.at("lake")
+    rows = spark.range(0, 100, 1, 2).write.format("zion").option("root", root).mode("append")
+    with pytest.raises(Exception, match="SNELLER_INDEX_KEY"):
+        rows.save("web.ids")
+    monkeypatch.setitem(spark.sparkContext.environment, "SNELLER_INDEX_KEY", key)
+    register(spark)
+    rows.save("web.ids")
+    rows.save("web.ids")
+    table = spark.read.format("zion").option("root", root)
+    assert table.load("web.ids").groupBy().sum("id").collect()[0][0] == 2 * sum(range(100))
+    assert table.option("cache", str(tmp_path / "cache")).load("web.ids@1").count() == 100
+    given = {"path": "web.ids", "root": root, "startingVersion": "2"}
+    schema = StructType([StructField("id", LongType())])
+    options = read_options(given)
+    assert options.table is not None
+    stream = TableStreamReader(schema, options, options.table)
+    begin = stream.initialOffset()
+    parts = stream.partitions(begin, stream.latestOffset(begin, ReadAllAvailable()))
+    found = [batch.column("id").to_pylist() for part in parts for batch in stream.read(part)]
+    assert sorted(chain.from_iterable(found)) == list(range(100))
