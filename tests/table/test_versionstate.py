@@ -63,6 +63,7 @@ STATE = VersionState(
     merges={"other": VersionPointer(4, "db/d/t/versions/4", '"e4"')},
     ids=("job-1", "job-2"),
     dropped=True,
+    parent_since_us=1_700_000_000_000_000,
 )
 
 
