@@ -101,6 +101,10 @@ def test_all_tables_of_a_query_at_a_version(db: TableConnection) -> None:
     assert rows(db, 'SELECT COUNT(*) AS n FROM TABLE_GLOB(web."g*")', at="-1") == [10]
     with pytest.raises(UnknownReferenceError):
         rows(db, text, at="prod")
+    sdb.pack([{"a": 1}], f"{db.root.location}/x.zion")
+    with pytest.raises(errors.UsageError, match="no table that 2 may be"):
+        rows(db, "SELECT COUNT(*) AS n FROM 'x.zion'", at="2")
+    assert rows(db, "SELECT COUNT(*) AS n FROM sdb.versions('web.gha')", at="2") == [2]
 
 
 def test_what_cannot_be_meant(db: TableConnection) -> None:

@@ -335,6 +335,9 @@ class Catalog:
                 tell(paths, packs, strict=strict)
         if self._period is not None:
             self._tell_absent_time(self._period, strict=strict)
+        is_system = any(name.kind == "system" for name in self._found)
+        if self._at and not is_system and not any(self._read.values()):
+            raise UsageError(f"the query reads no table that {self._at} may be a version of")
 
     def _tell_absent_time(self, period: Period, *, strict: bool) -> None:
         if not self.tables:
