@@ -47,7 +47,6 @@ _FINAL = (PackfileGoneError, InputKnownError, TransactionDoneError)
 _REVIVING = frozenset({"create", "restore", "drop"}) | HOUSEKEEPING
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 2.0
-_LEAST_SHARE = 0.02
 
 
 @record
@@ -167,18 +166,8 @@ def commit(
             if unknown is None:
                 raise
             raise _uncertain(unknown, attempts) from error
-        waited = (around.elapsed() - began) / patience_seconds
-        around.sleep(around.uniform(0, _longest_pause(attempts.count, waited)))
-
-
-def _longest_pause(attempts: int, waited: float) -> float:
-    """Give how long to pause at most, after so many attempts and that part of all patience.
-
-    Longer and longer, so that few of many try at the same time; who has waited for half of the
-    time is impatient again, and comes before those who have just begun.
-    """
-    longest: float = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempts)
-    return min(longest, _LONGEST_PAUSE_SECONDS * max(_LEAST_SHARE, 1 - 2 * waited))
+        longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempts.count)
+        around.sleep(around.uniform(0, longest))
 
 
 def _uncertain(unknown: UncertainError, attempts: _Attempts) -> UncertainError:
