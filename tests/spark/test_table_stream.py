@@ -11,9 +11,15 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from pyspark.sql.types import LongType, StructField, StructType
 
 import sdb
-from sdb.errors import ConflictError, NotFoundError, SdbError
+from sdb.errors import ConflictError, NotFoundError, SdbError, UnsupportedError
+from sdb.records import replace
+from sdb.spark.datasource_reader import ZionReader
+from sdb.spark.namedtable import LoadedTable
+from sdb.spark.schema import schema_of
 from sdb.spark.settings import read_options
+from sdb.spark.tablelisting import described
 from sdb.spark.versionstream import TableStreamReader
+from tests.table.roots import LOCAL, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,6 +166,41 @@ def test_what_a_stream_cannot_go_on_with(db: Any, tmp_path: Path) -> None:
         replaced.catch_up()
     with pytest.raises(NotFoundError, match=r"there is no table web.idx"):
         TableStreamReader(SCHEMA, *named(tmp_path, "web.idx")).latestOffset(
+            {"table": "", "version": [0, ""]}, ReadAllAvailable()
+        )
+
+
+def test_rows_that_another_program_overwrites_for_a_while_arrive_once(
+    db: Any, tmp_path: Path
+) -> None:
+    add(db, 0, 10)
+    add(db, 10, 20)
+    follower = Follower(tmp_path)
+    follower.catch_up()
+    before = db.table(NAME).at(2).handle.index
+    index = replace(before, created_us=before.created_us + 1)
+    (tmp_path / "db/web/ids/index").write_bytes(index.encode(LOCAL))
+    assert db.sql(f"SELECT COUNT(*) AS n FROM {NAME}").to_arrow()["n"].to_pylist() == [10]
+    assert follower.catch_up() == []
+    add(db, 20, 25)
+    assert follower.catch_up() == list(range(20, 25))
+    assert Follower(tmp_path).catch_up() == list(range(25))
+
+
+@pytest.mark.parametrize("name", ["03-partitions-2", "07-indirect-3", "11-legacy-csv-1"])
+@pytest.mark.usefixtures("vectors")
+def test_tables_of_the_original_are_read_and_not_followed(tmp_path: Path, name: str) -> None:
+    options, table = named(unpacked(name, tmp_path), "demo.t")
+    loaded = LoadedTable.of(table)
+    schema = schema_of(described(loaded.handle()))
+    reader = ZionReader(schema, options, loaded)
+    batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+    with sdb.connect(tmp_path).sql("SELECT * FROM demo.t") as result:
+        expected = result.to_arrow()
+    assert sum(batch.num_rows for batch in batches) == expected.num_rows
+    assert schema.names == sorted(expected.column_names)
+    with pytest.raises(UnsupportedError, match=r"no sdb has written to demo.t"):
+        TableStreamReader(schema, options, table).latestOffset(
             {"table": "", "version": [0, ""]}, ReadAllAvailable()
         )
 
