@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from sdb.packfile.predicate import Predicate
+    from sdb.packfile.reader import Packfile
     from sdb.spark.namedtable import LoadedTable
     from sdb.spark.settings import ReadOptions
 
@@ -74,13 +75,15 @@ class ZionReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Choose blocks and put them together."""
         options = self._options
+        packs: Iterable[Packfile]
         if self._loaded is None:
             packs = looked_at(listed(options.paths))
             files = len(packs)
         else:
             packs, files, options = packs_of(self._loaded.handle(), self._test, options)
-        total = sum(len(pack.blocks) for pack in packs)
-        found = chosen(packs, self._test, options)
+        counts: list[int] = []
+        found = chosen(_counted(packs, counts), self._test, options)
+        total = sum(counts)
         groups = grouped(found, self._options.partition_bytes, self._options.workers)
         _log.info(
             "%d of %d blocks of %d packfiles in %d partitions",
@@ -97,6 +100,13 @@ class ZionReader(DataSourceReader):
         """Read the rows of a partition."""
         parts = partition.parts if isinstance(partition, BlockPartition) else ()
         return scan.batches(parts, self._schema, self._options)
+
+
+def _counted(packs: Iterable[Packfile], counts: list[int]) -> Iterator[Packfile]:
+    """Go over packfiles, and note how many blocks each has."""
+    for pack in packs:
+        counts.append(len(pack.blocks))
+        yield pack
 
 
 class PushedReader(ZionReader):

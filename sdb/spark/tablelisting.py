@@ -11,9 +11,12 @@ from sdb.packfile.selection import find_path
 from sdb.query.exec.storedtable import StoredTable
 from sdb.query.plan.period import period
 from sdb.spark.listing import looked_at
+from sdb.table.tablepackfile import OpenObjects, TablePackfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
     from sdb.packfile.sparseindex import Path
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 def packs_of(
     handle: TableHandle, test: Predicate, options: ReadOptions
-) -> tuple[list[Packfile], int, ReadOptions]:
+) -> tuple[Iterable[Packfile], int, ReadOptions]:
     """Give the packfiles of a table that can hold a row which is wanted.
 
     Parameters
@@ -39,8 +42,8 @@ def packs_of(
     Returns
     -------
     tuple
-        The packfiles, none of them open; how many there are in all; and the options, with the path
-        of the times, and these counted from now on.
+        The packfiles, none of them open, to be gone over once; how many there are in all; and the
+        options, with the path of the times, and these counted from now on.
 
     Raises
     ------
@@ -53,6 +56,11 @@ def packs_of(
     tree = handle.index.indirect
     files = sum(ref.objects for ref in tree.refs) + len(handle.index.inline)
     times = period(options.since, options.until, options.time_field)
+    if times is None and isinstance(test, Anywhere):
+        # One list after the other: of a million packfiles only blocks are kept.
+        objects = OpenObjects()
+        told = (one.checked() for one in handle.descriptors())
+        return (TablePackfile(handle.root, one, objects) for one in told), files, options
     if times is None:
         return stored.packs(test), files, options
     if times.field is None:
