@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.table.descriptor import Descriptor
+    from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
     from sdb.table.versionhistory import PastVersion
 
@@ -210,13 +211,25 @@ def show(handle: TableHandle) -> ShownVersion:
     logged = _stranger(handle) if is_whole else _logged(handle.data, handle, names_of(handle))
     before = None
     if state is not None and state.parent is not None and not is_whole:
-        before = handle.version(state.parent.key, state.parent.etag).index
+        before = _before(handle, state.version, state.parent)
     added, removed = packfiles_between(before, handle.index, handle.root.fetch)
     taken = inputs_between(before, handle.index, handle.root.fetch)
     count = sum(ref.objects for ref in handle.index.indirect.refs) + len(handle.index.inline)
     return ShownVersion(
         handle.name, logged, count, added, removed, tuple(one.path for one in taken)
     )
+
+
+def _before(handle: TableHandle, version: int, parent: VersionPointer) -> TableIndex:
+    """Read the version before one; the same where it has expired, and was collected."""
+    try:
+        return handle.version(parent.key, parent.etag).index
+    except CorruptError:
+        if handle.root.has(parent.key):
+            raise
+    told = f"which packfiles version {version} of {handle.name} has changed is not known any more"
+    notes.warn(f"{told}: version {parent.version} has expired, and was collected")
+    return handle.index
 
 
 def names_of(handle: TableHandle) -> dict[str, tuple[str, ...]]:

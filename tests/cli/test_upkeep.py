@@ -67,6 +67,10 @@ def test_compact_expire_and_gc(run: Run, lake: Path) -> None:
     assert all("/versions/" in line for line in done)
     assert rows(run) == list(range(9))
     assert not run("validate", "d", "t").returncode
+    shown = run("show", "d.t@9")
+    assert shown.returncode == 0
+    assert b"version 8 has expired, and was collected" in shown.stderr
+    assert not run("log", "--stat", "d.t").returncode
     facts = json.loads(run("gc", "--json", "d.t").stdout)
     assert (facts["version"], facts["garbage"]) == (None, [])
 
