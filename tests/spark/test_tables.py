@@ -152,20 +152,20 @@ def test_killed_and_failed_tasks_write_no_row_twice(spark: SparkSession, root: P
 
         context = TaskContext.get()
         attempt = context.attemptNumber() if context else 0
-        if number == 3999 and attempt == 0:
+        if number == 1999 and attempt == 0:
             os.kill(os.getpid(), 9)
-        if number == 3999 and attempt < most:
+        if number == 1999 and attempt < most:
             message = "a task that fails late"
             raise RuntimeError(message)
         return number
 
-    rows = spark.range(0, 8000, 1, 4)
+    rows = spark.range(0, 2000, 1, 2)
     with pytest.raises(Exception, match="a task that fails late"):
         save(rows.selectExpr("id", "9 AS most").select(dies("id", "most").alias("id")), root)
     assert log(root)[0][:3] == (4, "insert", 900)
     save(rows.selectExpr("id", "2 AS most").select(dies("id", "most").alias("id")), root)
-    assert log(root)[0] == (5, "insert", 8900, 4)
-    assert load(spark, root).select("id").distinct().count() == 8000
+    assert log(root)[0] == (5, "insert", 2900, 2)
+    assert load(spark, root).select("id").distinct().count() == 2000
 
 
 def test_what_cannot_be_written_is_refused(spark: SparkSession, root: Path) -> None:
