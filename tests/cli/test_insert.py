@@ -40,7 +40,13 @@ def lake(run: Run, tmp_path: Path) -> Path:
 
 def test_create_stores_what_the_original_reads(run: Run, tmp_path: Path, lake: Path) -> None:
     stored = (lake / "db/d/t/definition.json").read_text()
-    assert stored == '{\n\t"input": [\n\t\t{\n\t\t\t"pattern": "file://in/*.json"\n\t\t}\n\t]\n}'
+    assert stored.startswith(
+        '{\n\t"input": [\n\t\t{\n\t\t\t"pattern": "file://in/*.json"\n\t\t}\n\t]'
+    )
+    assert json.loads(stored) == {
+        "input": [{"pattern": "file://in/*.json"}],
+        "versions": {"keep_last": 10, "keep_for": "7d"},
+    }
     (tmp_path / "other.json").write_text('{"input": [{"pattern": "file://b/*.json"}]}')
     refused = run("create", "--root", "lake", "d", "t", "other.json")
     assert refused.returncode == 4

@@ -34,6 +34,12 @@ LINES = {
     "shell": [],
     "insert": ["--root", "lake", "web.gha", "events.json"],
     "sync": ["--root", "lake", "web"],
+    "exec": ["--root", "lake", "UPDATE web.gha SET b = 1"],
+    "compact": ["--root", "lake", "web.gha"],
+    "expire": ["--root", "lake", "web.gha"],
+    "gc": ["--root", "lake", "web.gha"],
+    "log": ["--root", "lake", "web.gha"],
+    "diff": ["--root", "lake", "web.gha", "web.gha@-1"],
     "inputs": ["--root", "lake", "web", "gha"],
     "validate": ["--root", "lake", "web", "gha"],
 }
@@ -107,7 +113,7 @@ def test_a_number_is_read_or_refused(
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
     done = run(*name.split(), f"{flag}={value}", *LINES[name])
-    is_fine = value == "0" and flag in {"--limit", "--rows", "--max-findings"}
+    is_fine = value == "0" and flag in {"--limit", "--rows", "--max-findings", "-n"}
     fine = 1 if name == "grep" else 0  # no rows are no match
     assert done.returncode == (fine if is_fine else 2), done.stderr
     if not is_fine:

@@ -42,4 +42,5 @@ def command(
     from sdb.view.versionlist import versions
 
     text = versions(found, changed, columns=output.columns())
-    output.say(output.plain(text.removesuffix("\n")))
+    if text:
+        output.say(output.plain(text.removesuffix("\n")))

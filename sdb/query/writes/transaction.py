@@ -120,6 +120,8 @@ class _StaleError(SdbError):
         has what they did, which nobody else can read yet.
     """
 
+    exit_code = ConflictError.exit_code
+
     def __init__(self, message: str, path: str, index: TableIndex) -> None:
         super().__init__(message, path=path)
         self.index = index
