@@ -43,6 +43,15 @@ At = Annotated[
         help="A version: 12, -1, 2026-11-01T00:00Z, -1d, or the name of a tag or branch.",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    Option(
+        "--memory",
+        metavar="SIZE",
+        bounds=bounds.MEMORY,
+        help="Most memory for groups, joins and sorts (2GiB).",
+    ),
+]
 AsJson = Annotated[bool, Option("--json", help="Print facts as JSON.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more of what happens.")]

@@ -28,6 +28,7 @@
 ``merge``         blocks and sparse index out of what the packer delivers
 ``joining``       packfiles that become one, where short blocks grow together
 ``rewriting``     packfiles in which rows change, block by block
+``rewrittentrailer``  the trailers of these
 ``appended``      result of appending
 ``append``        a packfile that grows by inputs
 ``continuation``  the packer and the trailer of a packfile that grows

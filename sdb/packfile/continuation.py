@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import effort, ion
-from sdb._core import Packer
+from sdb import effort
 from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
 from sdb.packfile.digest import check
 from sdb.packfile.kept import Kept
@@ -11,14 +10,14 @@ from sdb.packfile.merge import Span, merge, typed
 from sdb.packfile.presence import Presence
 from sdb.packfile.reader import Packfile
 from sdb.packfile.trailer import Trailer
-from sdb.packfile.writer import told
+from sdb.packfile.writer import packer_like, told
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
-    from sdb._core import RejectedBatch
+    from sdb._core import Packer, RejectedBatch
     from sdb.packfile.inputs import Input
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
@@ -111,16 +110,14 @@ class Counted:
 
 def start(request: AppendRequest, old: Trailer) -> Packer:
     """Make a packer that packs as the packfile was packed."""
-    constants = _constants(request, old)
-    return Packer(
-        algorithm=old.algorithm,
-        align=old.align_bytes,
+    return packer_like(
+        old,
+        level=_level(request, old),
+        constants=_constants(request, old),
+        time_fields={*old.sparse.indices, *request.time_fields},
         block_bytes=request.block_bytes,
         threads=request.threads,
-        level=_level(request, old),
-        constants=ion.dumps(constants) if constants else None,
         skip_errors=request.told is not None,
-        time_paths=[list(path) for path in {*old.sparse.indices, *request.time_fields}],
     )
 
 

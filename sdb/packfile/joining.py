@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import accumulate, groupby, zip_longest
 
-from sdb import _core, effort, ion
+from sdb import _core
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.concat import join
 from sdb.packfile.continuation import check_version
@@ -17,7 +17,7 @@ from sdb.packfile.digest import check
 from sdb.packfile.inputs import Input
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.trailer import Block, Trailer
-from sdb.packfile.writer import BLOCK_BYTES, Feeder
+from sdb.packfile.writer import BLOCK_BYTES, Feeder, packer_like
 from sdb.progress import silent
 from sdb.records import record, replace
 
@@ -278,16 +278,8 @@ class _Joining:
         """Pack the rows of blocks again: gives the frames and the number of chunks."""
         first = self._packs[0].trailer
         blocks = [(self._read(place), self._chunks(place)) for place in places]
-        constants = first.sparse.constants
         path = self._packs[places[0].pack].path
-        packer = _core.Packer(
-            algorithm=first.algorithm,
-            align=first.align_bytes,
-            block_bytes=BLOCK_BYTES,
-            threads=self._threads or 0,
-            level=effort.DEFAULT if first.sparse.level is None else first.sparse.level,
-            constants=ion.dumps(constants) if constants else None,
-        )
+        packer = packer_like(first, threads=self._threads)
         frames = bytearray()
         source = Input(path, "ion", source=lambda: self._text(blocks))
         with packer:

@@ -28,7 +28,7 @@ from sdb.store.url import atomic_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import BinaryIO
 
@@ -256,6 +256,55 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             rejected=feeder.rejected,
             seconds=time.monotonic() - began,
         )
+
+
+def packer_like(
+    trailer: Trailer,
+    *,
+    level: int | None = None,
+    constants: Mapping[str, object] | None = None,
+    time_fields: Iterable[Path] = (),
+    block_bytes: int = BLOCK_BYTES,
+    threads: int | None = None,
+    skip_errors: bool = False,
+) -> Packer:
+    """Make a packer that packs as a packfile was packed.
+
+    Parameters
+    ----------
+    trailer : Trailer
+        The trailer of the packfile, of which compression and chunk size are taken.
+    level : int, optional
+        The level; that of the packfile if not given.
+    constants : mapping, optional
+        Fields that every row gets first; those of the packfile if not given.
+    time_fields : iterable of path
+        Paths that get a time index as soon as they hold any timestamp.
+    block_bytes : int
+        Decompressed size of a block in bytes.
+    threads : int, optional
+        Threads that parse and compress.
+    skip_errors : bool
+        Whether malformed records are passed over.
+
+    Returns
+    -------
+    Packer
+        The packer.
+    """
+    sparse = trailer.sparse
+    kept = effort.DEFAULT if sparse.level is None else sparse.level
+    same = sparse.constants if constants is None else constants
+    return Packer(
+        algorithm=trailer.algorithm,
+        align=trailer.align_bytes,
+        block_bytes=block_bytes,
+        threads=threads or 0,
+        level=kept if level is None else level,
+        constants=ion.dumps(dict(same)) if same else None,
+        skip_errors=skip_errors,
+        time_paths=[list(path) for path in time_fields],
+    )
 
 
 def _name_of(output: Location | BinaryIO) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.given import Inputs
     from sdb.progress import Progress
+    from sdb.query.tableinspection import TableInspection
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
     from sdb.table.collector import Collected
@@ -106,13 +107,10 @@ class StoredTableView:
 
     def append(self, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
         """Insert rows, see :func:`sdb.table.groupcommit.append`; this is the new version then."""
-        from sdb.table import groupcommit, tableinsert
+        from sdb.table import groupcommit
 
         branch = options.pop("branch", None) or self._target
-        if branch == "main":
-            found = groupcommit.append(*self._place, inputs, **options)
-        else:
-            found = tableinsert.insert(*self._place, inputs, branch=branch, **options)
+        found = groupcommit.append(*self._place, inputs, branch=branch, **options)
         self._reopen()
         return found
 
@@ -180,6 +178,8 @@ class StoredTableView:
     @property
     def inspect(self) -> TableInspection:
         """The system tables about the table, as Arrow tables."""
+        from sdb.query.tableinspection import TableInspection
+
         return TableInspection(self._handle)
 
     def log(self) -> Iterator[LoggedVersion]:
@@ -390,51 +390,6 @@ class StoredTableView:
         """Show the name and the root."""
         name = f"{self.name}@{self._at}" if self._at else self.name
         return f"<StoredTableView {name} below {self._handle.root.location}>"
-
-
-class TableInspection:
-    """The system tables of a table, see :func:`sdb.table.systemrows.system_rows`.
-
-    Examples
-    --------
-    >>> sdb.connect("lake").table("web.gha").inspect.versions()     # doctest: +SKIP
-    """
-
-    def __init__(self, handle: TableHandle) -> None:
-        self._handle = handle
-
-    def versions(self) -> pa.Table:
-        """Give the versions up to this one: `sdb log`."""
-        return self._rows("versions")
-
-    def packfiles(self) -> pa.Table:
-        """Give the packfiles, as the index tells of them."""
-        return self._rows("packfiles")
-
-    def blocks(self) -> pa.Table:
-        """Give the blocks of all packfiles."""
-        return self._rows("blocks")
-
-    def inputs(self) -> pa.Table:
-        """Give the inputs that were taken, or have failed."""
-        return self._rows("inputs")
-
-    def refs(self) -> pa.Table:
-        """Give the tags and branches."""
-        return self._rows("refs")
-
-    def garbage(self) -> pa.Table:
-        """Give the objects that `sdb gc` would delete now."""
-        return self._rows("garbage")
-
-    def _rows(self, kind: str) -> pa.Table:
-        from sdb.query.api import sql
-
-        handle = self._handle
-        name = handle.name.replace("\\", "\\\\").replace("'", "\\'")
-        text = f"SELECT * FROM sdb.{kind}('{name}')"  # noqa: S608
-        with sql(text, root=handle.root.location, tables={handle.name: handle}) as result:
-            return result.to_arrow()
 
 
 def _quoted(name: str) -> str:

@@ -38,6 +38,7 @@
 ``mergedpackfile``   packfiles that are made of others
 ``compaction``       small packfiles that become larger ones
 ``tablepacking``     rows to packfiles of a table
+``grownpackfile``    packfiles that are made of others, stored
 ``tablerewrite``     packfiles of a table in which rows change
 ``tableinsert``      rows that come in by themselves
 ``groupcommit``      appends of many threads, which share commits

@@ -12,7 +12,7 @@ from sdb.table.commit import check_writable, commit
 from sdb.table.mergedpackfile import merged_packfile
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import find_table
+from sdb.table.tablehandle import open_table
 from sdb.table.tiers import is_ours, runs_to_merge
 
 TYPE_CHECKING = False
@@ -173,9 +173,7 @@ def compact_table(
     keys = names.TableKeys(database, table)
     if not dry_run:
         check_writable(root)
-    head = find_table(root, database, table)
-    if head is None:
-        raise root.absent(keys)
+    head = open_table(root, database, table)
     before = tuple(head.descriptors())
     chosen = runs_to_merge(before)
     foreign = sum(not is_ours(one) for one in before)

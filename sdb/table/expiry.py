@@ -15,7 +15,7 @@ from sdb.table.commit import check_writable, commit
 from sdb.table.definition import VersionPolicy
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import EXPIRE, HOUSEKEEPING, TableChange
-from sdb.table.tablehandle import find_table, read_definition
+from sdb.table.tablehandle import open_table, read_definition
 from sdb.table.versionhistory import PastVersion, read_history
 from sdb.table.versionstate import state_of
 
@@ -132,9 +132,7 @@ def expire(
     keys = names.TableKeys(database, table)
     if not dry_run:
         check_writable(root)
-    head = find_table(root, database, table)
-    if head is None:
-        raise root.absent(keys)
+    head = open_table(root, database, table)
     expiry = _Expiry(root, keys, policy, around)
     found = expiry.chosen(head.index)
     if dry_run or not found.dropped:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from contextlib import closing
 
 from sdb.errors import CorruptError
-from sdb.packfile.trailer import read_trailer
 from sdb.records import record
 from sdb.table import names
-from sdb.table.tablepackfile import LateReader, OpenObjects
+from sdb.table.tablepackfile import OpenObjects, whole_packfile
 from sdb.table.tablerewrite import rewrite
 
 TYPE_CHECKING = False
@@ -123,8 +122,7 @@ def find_inputs(handle: TableHandle, uris: Collection[str]) -> FoundInputs:
 def _provenance(handle: TableHandle, told: Descriptor) -> Provenance | None:
     objects = OpenObjects(_MOST_OPEN)
     with closing(objects):
-        reader = LateReader(handle.root, told, objects).opened()
-        trailer = read_trailer(reader, reader.path)
+        trailer = whole_packfile(handle.root, told, objects).trailer
     try:
         return trailer.sparse.provenance()
     except CorruptError:

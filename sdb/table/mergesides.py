@@ -89,23 +89,13 @@ def side_of(handle: TableHandle, base: TableHandle, index: TableIndex) -> Side:
     fetch = handle.root.fetch
     added, removed = packfiles_between(base.index, index, fetch)
     taken = inputs_between(base.index, index, fetch)
-    known = {one.path for one in taken}
+    known = {one.path: one.etag for one in taken if not one.is_failed}
     dropped = inputs_between(index, base.index, fetch)
     return Side(
         {one.key: one for one in added},
         frozenset(one.key for one in removed),
-        {one.path: one.etag for one in taken if not one.is_failed},
-        {
-            one.path: one.etag
-            for one in dropped
-            if not one.is_failed and (one.path not in known or _failed(one.path, taken))
-        },
-    )
-
-
-def _failed(path: str, taken: tuple[object, ...]) -> bool:
-    return any(
-        getattr(one, "path", "") == path and getattr(one, "is_failed", False) for one in taken
+        known,
+        {one.path: one.etag for one in dropped if not one.is_failed and one.path not in known},
     )
 
 

@@ -6,6 +6,7 @@ import threading
 
 from sdb.errors import CorruptError, NotFoundError
 from sdb.packfile.reader import Packfile
+from sdb.packfile.trailer import read_trailer
 from sdb.store.base import PIECE_BYTES, read_pieces
 
 TYPE_CHECKING = False
@@ -187,6 +188,32 @@ class LateReader:
         insist(reader, key, self.size_bytes, self.etag)
         self._objects.put(key, reader)
         return reader
+
+
+def whole_packfile(root: TableRoot, told: Descriptor, objects: OpenObjects) -> Packfile:
+    """Open a packfile of a table with all that its trailer says, not only what the index has of it.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    told : Descriptor
+        What the index says of it.
+    objects : OpenObjects
+        Keeps it open.
+
+    Returns
+    -------
+    Packfile
+        The packfile.
+
+    Raises
+    ------
+    CorruptError
+        It is missing or damaged, or not what the index tells of.
+    """
+    reader = LateReader(root, told, objects).opened()
+    return Packfile(reader.path, reader, read_trailer(reader, reader.path))
 
 
 class TablePackfile(Packfile):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sdb.errors import ConflictError, CorruptError, ExistsError
+from sdb.errors import CorruptError, ExistsError
 from sdb.packfile.writer import pack
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table import contentid, etags
 from sdb.table.descriptor import Descriptor, slim
+from sdb.table.grownpackfile import stored_etag
 from sdb.table.objectwriter import put_new
 
 TYPE_CHECKING = False
@@ -109,7 +110,4 @@ def _store(root: TableRoot, key: str, spool: BinaryIO, size_bytes: int) -> str:
     if not root.store.is_remote:
         spool.seek(0)
         return etags.of_content(iter(lambda: spool.read(_PIECE_BYTES), b""))
-    version = root.store.version(place)
-    if version is None:
-        raise ConflictError(f"{place}: someone has removed it", path=place, hint="run it again")
-    return version
+    return stored_etag(root, key)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 
-from sdb.errors import ConflictError, CorruptError, ExistsError
-from sdb.packfile.reader import Packfile
-from sdb.packfile.trailer import read_trailer
 from sdb.records import record
-from sdb.table import contentid, etags
-from sdb.table.descriptor import Descriptor, slim
-from sdb.table.tablepackfile import LateReader, OpenObjects
+from sdb.table.grownpackfile import store_grown
+from sdb.table.tablepackfile import OpenObjects, whole_packfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.rewriting import RewrittenPackfile, RowChanges
+    from sdb.packfile.rewriting import RowChanges
+    from sdb.table.descriptor import Descriptor
     from sdb.table.names import TableKeys
     from sdb.table.tableroot import TableRoot
 
@@ -49,7 +46,7 @@ def rewrite(
     keys: TableKeys,
     told: Descriptor,
     changes: RowChanges,
-    directory: str,
+    mark: str,
     *,
     threads: int | None = None,
 ) -> Rewritten:
@@ -65,8 +62,8 @@ def rewrite(
         What the index says of the packfile.
     changes : RowChanges
         Rows that change.
-    directory : str
-        Where the new packfile goes below ``data/``.
+    mark : str
+        Whose packfile the new one is: it must be no other's, even if that is alike.
     threads : int, optional
         Threads that compress.
 
@@ -84,12 +81,12 @@ def rewrite(
 
     objects = OpenObjects()
     with ExitStack() as stack, closing(objects):
-        reader = LateReader(root, told, objects).opened()
-        pack = Packfile(reader.path, reader, read_trailer(reader, reader.path))
+        pack = whole_packfile(root, told, objects)
         found = rewritten(pack, changes, stack, threads=threads)
         new = None
         if found.trailer is not None:
-            new = _stored(root, keys, directory, found, pack)
+            beginning = (pack.reader, found.kept_bytes)
+            new = store_grown(root, keys, [told], found.trailer, beginning, found.write, mark=mark)
         return Rewritten(
             new,
             found.rows_before,
@@ -99,31 +96,3 @@ def rewrite(
             found.copied_bytes,
             found.packed_bytes,
         )
-
-
-def _stored(
-    root: TableRoot, keys: TableKeys, directory: str, found: RewrittenPackfile, pack: Packfile
-) -> Descriptor | None:
-    """Store the packfile under the name of its content, unless it is there already."""
-    trailer = found.trailer
-    if trailer is None:
-        return None
-    name = contentid.of_trailer(trailer)
-    if name is None:
-        raise CorruptError(f"{pack.path}: the digest of a block is not known", path=pack.path)
-    key = keys.content(directory, name)
-    place = root.place(key)
-    root.store.make(place.rpartition("/")[0])
-    try:
-        with root.store.grow(pack.reader, found.kept_bytes, place) as draft:
-            found.write(draft)
-    except ExistsError:
-        pass  # its name tells the content
-    if root.store.is_remote:
-        version = root.store.version(place)
-    else:
-        with closing(root.open(key)) as reader:
-            version = etags.of_content(reader.pieces(0, reader.size_bytes))
-    if version is None:
-        raise ConflictError(f"{place}: someone has removed it", path=place, hint="run it again")
-    return Descriptor(key, version, trailer.offset + len(trailer.encode()), slim(trailer))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sdb import bounds, sizes
 from sdb.cli import output
-from sdb.cli.options import AsJson, Quiet, Root, Threads, Verbose, constants, table_root
+from sdb.cli.options import AsJson, Memory, Quiet, Root, Threads, Verbose, constants, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.statementtext import statement_text
 from sdb.typed import Annotated
@@ -57,14 +57,7 @@ def command(
         Option(metavar="NAME=VALUE", help="Value of $NAME; NAME:str=... too."),
     ] = None,
     root: Root = None,
-    memory: Annotated[
-        str | None,
-        Option(
-            metavar="SIZE",
-            bounds=bounds.MEMORY,
-            help="Most memory for groups, joins and sorts (2GiB).",
-        ),
-    ] = None,
+    memory: Memory = None,
     threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,

@@ -14,6 +14,7 @@ from sdb.cli.meter import Meter
 from sdb.cli.options import (
     At,
     Force,
+    Memory,
     ProgressMode,
     Since,
     Strict,
@@ -72,14 +73,7 @@ def command(
     no_prune: Annotated[
         bool, Option("--no-prune", help="Read all blocks: distrust time indexes.")
     ] = False,
-    memory: Annotated[
-        str | None,
-        Option(
-            metavar="SIZE",
-            bounds=bounds.MEMORY,
-            help="Most memory for groups, joins and sorts (2GiB).",
-        ),
-    ] = None,
+    memory: Memory = None,
     strict: Strict = False,
     threads: Threads = None,
     force: Force = False,

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from sdb.errors import QueryError
-from sdb.query.syntax import hints
+from sdb.query.syntax import hints, visitor
 from sdb.query.syntax.lexer import KEYWORDS, Lexer, Token
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from sdb.query.syntax import ast
+
+    Tree = TypeVar("Tree", bound=ast.Node)
 
 MAX_DEPTH = 100
 """Depth to which expressions and sub-queries may nest."""
+
+MAX_HEIGHT = 200
+"""Levels that a syntax tree may have; chains of AND, OR and ``||`` hardly count, those of other
+operators have a level for each."""
 
 
 class Cursor:
@@ -136,3 +149,34 @@ class Cursor:
     def leave(self) -> None:
         """Come back from a level."""
         self._depth -= 1
+
+
+def checked_tree(parser: Cursor, read: Callable[[], Tree]) -> Tree:
+    """Parse a text whose tree has a bounded height.
+
+    Parameters
+    ----------
+    parser : Cursor
+        The parser, which tells where it is.
+    read : callable
+        Its method for the whole text.
+
+    Returns
+    -------
+    Node
+        The tree.
+
+    Raises
+    ------
+    QueryError
+        The text is not in the language, or nested too deeply.
+    """
+    try:
+        tree = read()
+    except RecursionError:  # the caller's own stack is deep
+        raise parser.fault("nested too deeply") from None
+    if deep := visitor.too_deep(tree, MAX_HEIGHT):
+        error = parser.fault(f"more than {MAX_HEIGHT} operators or steps in a row", deep.span[0])
+        error.hint = "put parentheses around the halves of long sums"
+        raise error
+    return tree

@@ -7,13 +7,10 @@ be named in quotes where a table is due.
 from __future__ import annotations
 
 from sdb.errors import QueryError
-from sdb.query.syntax import ast, places, printer, versions, visitor
+from sdb.query.syntax import ast, places, printer, versions
+from sdb.query.syntax.cursor import checked_tree
 from sdb.query.syntax.expressions import ExpressionParser
 from sdb.query.syntax.literals import INT64_MAX
-
-MAX_HEIGHT = 200
-"""Levels that a syntax tree may have; chains of AND, OR and ``||`` hardly count, those of other
-operators have a level for each."""
 
 TABLE_FUNCTIONS = frozenset({"READ_FILE", "TABLE_GLOB", "TABLE_PATTERN"})
 _EXPLAINS = {"text": "text", "list": "list", "gv": "gv", "graphviz": "gv"}
@@ -49,15 +46,7 @@ def parse(text: str) -> ast.Statement:
     'x'
     """
     parser = Parser(text)
-    try:
-        statement = parser.statement()
-    except RecursionError:  # the caller's own stack is deep
-        raise parser.fault("nested too deeply") from None
-    if deep := visitor.too_deep(statement, MAX_HEIGHT):
-        error = parser.fault(f"more than {MAX_HEIGHT} operators or steps in a row", deep.span[0])
-        error.hint = "put parentheses around the halves of long sums"
-        raise error
-    return statement
+    return checked_tree(parser, parser.statement)
 
 
 class Parser(ExpressionParser):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast, versions, visitor, writes
-from sdb.query.syntax.parser import MAX_HEIGHT, Parser
+from sdb.query.syntax import ast, versions, writes
+from sdb.query.syntax.cursor import checked_tree
+from sdb.query.syntax.parser import Parser
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -66,13 +67,7 @@ def parse_write(text: str) -> writes.WriteStatement:
     'web.gha'
     """
     parser = WriteParser(text)
-    try:
-        statement = parser.write_statement()
-    except RecursionError:  # the caller's own stack is deep
-        raise parser.fault("nested too deeply") from None
-    if deep := visitor.too_deep(statement, MAX_HEIGHT):
-        raise parser.fault(f"more than {MAX_HEIGHT} operators or steps in a row", deep.span[0])
-    return statement
+    return checked_tree(parser, parser.write_statement)
 
 
 class WriteParser(Parser):

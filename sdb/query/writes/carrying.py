@@ -119,13 +119,12 @@ class StatementWork:
         return self._packed([Input("the query", "ion", source=pieces)], operation)
 
     def _packed(self, inputs: Any, operation: str) -> Effect:  # noqa: ANN401 - those of packing
-        directory = self.view.directory(self.commit_id)
-        done = pack_rows(
-            self.view.root, self.view.keys, inputs, directory, threads=self.context.threads
-        )
+        view = self.view
+        mark = view.mark(self.commit_id)
+        done = pack_rows(view.root, view.keys, inputs, commit_id=mark, threads=self.context.threads)
         if done.descriptor is None:
             return Effect(operation, self.table)
-        self.view.add([done.descriptor])
+        view.add([done.descriptor])
         size = done.result.output_bytes
         rows = done.result.rows
         return Effect(operation, self.table, rows, packfiles_added=1, written_bytes=size)
@@ -206,7 +205,7 @@ class StatementWork:
             self.view.keys,
             told,
             changes,
-            self.view.directory(self.commit_id),
+            self.view.mark(self.commit_id),
             threads=self.context.threads,
         )
         new = () if done.descriptor is None else (done.descriptor,)

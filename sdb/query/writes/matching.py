@@ -167,13 +167,12 @@ class Target:
             for file, rows in _by_file(result):
                 found.setdefault(file, []).append(rows)
             tell(result)
-        told = {pack.path: told_of(pack) for pack in self._table.packs()} if found else {}
-        matched = []
-        for file, descriptor in told.items():
-            if file in found:
-                rows = np.sort(np.concatenate(found[file]))
-                matched.append(MatchedRows(descriptor, rows))
-        return matched
+            packs = {part.pack.path: part.pack for table in result.tables for part in table.parts}
+        return [
+            MatchedRows(told_of(pack), np.sort(np.concatenate(found[path])))
+            for path, pack in packs.items()
+            if path in found
+        ]
 
     def values(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sdb.packfile.predicate import Anywhere
-from sdb.packfile.reader import open_packfile
 from sdb.query.exec.storedtable import StoredTable
 from sdb.query.plan.tablescan import IndexSteps
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
-    from sdb.packfile.trailer import Trailer
     from sdb.table.descriptor import Descriptor
     from sdb.table.names import TableKeys
     from sdb.table.tablehandle import TableHandle
@@ -52,14 +50,14 @@ class TableView:
         self.added: dict[str, Descriptor] = {}
         self._made = 0
 
-    def directory(self, commit_id: str) -> str:
-        """Give where the next new packfile goes below ``data/``, another one each time.
+    def mark(self, commit_id: str) -> str:
+        """Give what marks the key of the next new packfile, something else each time.
 
         Packfiles are named by their content, and two that a transaction makes may be alike: each
         has rows of its own.
         """
         self._made += 1
-        return commit_id if self._made == 1 else f"{commit_id}-{self._made}"
+        return f"{commit_id}-{self._made}"
 
     @classmethod
     def following(cls, handle: TableHandle, view: TableView) -> Self:
@@ -147,14 +145,6 @@ class ViewedTable(StoredTable):
         """Tell what the index and its lists rule out by times."""
         count = len(self.packs(test))
         return IndexSteps(0, 0, count, count)
-
-    def trailers(self) -> list[tuple[str, Trailer]]:
-        """Read the trailers of all packfiles, which say more of fields than the index does."""
-        found = []
-        for pack in self.packs():
-            with open_packfile(pack.path) as whole:
-                found.append((pack.path, whole.trailer))
-        return found
 
 
 def key_of(pack: Packfile) -> str:

@@ -289,21 +289,18 @@ class _Attempts:
             self._root.location,
             statement.text,
             {tuple(names): view.table()},
-            self._now_us,
+            self._all.around.now_us(),
             self._all.threads,
             self._all.memory_bytes,
         )
         return StatementWork(statement, view, context, self._id, self._all.is_dry, only)
 
-    @property
-    def _now_us(self) -> int:
-        return self._all.around.now_us()
-
     def _to_do(self, handle: TableHandle | None) -> list[writes.WriteStatement]:
         """Give the statements that make sense for the table as it is."""
         found = []
         is_there = handle is not None and not handle.is_dropped
-        definition = self._definition() if handle is None or is_there else None
+        inserts = any(_inserts(one.write) for one in self._all.statements)
+        definition = self._definition() if handle is None or (is_there and inserts) else None
         is_there = is_there or definition is not None
         for statement in self._all.statements:
             write = statement.write
