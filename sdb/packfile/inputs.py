@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from itertools import groupby
 
-from sdb.errors import CorruptError, UsageError
+from sdb.errors import ConflictError, CorruptError, UsageError
 from sdb.packfile.pieces import (
     Unclosed,
     content_digest,
@@ -107,6 +107,7 @@ def recognise(
     *,
     hints: bytes | None = None,
     verify: bool = True,
+    version: str = "",
 ) -> Input:
     """Find out what an input is.
 
@@ -122,6 +123,8 @@ def recognise(
         A hints file; JSON, CSV and TSV take one.
     verify : bool
         Whether a wrong checksum in a packfile is an error.
+    version : str
+        The version that is meant, as :meth:`sdb.store.base.Store.version` gave it; any if empty.
 
     Returns
     -------
@@ -132,6 +135,8 @@ def recognise(
     ------
     NotFoundError, AccessError
         There is no such file, or it may not be read.
+    ConflictError
+        It has another version by now.
     InputError
         It is in no known format, or in an encoding other than UTF-8.
     UsageError
@@ -157,7 +162,7 @@ def recognise(
     path = store_of(source).path_of(source)
     if path is not None and is_stream(path):
         return _Found(name, forced, hints).stream(open_stream(path))
-    return _Found(name, forced, hints, verify).file(source)
+    return _Found(name, forced, hints, verify, version).file(source)
 
 
 def recognise_all(
@@ -201,11 +206,15 @@ class _Found:
     forced: tuple[str, str] | None
     hints: bytes | None
     verify: bool = True
+    version: str = ""
 
     def file(self, location: Location) -> Input:
         """Recognise an object that can be read at any position."""
         reader = open_read(location, head_bytes=HEAD_BYTES)
         try:
+            if self.version and reader.version != self.version:
+                message = f"opening {self.name}: someone has changed it meanwhile"
+                raise ConflictError(message, path=self.name, hint="run it again")
             size = reader.size_bytes
             head = reader.read(0, min(size, HEAD_BYTES))
             trailer = self._trailer(reader, head)

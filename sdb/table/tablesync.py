@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 CHANGED = ("keep", "replace", "fail")
 VANISHED = ("keep", "delete")
+_CHANGES = "{}: changes while it is read; the next sync takes it"
 _GONE = "it vanished, and its rows were deleted"
 _REPLANS = 5
 MOST_INPUTS = 10_000
@@ -369,7 +370,7 @@ class _Sync:
         while group and _key(group) not in self._packed:
             try:
                 packed = self._pack(group)
-            except (*_FLAWS, NotFoundError, AccessError):
+            except (*_FLAWS, NotFoundError, AccessError, ConflictError):
                 looked = [self._looked(one) for one in group]
                 if not any(one is None or one.flaw for one in looked):
                     raise
@@ -380,7 +381,7 @@ class _Sync:
             if same == group:
                 self._packed[_key(group)] = packed
             elif late := sorted({one.uri for one in group} - {one.uri for one in same}):
-                notes.warn(f"{late[0]}: changes while it is read; the next sync takes it")
+                notes.warn(_CHANGES.format(late[0]))
             group = same
         return group, bad
 
@@ -400,7 +401,9 @@ class _Sync:
         rule = one.rule
         hints = None if rule.hints in {None, "null"} else (rule.hints or "").encode()
         try:
-            found = recognise(one.listed.place, rule.format or None, hints=hints)
+            # The rows must be those of the ETag that the table is told.
+            version = one.listed.version
+            found = recognise(one.listed.place, rule.format or None, hints=hints, version=version)
         except UsageError as error:  # hints that do not fit the content
             raise InputError(error.message) from None
         return replace(found, name=one.uri)
@@ -410,6 +413,9 @@ class _Sync:
         try:
             pack([self._recognised(one)], _Nowhere(), **self._options)
         except NotFoundError:
+            return None
+        except ConflictError:
+            notes.warn(_CHANGES.format(one.uri))
             return None
         except AccessError as error:
             notes.warn(f"left out: {error.message}")

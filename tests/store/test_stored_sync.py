@@ -1,0 +1,65 @@
+"""Syncs from every store: rows are those of the version of an input that the table is told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.errors import SdbWarning
+from sdb.store.url import store_of
+from sdb.table.names import TableKeys
+from sdb.table.syncplan import plan_sync
+from sdb.table.tablehandle import read_definition
+from sdb.table.tableroot import table_root
+from sdb.table.tablesync import sync_table, take
+
+if TYPE_CHECKING:
+    from tests.store.conftest import Place
+
+KEYS = TableKeys("d", "t")
+IN_STORES = pytest.mark.parametrize(
+    "place", ["local", pytest.param("s3", marks=pytest.mark.s3)], indirect=True
+)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+
+
+def rows(place: Place) -> list[int]:
+    found = sdb.connect(place.root).sql("SELECT n FROM d.t").to_arrow().to_pylist()
+    return sorted(row["n"] for row in found)
+
+
+def put(place: Place, name: str, *numbers: int) -> None:
+    place.put(name, "".join(f"{json.dumps({'n': one})}\n" for one in numbers).encode())
+
+
+def create(place: Place) -> None:
+    store_of(place.root).make(place.at("in"))
+    above = place.root if "://" in place.root else "file:/"
+    sdb.connect(place.root).create("d.t", f"{above}/in/*.json")
+
+
+@IN_STORES
+def test_what_changes_between_listing_and_reading_is_left(place: Place) -> None:
+    create(place)
+    for number in range(3):
+        put(place, f"in/{number}.json", number)
+    root = table_root(place.root)
+    definition = read_definition(root, KEYS)
+    plan = plan_sync(root, definition, {})
+    put(place, "in/1.json", 10, 11)
+    with pytest.warns(SdbWarning, match=r"in/1\.json: changes while it is read; the next sync"):
+        synced = take(root, KEYS, definition, plan)
+    assert [one.rpartition("/")[2] for one in synced.taken] == ["0.json", "2.json"]
+    assert (synced.rejected, rows(place)) == ((), [0, 2])
+    again = sync_table(root, "d", "t")
+    assert [one.rpartition("/")[2] for one in again.taken] == ["1.json"]
+    assert rows(place) == [0, 2, 10, 11]
+    last = sync_table(root, "d", "t")
+    assert (last.version, last.changed, last.vanished) == (None, (), ())
