@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from sdb.typed import Protocol
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class Progress(Protocol):
     """Called now and then while work goes on, from the thread that does it.
@@ -25,3 +29,36 @@ class Progress(Protocol):
 
 def silent(consumed_bytes: int, total_bytes: int | None, /) -> None:
     """Take note of nothing."""
+
+
+def counted(progress: Progress, total_bytes: int) -> Callable[[int], None]:
+    """Give what takes note of parts that are done.
+
+    Parameters
+    ----------
+    progress : Progress
+        Told the sum.
+    total_bytes : int
+        Size of all parts.
+
+    Returns
+    -------
+    callable
+        Called with the size of each part.
+
+    Examples
+    --------
+    >>> told = counted(print, 30)
+    >>> told(10), told(20)
+    10 30
+    30 30
+    (None, None)
+    """
+    done = 0
+
+    def told(size_bytes: int) -> None:
+        nonlocal done
+        done += size_bytes
+        progress(done, total_bytes)
+
+    return told

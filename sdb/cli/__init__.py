@@ -16,6 +16,7 @@
 ``following``      how far a query is, for `meter`
 ``interrupts``     Ctrl-C
 ``report``         summaries of `pack` and `append`, malformed records
+``executed``       what `exec` has done
 ``answers``        answers of `query`
 ``found``          rows of `grep`
 ``shown``          rows of `head` and `tail`

@@ -90,6 +90,20 @@ def is_absent(trailer: Trailer, name: str) -> bool:
     return not _may_have(trailer, (name,))
 
 
+def is_cut(trailer: Trailer) -> bool:
+    """Tell whether a trailer knows how many rows there are, and not which types they have."""
+    summary = trailer.sparse.summary
+    return summary is not None and not summary.types and not summary.complete
+
+
+def has(trailer: Trailer, path: FieldPath) -> bool:
+    """Tell whether a trailer proves that a row has a value at a path."""
+    summary = trailer.sparse.summary
+    if summary is not None and path in summary.types:
+        return True
+    return None in path and path in (_counted(trailer) or ())
+
+
 def _may_have(trailer: Trailer, path: FieldPath) -> bool:
     """Tell whether a row may have a value at a path: one has, or the trailer does not prove it."""
     summary = trailer.sparse.summary

@@ -29,7 +29,7 @@ from sdb.records import field, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from contextlib import ExitStack
     from typing import Any
 
@@ -147,7 +147,12 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def rewritten(
-    pack: Packfile, changes: RowChanges, stack: ExitStack, *, threads: int | None = None
+    pack: Packfile,
+    changes: RowChanges,
+    stack: ExitStack,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> RewrittenPackfile:
     """Rewrite a packfile in which rows change.
 
@@ -161,6 +166,8 @@ def rewritten(
         Closes the temporary files when the packfile is written.
     threads : int, optional
         Threads that compress; one for each processor if not given.
+    progress : callable, optional
+        Told the size of each block that is done.
 
     Returns
     -------
@@ -181,20 +188,23 @@ def rewritten(
         raise CorruptError(message, path=pack.path)
     parts: list[CopiedBlock | PackedBlocks] = []
     fields = FieldChange(pack)
+    told = progress or (lambda _: None)
     for is_touched, group in groupby(
         range(len(rows)), lambda number: _is_touched(changes, firsts[number], firsts[number + 1])
     ):
         numbers = list(group)
         if not is_touched:
             parts += map(CopiedBlock, numbers)
+            told(sum(_size(pack, number) for number in numbers))
             continue
         kept = [number for number in numbers if not _is_dropped(changes, firsts, number)]
         for number in numbers:
             if number not in kept:
                 fields.without(pack.read_block(number))
+                told(_size(pack, number))
         if kept:
             blocks = [(number, firsts[number], firsts[number + 1]) for number in kept]
-            rows_of = partial(_edited, pack, changes, blocks, fields)
+            rows_of = partial(_edited, pack, changes, blocks, fields, told)
             source = Input(pack.path, "ion", source=rows_of)
             part = _packed(pack.trailer, source, stack, threads)
             fields.with_new(part)
@@ -277,6 +287,7 @@ def _edited(
     changes: RowChanges,
     blocks: list[tuple[int, int, int]],
     fields: FieldChange,
+    told: Callable[[int], None],
 ) -> Generator[bytes]:
     """Give the rows of blocks as Ion, with what changes in them; each block is read once."""
     trailer = pack.trailer
@@ -298,3 +309,9 @@ def _edited(
             raise pack.blame(error, number) from None
         except UsageError as error:
             raise error.within(pack.path, path=pack.path) from None
+        told(_size(pack, number))
+
+
+def _size(pack: Packfile, number: int) -> int:
+    start, stop = pack.trailer.block_range(number)
+    return stop - start

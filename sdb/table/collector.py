@@ -114,13 +114,15 @@ class Collected:
         }
 
 
-def collect(
+def collect(  # noqa: PLR0913 - the command's options, by name
     root: TableRoot,
     database: str,
     table: str,
     *,
     grace_seconds: float = GRACE_SECONDS,
     dry_run: bool = False,
+    author: str = "",
+    message: str = "",
     around: Surroundings = REAL,
     progress: Progress = silent,
 ) -> Collected:
@@ -139,6 +141,8 @@ def collect(
         How long readers may go on reading what has expired or was replaced.
     dry_run : bool
         Whether only to tell what would be deleted.
+    author, message : str
+        Who does it, and why; the version tells it.
     around : Surroundings
         The clock and the dice.
     progress : Progress
@@ -162,13 +166,21 @@ def collect(
     keys = names.TableKeys(database, table)
     if not dry_run:
         check_writable(root)
-    return _Collector(root, keys, around).run(grace_seconds, progress, dry_run=dry_run)
+    collector = _Collector(root, keys, around, (author, message))
+    return collector.run(grace_seconds, progress, dry_run=dry_run)
 
 
 class _Collector:
     """Collects once."""
 
-    def __init__(self, root: TableRoot, keys: names.TableKeys, around: Surroundings) -> None:
+    def __init__(
+        self,
+        root: TableRoot,
+        keys: names.TableKeys,
+        around: Surroundings,
+        told: tuple[str, str],
+    ) -> None:
+        self._author, self._message = told
         self._root = root
         self._keys = keys
         self._around = around
@@ -225,7 +237,13 @@ class _Collector:
         def plan(index: TableIndex) -> TableChange:
             is_same = current_us is not None and index.user_data == head.index.user_data
             since_us = current_us if is_same else 0
-            return TableChange(COLLECT, boundary_us=boundary_us, parent_since_us=since_us or 0)
+            return TableChange(
+                COLLECT,
+                boundary_us=boundary_us,
+                parent_since_us=since_us or 0,
+                author=self._author,
+                message=self._message,
+            )
 
         done = commit(self._root, self._keys, plan, around=self._around, branch=branch)
         key = self._keys.version(done.version, done.commit)

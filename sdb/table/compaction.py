@@ -125,12 +125,13 @@ class Compacted:
         }
 
 
-def compact_table(
+def compact_table(  # noqa: PLR0913 - the command's options, by name
     root: TableRoot,
     database: str,
     table: str,
     *,
     dry_run: bool = False,
+    author: str = "",
     message: str = "",
     around: Surroundings = REAL,
     merge: Merging = merged_packfile,
@@ -146,8 +147,8 @@ def compact_table(
         Its names.
     dry_run : bool
         Whether only to tell what would be merged.
-    message : str
-        Why; the version tells it.
+    author, message : str
+        Who does it, and why; the version tells it.
     around : Surroundings
         The clock and the dice.
     merge : callable
@@ -190,7 +191,7 @@ def compact_table(
         )
         done += sum(one.size_bytes for one in run)
         made.append((_done(run, found), found.descriptor))
-    compaction = _Compaction(head, made, message)
+    compaction = _Compaction(head, made, (author, message))
     version = commit(root, keys, compaction.plan, around=around).version
     runs = compaction.fitting
     return Compacted(version if runs else None, runs, len(before), foreign)
@@ -203,10 +204,10 @@ class _Compaction:
         self,
         head: TableHandle,
         made: list[tuple[CompactedRun, Descriptor]],
-        message: str,
+        told: tuple[str, str],
     ) -> None:
         self._made = made
-        self._message = message
+        self._author, self._message = told
         self._handle = head
         state = head.state
         self._since_us = 0 if state is None else state.boundary_us
@@ -224,6 +225,7 @@ class _Compaction:
             COMPACT,
             tuple(one for _, one in fitting),
             frozenset(key for run, _ in fitting for key in run.parts if key in there),
+            author=self._author,
             message=self._message,
             since_us=self._since_us,
         )

@@ -6,7 +6,7 @@ Packfiles that are there already are not sent, so that what was broken off goes 
 from __future__ import annotations
 
 from sdb.errors import ConflictError, ExistsError
-from sdb.progress import silent
+from sdb.progress import counted, silent
 from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_writable, commit
@@ -18,8 +18,6 @@ from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sdb.progress import Progress
     from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
@@ -116,7 +114,7 @@ def fork(
     transfer = Transfer(source, source.root, keys)
     wanted = tuple(source.descriptors())
     total = sum(one.size_bytes for one in wanted)
-    added = transfer.packfiles(wanted, _counted(progress, total))
+    added = transfer.packfiles(wanted, counted(progress, total))
     transfer.definition()
     message = message or f"fork of {_shown(source)}"
     inputs = transfer.inputs(None)
@@ -178,7 +176,7 @@ def push(
     transfer = Transfer(source, root, keys)
     wanted = tuple(source.descriptors())
     total = sum(one.size_bytes for one in wanted)
-    told = _counted(progress, total)
+    told = counted(progress, total)
     known = _known(source, find_table(root, database, table))
     brought = {
         one.name: one
@@ -245,17 +243,6 @@ def _known(source: TableHandle, there: TableHandle | None) -> dict[str, str]:
             hint="sdb push --as DB.NEW makes another table there",
         )
     return found
-
-
-def _counted(progress: Progress, total: int) -> Callable[[int], None]:
-    done = 0
-
-    def told(size_bytes: int) -> None:
-        nonlocal done
-        done += size_bytes
-        progress(done, total)
-
-    return told
 
 
 def _shown(source: TableHandle) -> str:

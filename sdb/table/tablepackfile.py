@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from sdb.packfile.trailer import Trailer
     from sdb.store.base import Reader
     from sdb.table.descriptor import Descriptor
     from sdb.table.tableroot import TableRoot
@@ -232,12 +233,19 @@ class TablePackfile(Packfile):
     def __init__(self, root: TableRoot, told: Descriptor, objects: OpenObjects) -> None:
         super().__init__(root.place(told.key), LateReader(root, told, objects), told.trailer)
         self._is_remote = root.store.is_remote
+        self._root = root
+        self._objects = objects
         self._told = told
 
     @property
     def told(self) -> Descriptor:
         """The descriptor that the index has of it."""
         return self._told
+
+    def whole_trailer(self) -> Trailer:
+        """Read the trailer itself, which may say more than the index does."""
+        reader = LateReader(self._root, self._told, self._objects).opened()
+        return read_trailer(reader, self.path)
 
     @property
     def is_remote(self) -> bool:

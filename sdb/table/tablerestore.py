@@ -86,24 +86,21 @@ def restore(
         See :func:`sdb.table.commit.commit`.
     """
     old = open_table(root, database, table, at=reference)
-    wanted = old.index
     for one in old.descriptors():
         if root.has(one.key):
             continue
         name = f"{old.name}@{reference}"
         raise CorruptError(f"{name} cannot be restored: {one.key} is missing", path=one.key)
+    is_inputs_kept = False
     try:
-        for _ in InputsTree(wanted.inputs, root.fetch).walk():
+        for _ in InputsTree(old.index.inputs, root.fetch).walk():
             pass
     except CorruptError as error:
         notes.warn(f"{error.message}: the inputs stay those of the newest version")
-        wanted = replace(wanted, inputs=old.index.inputs)
         is_inputs_kept = True
-    else:
-        is_inputs_kept = False
 
     def plan(index: TableIndex) -> TableChange | None:
-        content = replace(wanted, inputs=index.inputs) if is_inputs_kept else wanted
+        content = replace(old.index, inputs=index.inputs) if is_inputs_kept else old.index
         added, removed = packfiles_between(index, content, root.fetch)
         state = state_of(index.user_data)
         is_dropped = state is not None and state.dropped
@@ -123,7 +120,9 @@ def restore(
     return Restored(done.version, number, done.is_new)
 
 
-def undrop(root: TableRoot, database: str, table: str, *, message: str = "") -> Restored:
+def undrop(
+    root: TableRoot, database: str, table: str, *, author: str = "", message: str = ""
+) -> Restored:
     """Bring a table back that was dropped, with what it had before.
 
     Parameters
@@ -132,8 +131,8 @@ def undrop(root: TableRoot, database: str, table: str, *, message: str = "") -> 
         The root that the table is below.
     database, table : str
         Its names.
-    message : str
-        Why; the version tells it.
+    author, message : str
+        Who brings it back, and why; the version tells it.
 
     Returns
     -------
@@ -157,7 +156,8 @@ def undrop(root: TableRoot, database: str, table: str, *, message: str = "") -> 
     if state.operation != DROP:  # another program has written since
         versions = [one.version for one in state.history if one.operation == DROP]
         before = max(versions, default=1) - 1
-    return restore(root, database, table, before, message=message or "undrop")
+    message = message or "undrop"
+    return restore(root, database, table, before, author=author, message=message)
 
 
 def _shown(state: object, reference: Given) -> str:

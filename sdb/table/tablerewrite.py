@@ -10,6 +10,8 @@ from sdb.table.tablepackfile import OpenObjects, whole_packfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sdb.packfile.rewriting import RowChanges
     from sdb.table.descriptor import Descriptor
     from sdb.table.names import TableKeys
@@ -49,6 +51,7 @@ def rewrite(
     mark: str,
     *,
     threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Rewritten:
     """Rewrite a packfile of a table.
 
@@ -66,6 +69,8 @@ def rewrite(
         Whose packfile the new one is: it must be no other's, even if that is alike.
     threads : int, optional
         Threads that compress.
+    progress : callable, optional
+        Told the size of each block that is done.
 
     Returns
     -------
@@ -82,7 +87,7 @@ def rewrite(
     objects = OpenObjects()
     with ExitStack() as stack, closing(objects):
         pack = whole_packfile(root, told, objects)
-        found = rewritten(pack, changes, stack, threads=threads)
+        found = rewritten(pack, changes, stack, threads=threads, progress=progress)
         new = None
         if found.trailer is not None:
             beginning = (pack.reader, found.kept_bytes)

@@ -19,7 +19,7 @@ from sdb.cli.options import (
     table_root,
 )
 from sdb.cli.parameters import Context
-from sdb.cli.tablenames import table_of
+from sdb.cli.tablenames import author, table_of
 
 EXAMPLES = ("sdb compact --root lake web.gha", "sdb compact -n --json --root lake web gha")
 
@@ -49,7 +49,12 @@ def command(
     names = table_of(name, table)
     with Meter("compacting", progress, quiet=quiet) as meter:
         found = compact_table(
-            table_root(context, root), *names, dry_run=dry_run, message=message, progress=meter
+            table_root(context, root),
+            *names,
+            dry_run=dry_run,
+            author=author(),
+            message=message,
+            progress=meter,
         )
     if as_json:
         output.say_json(found.as_dict())

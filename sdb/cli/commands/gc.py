@@ -19,7 +19,7 @@ from sdb.cli.options import (
     table_root,
 )
 from sdb.cli.parameters import Context, Option
-from sdb.cli.tablenames import table_of
+from sdb.cli.tablenames import author, table_of
 from sdb.typed import Annotated
 
 EXAMPLES = ("sdb gc --dry-run -v --root lake web.gha", "sdb gc --grace 48h --root lake web gha")
@@ -55,6 +55,7 @@ def command(
             *names,
             grace_seconds=seconds_of(grace),
             dry_run=dry_run,
+            author=author(),
             progress=meter,
         )
     if as_json:

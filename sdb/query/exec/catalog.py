@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from sdb.errors import NotFoundError, UsageError
-from sdb.packfile.absent import tell
+from sdb.packfile.absent import has, is_cut, tell
 from sdb.packfile.ondemand import open_table
 from sdb.packfile.predicate import Anywhere, Both, Instant, Nowhere
 from sdb.packfile.reader import open_packfile
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _ANYWHERE = Anywhere()
 _OPENERS = 16
+_MOST_WHOLE = 8
+"""Of more packfiles whole trailers are not read to tell of a name that no row has."""
 _ALL_TABLES = ("sdb", "tables")
 _SUFFIX = ".zion"
 
@@ -331,8 +333,7 @@ class Catalog:
             found = [self._found[name] for name in tables if name in self._found]
             # What was not looked at may have the field.
             if len(found) == len(tables) and all(map(self._is_whole, filter(None, tables))):
-                packs = [(pack.path, pack.trailer) for pack in chain.from_iterable(found)]
-                tell(paths, packs, strict=strict)
+                tell(paths, _telling(list(chain.from_iterable(found)), paths), strict=strict)
         if self._period is not None:
             self._tell_absent_time(self._period, strict=strict)
         is_system = any(name.kind == "system" for name in self._found)
@@ -358,6 +359,24 @@ class Catalog:
                 stored.close()
         while self._open:
             self._open.popitem()[1].close()
+
+
+def _telling(packs: list[Packfile], paths: list[FieldPath]) -> list[tuple[str, Trailer]]:
+    """Give trailers that know which fields there are, as far as the paths need them.
+
+    An index of a table does not have the types of packfiles with many fields: their own trailers
+    do, and are read until all paths are found.
+    """
+    from sdb.table.tablepackfile import TablePackfile
+
+    found = {pack.path: pack.trailer for pack in packs}
+    cut = [one for one in packs if isinstance(one, TablePackfile) and is_cut(one.trailer)]
+    for pack in cut if len(cut) <= _MOST_WHOLE else ():
+        paths = [path for path in paths if not any(has(one, path) for one in found.values())]
+        if not paths:
+            break
+        found[pack.path] = pack.whole_trailer()
+    return list(found.items())
 
 
 def _with_branch(name: TableName) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from sdb.query.syntax.literals import INT64_MAX
 TABLE_FUNCTIONS = frozenset({"READ_FILE", "TABLE_GLOB", "TABLE_PATTERN"})
 _EXPLAINS = {"text": "text", "list": "list", "gv": "gv", "graphviz": "gv"}
 _PATH_MARKS = frozenset("./*?[")
-_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP", "UNDROP")
+WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP", "UNDROP", "VACUUM")
 _OTHER_JOINS = frozenset({"FULL", "NATURAL", "SEMI", "ANTI", "ASOF"})
 
 
@@ -66,7 +66,7 @@ class Parser(ExpressionParser):
         """Parse the whole text."""
         if self._at_word("DESCRIBE", "SUMMARIZE") and self.ahead() != "$end":
             return self._describe()
-        if self._at_word(*_WRITES):
+        if self._at_word(*WRITES):
             error = self.unexpected("SELECT")
             error.hint = "queries only read: sdb exec, or sdb.execute, changes tables"
             raise error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.query.syntax import ast, versions, writes
 from sdb.query.syntax.cursor import checked_tree
-from sdb.query.syntax.parser import Parser
+from sdb.query.syntax.parser import WRITES, Parser
 from sdb.records import replace
 
 TYPE_CHECKING = False
@@ -21,13 +21,7 @@ _CONTROLS = {
     "ROLLBACK": "ROLLBACK",
     "ABORT": "ROLLBACK",
 }
-_LATER = {"VACUUM": "sdb gc DB TABLE deletes what nothing leads to"}
-
-_FIRST = (
-    frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "DROP", "UNDROP"})
-    | _CONTROLS.keys()
-    | _LATER.keys()
-)
+_FIRST = frozenset(WRITES) | _CONTROLS.keys()
 
 
 def is_write(text: str) -> bool:
@@ -95,8 +89,6 @@ class WriteParser(Parser):
     def _write(self) -> writes.Write | writes.Control:
         token = self.token
         word = str(token.value).upper() if token.kind in {"ID", "END"} and not token.quoted else ""
-        if word in _LATER:
-            raise self.fault(f"{word} is not supported", token, hint=_LATER[word])
         if word in _CONTROLS:
             self.advance()
             if not self._skip_word("TRANSACTION"):
@@ -111,6 +103,7 @@ class WriteParser(Parser):
             "CREATE": self._create,
             "DROP": self._drop,
             "UNDROP": self._undrop,
+            "VACUUM": self._vacuum,
         }
         if word not in parsers:
             if self.at("SELECT", "WITH", "FROM"):
@@ -250,6 +243,13 @@ class WriteParser(Parser):
     def _undrop(self, start: int) -> writes.UndropTable:
         self._expect_word("TABLE")
         return writes.UndropTable(self._written(), span=(start, self.last.stop))
+
+    def _vacuum(self, start: int) -> writes.Vacuum:
+        table = self._written()
+        is_dry = self._skip_word("DRY")
+        if is_dry:
+            self._expect_word("RUN")
+        return writes.Vacuum(table, is_dry, span=(start, self.last.stop))
 
     def _create(self, start: int) -> writes.CreateTable:
         self._expect_word("TABLE")

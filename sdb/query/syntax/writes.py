@@ -132,6 +132,14 @@ class UndropTable(Node):
 
 
 @record
+class Vacuum(Node):
+    """``VACUUM table [DRY RUN]``."""
+
+    table: WrittenTable
+    is_dry: bool
+
+
+@record
 class WhenMatched(Node):
     """``WHEN MATCHED [AND condition] THEN UPDATE SET ... | DELETE``; no assignments: DELETE."""
 
@@ -188,6 +196,7 @@ Write = (
     | Merge
     | DropTable
     | UndropTable
+    | Vacuum
 )
 
 
@@ -222,6 +231,7 @@ __all__ = [
     "Truncate",
     "UndropTable",
     "Update",
+    "Vacuum",
     "WhenMatched",
     "WhenNotMatched",
     "Write",

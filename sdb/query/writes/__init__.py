@@ -6,6 +6,7 @@
 `transaction`  statements of one version, also when others commit meanwhile
 `carrying`     statements at work on the packfiles of a table
 `merging`      MERGE at work
+`vacuuming`    VACUUM: expiry, then collection
 `effects`      numbers of rows, packfiles and blocks that change
 `insertion`    rows of VALUES and queries, as they are packed
 `matching`     rows that a condition is TRUE for, and the values that they get

@@ -7,6 +7,7 @@ import tempfile
 from sdb.errors import UnsupportedError
 from sdb.packfile.inputs import Input
 from sdb.packfile.rewriting import blocks_with
+from sdb.progress import counted
 from sdb.query.syntax import ast, visitor, writes
 from sdb.query.writes import insertion
 from sdb.query.writes.effects import Effect
@@ -17,7 +18,7 @@ from sdb.table.tablerewrite import rewrite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator
+    from collections.abc import Callable, Collection, Generator, Sequence
     from typing import Any, BinaryIO
 
     from sdb.packfile.rewriting import RowChanges
@@ -121,7 +122,14 @@ class StatementWork:
     def _packed(self, inputs: Any, operation: str) -> Effect:  # noqa: ANN401 - those of packing
         view = self.view
         mark = view.mark(self.commit_id)
-        done = pack_rows(view.root, view.keys, inputs, commit_id=mark, threads=self.context.threads)
+        done = pack_rows(
+            view.root,
+            view.keys,
+            inputs,
+            commit_id=mark,
+            progress=self.context.progress,
+            threads=self.context.threads,
+        )
         if done.descriptor is None:
             return Effect(operation, self.table)
         view.add([done.descriptor])
@@ -146,19 +154,23 @@ class StatementWork:
         if delete.where is None and self.only is None:
             return self._truncate("delete")
         effect = Effect("delete", self.table)
-        for matched in self.target(delete.alias).matches(delete.where):
+        found = self.target(delete.alias).matches(delete.where)
+        progress = self._counted(found)
+        for matched in found:
             effect += Effect("delete", self.table, rows_deleted=len(matched.rows))
             if self.is_dry:
                 effect += self.expected(matched, "delete")
             else:
-                effect += self.rewrite(matched.told, dropping(matched.rows), "delete")[0]
+                effect += self.rewrite(matched.told, dropping(matched.rows), "delete", progress)[0]
         return effect
 
     def _update(self, update: writes.Update) -> Effect:
         target = self.target(update.alias)
         assigned = [(one.path, one.value) for one in update.assignments]
         effect = Effect("update", self.table)
-        for matched in target.matches(update.where):
+        found = target.matches(update.where)
+        progress = self._counted(found)
+        for matched in found:
             effect += Effect("update", self.table, rows_updated=len(matched.rows))
             self.check_constants(matched, [path for path, _ in assigned])
             if self.is_dry:
@@ -166,8 +178,12 @@ class StatementWork:
             else:
                 alone = self.view.table(only={matched.told.key})
                 changes = target.values(matched, update.where, assigned, alone)
-                effect += self.rewrite(matched.told, changes, "update")[0]
+                effect += self.rewrite(matched.told, changes, "update", progress)[0]
         return effect
+
+    def _counted(self, found: Sequence[MatchedRows]) -> Callable[[int], None]:
+        """Give what tells how much of packfiles that are rewritten is done."""
+        return counted(self.context.progress, sum(one.told.trailer.offset for one in found))
 
     def expected(self, matched: MatchedRows, operation: str) -> Effect:
         """Tell what rewriting a packfile would come to, from what the index says of it."""
@@ -197,7 +213,11 @@ class StatementWork:
                 )
 
     def rewrite(
-        self, told: Descriptor, changes: RowChanges, operation: str
+        self,
+        told: Descriptor,
+        changes: RowChanges,
+        operation: str,
+        progress: Callable[[int], None],
     ) -> tuple[Effect, Descriptor | None]:
         """Rewrite a packfile, let the new one take its place, and give that, if a row is left."""
         done = rewrite(
@@ -207,6 +227,7 @@ class StatementWork:
             changes,
             self.view.mark(self.commit_id),
             threads=self.context.threads,
+            progress=progress,
         )
         new = () if done.descriptor is None else (done.descriptor,)
         self.view.replace(told.key, new)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import cast
 
 from sdb import bounds
 from sdb.errors import QueryError, UsageError
+from sdb.progress import silent
 from sdb.query.analyze.params import bind
 from sdb.query.syntax import ast, visitor, writes
 from sdb.query.syntax.statements import split
@@ -17,20 +19,26 @@ from sdb.table.tableroot import TableRoot, table_root
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
+    from sdb.progress import Progress
+    from sdb.query.writes.matching import Follow
     from sdb.store.base import Location
 
 
-def execute(
+def execute(  # noqa: PLR0913 - the command's options, by name
     text: str,
     *,
     root: TableRoot | Location,
     params: Mapping[str, object] | None = None,
+    author: str = "",
     message: str = "",
     txn_id: str = "",
     dry_run: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
+    progress: Progress = silent,
+    follow: Follow = nullcontext,
 ) -> list[Executed]:
     """Carry out statements that change tables.
 
@@ -45,14 +53,18 @@ def execute(
         The root that the tables are below.
     params : mapping, optional
         Values of the parameters ``$name``.
-    message : str
-        Why; the versions tell it.
+    author, message : str
+        Who does it, and why; the versions tell it.
     txn_id : str
         The client's own id, for one transaction: the same one again changes nothing.
     dry_run : bool
         Whether nothing is written, and rows are only counted.
     threads, memory_bytes : int, optional
         See :func:`sdb.sql`.
+    progress : Progress
+        Told how many bytes were packed, or how many of packfiles were rewritten.
+    follow : callable
+        Gives a context manager for each query that finds rows, which lasts while it runs.
 
     Returns
     -------
@@ -79,7 +91,16 @@ def execute(
     place = root if isinstance(root, TableRoot) else table_root(root)
     transactions = [
         Transaction(
-            tuple(group), place, message, txn_id, _is_dry(group, dry_run), threads, memory_bytes
+            tuple(group),
+            place,
+            author=author,
+            message=message,
+            txn_id=txn_id,
+            is_dry=_is_dry(group, dry_run),
+            threads=threads,
+            memory_bytes=memory_bytes,
+            progress=progress,
+            follow=follow,
         )
         for group in _groups(bound_statements(text, params or {}))
     ]
@@ -95,11 +116,10 @@ def execute_together(
     statements: Sequence[writes.WriteStatement],
     root: TableRoot,
     *,
-    message: str = "",
-    txn_id: str = "",
     dry_run: bool = False,
     threads: int | None = None,
     memory_bytes: int | None = None,
+    **options: Any,  # noqa: ANN401 - others of a transaction
 ) -> Executed:
     """Carry out statements as one transaction; see :func:`execute`."""
     bounds.THREADS.check(threads)
@@ -108,7 +128,14 @@ def execute_together(
         raise UsageError("BEGIN and COMMIT inside a transaction")
     is_dry = _is_dry(statements, dry_run)
     return carried_out(
-        Transaction(tuple(statements), root, message, txn_id, is_dry, threads, memory_bytes)
+        Transaction(
+            tuple(statements),
+            root,
+            is_dry=is_dry,
+            threads=threads,
+            memory_bytes=memory_bytes,
+            **options,
+        )
     )
 
 

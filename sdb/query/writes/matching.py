@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+from contextlib import contextmanager, nullcontext
 
 from sdb import notes
 from sdb.packfile.rewriting import RowChanges
+from sdb.progress import silent
 from sdb.query.api import run
 from sdb.query.plan.pseudo import Certain
 from sdb.query.syntax import ast
@@ -14,16 +16,21 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import TypeAlias
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from sdb.progress import Progress
     from sdb.query.exec.storedtable import StoredTable
     from sdb.query.result.result import Result
     from sdb.query.syntax.writes import FieldPath
     from sdb.query.writes.tableview import ViewedTable
     from sdb.table.descriptor import Descriptor
+
+    Follow: TypeAlias = Callable[[Result], AbstractContextManager[object]]
 
 _FILE = Certain("_file")
 _ROW = Certain("_row")
@@ -47,6 +54,8 @@ class QueryContext:
         How many threads decode and compute.
     memory_bytes : int or None
         How much memory groups, joins and sorts may take.
+    progress, follow : callable
+        See :func:`sdb.query.writes.execute.execute`.
     """
 
     root: str
@@ -55,21 +64,28 @@ class QueryContext:
     now_us: int
     threads: int | None = None
     memory_bytes: int | None = None
+    progress: Progress = silent
+    follow: Follow = nullcontext
 
+    @contextmanager
     def run(
         self,
         statement: ast.Statement,
         more: Mapping[tuple[str, ...], StoredTable] | None = None,
-    ) -> Result:
-        """Run a query."""
-        return run(
-            statement,
-            root=self.root,
-            threads=self.threads,
-            memory_bytes=self.memory_bytes,
-            known={**self.known, **(more or {})},
-            now_us=self.now_us,
-        )
+    ) -> Iterator[Result]:
+        """Run a query; the result is open inside the context."""
+        with (
+            run(
+                statement,
+                root=self.root,
+                threads=self.threads,
+                memory_bytes=self.memory_bytes,
+                known={**self.known, **(more or {})},
+                now_us=self.now_us,
+            ) as result,
+            self.follow(result),
+        ):
+            yield result
 
 
 class Target:
@@ -120,7 +136,7 @@ class Target:
         *,
         others: tuple[ast.Source, ...] = (),
         table: StoredTable | None = None,
-    ) -> Result:
+    ) -> AbstractContextManager[Result]:
         """Run a query on it: `_file`, `_row` and values, of rows for which a condition is TRUE.
 
         Parameters

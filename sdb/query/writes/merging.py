@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 
 from sdb.errors import QueryError
+from sdb.progress import counted
 from sdb.query.syntax import ast
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.insertion import columns_at
@@ -146,7 +147,10 @@ class _PackfileChanges:
         told: Descriptor | None = self.told
         for changes in (*first, last):
             if told is not None:
-                more, told = work.rewrite(told, changes, "merge")
+                size_bytes = told.trailer.offset
+                more, told = work.rewrite(
+                    told, changes, "merge", counted(work.context.progress, size_bytes)
+                )
                 effect += more
         return effect
 

@@ -7,7 +7,10 @@ when a packfile that was rewritten is gone, everything starts over.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
+from sdb.progress import silent
 from sdb.query.syntax import writes
 from sdb.query.writes.carrying import StatementWork, reads_tables
 from sdb.query.writes.effects import Effect
@@ -31,6 +34,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sdb.progress import Progress
+    from sdb.query.writes.matching import Follow
+    from sdb.query.writes.vacuuming import Vacuumed
     from sdb.table.definition import Definition
     from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
@@ -49,25 +55,30 @@ class Transaction:
         The statements, parameters bound.
     root : TableRoot
         The root that the table is below.
-    message : str
-        Why; the version tells it.
+    author, message : str
+        Who does it, and why; the version tells it.
     txn_id : str
         The client's own id; empty: one is made.
     is_dry : bool
         Whether nothing is written, and rows are only counted.
     threads, memory_bytes : int or None
         See :func:`sdb.sql`.
+    progress, follow : callable
+        See :func:`sdb.query.writes.execute.execute`.
     around : Surroundings
         The clock and the dice.
     """
 
     statements: tuple[writes.WriteStatement, ...]
     root: TableRoot
+    author: str = ""
     message: str = ""
     txn_id: str = ""
     is_dry: bool = False
     threads: int | None = None
     memory_bytes: int | None = None
+    progress: Progress = silent
+    follow: Follow = nullcontext
     around: Surroundings = REAL
 
 
@@ -77,7 +88,7 @@ class Executed:
 
     Attributes
     ----------
-    effects : tuple of Effect
+    effects : tuple of Effect or Vacuumed
         What each statement did; none if the id was done before.
     table : str
         The table, as ``db.table``.
@@ -91,7 +102,7 @@ class Executed:
         Whether it only tells what would change.
     """
 
-    effects: tuple[Effect, ...]
+    effects: tuple[Effect | Vacuumed, ...]
     table: str
     version: int
     commit: str
@@ -143,8 +154,9 @@ def carried_out(transaction: Transaction) -> Executed:
     UncertainError, UsageError
         See :func:`sdb.table.commit.commit`.
     """
-    if any(isinstance(one.write, writes.UndropTable) for one in transaction.statements):
-        return _brought_back(transaction)
+    for statement in transaction.statements:
+        if isinstance(statement.write, writes.UndropTable | writes.Vacuum):
+            return _alone(transaction, statement.write)
     attempts = _Attempts(transaction)
     began = transaction.around.elapsed()
     index: TableIndex | None = None
@@ -157,19 +169,29 @@ def carried_out(transaction: Transaction) -> Executed:
                 raise ConflictError(error.message, path=error.path, hint="run it again") from None
 
 
-def _brought_back(transaction: Transaction) -> Executed:
-    """Bring a table back."""
-    from sdb.table.tablerestore import undrop
-
+def _alone(transaction: Transaction, write: writes.UndropTable | writes.Vacuum) -> Executed:
+    """Bring a table back, or tidy it up: what is about its versions, and no transaction."""
+    word = "VACUUM" if isinstance(write, writes.Vacuum) else "UNDROP TABLE"
     if len(transaction.statements) > 1 or transaction.txn_id:
-        raise UnsupportedError("UNDROP TABLE is a transaction of its own, without an ID")
+        raise UnsupportedError(f"{word} is a transaction of its own, without an ID")
     keys, branch = _place_of(transaction.statements)
     name = f"{keys.database}.{keys.table}"
     if branch != MAIN:
         raise UnsupportedError(f"{name}@{branch} is a branch, and no table")
+    root, told = transaction.root, {"author": transaction.author, "message": transaction.message}
+    if isinstance(write, writes.Vacuum):
+        from sdb.query.writes.vacuuming import vacuum
+
+        is_dry = write.is_dry or transaction.is_dry
+        progress, around = transaction.progress, transaction.around
+        found = vacuum(root, keys, dry_run=is_dry, progress=progress, around=around, **told)
+        is_new = found.version > 0
+        return Executed((found,), name, found.version, "", is_new=is_new, is_dry=is_dry)
+    from sdb.table.tablerestore import undrop
+
     if transaction.is_dry:
         raise UnsupportedError("UNDROP TABLE has nothing to explain")
-    done = undrop(transaction.root, keys.database, keys.table, message=transaction.message)
+    done = undrop(root, keys.database, keys.table, **told)
     effect = Effect("undrop", name)
     return Executed((effect,), name, done.version, "", is_new=done.is_new)
 
@@ -213,6 +235,7 @@ class _Attempts:
             _operation(effects),
             tuple(view.added.values()),
             frozenset(view.removed),
+            author=all_.author,
             message=all_.message,
         )
         if all_.is_dry or not (is_made or change.added or change.removed):
@@ -292,6 +315,8 @@ class _Attempts:
             self._all.around.now_us(),
             self._all.threads,
             self._all.memory_bytes,
+            self._all.progress,
+            self._all.follow,
         )
         return StatementWork(statement, view, context, self._id, self._all.is_dry, only)
 

@@ -1,0 +1,118 @@
+"""VACUUM: old versions of a table expire by its policy, then what nothing leads to is deleted."""
+
+from __future__ import annotations
+
+from sdb.progress import silent
+from sdb.records import record
+from sdb.table.collector import collect
+from sdb.table.expiry import expire, policy_of
+from sdb.table.surroundings import REAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sdb.progress import Progress
+    from sdb.table.names import TableKeys
+    from sdb.table.surroundings import Surroundings
+    from sdb.table.tableroot import TableRoot
+
+
+@record
+class Vacuumed:
+    """Numbers of what VACUUM does to a table.
+
+    Attributes
+    ----------
+    table : str
+        The table, as ``db.table``.
+    version : int
+        The newest version that it made; 0 for none.
+    versions_expired, versions_kept : int
+        Numbers of versions.
+    objects_deleted, objects : int
+        Number of objects that went, and that there were.
+    deleted_bytes : int
+        Size of those that went.
+    """
+
+    table: str
+    version: int
+    versions_expired: int
+    versions_kept: int
+    objects_deleted: int
+    objects: int
+    deleted_bytes: int
+
+    @property
+    def operation(self) -> str:
+        """The name of the statement."""
+        return "vacuum"
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {
+            "operation": self.operation,
+            "table": self.table,
+            "versions_expired": self.versions_expired,
+            "versions_kept": self.versions_kept,
+            "objects_deleted": self.objects_deleted,
+            "objects": self.objects,
+            "deleted_bytes": self.deleted_bytes,
+        }
+
+
+def vacuum(
+    root: TableRoot,
+    keys: TableKeys,
+    *,
+    dry_run: bool = False,
+    author: str = "",
+    message: str = "",
+    around: Surroundings = REAL,
+    progress: Progress = silent,
+) -> Vacuumed:
+    """Let versions of a table expire that its policy does not keep, and collect.
+
+    What expires now could be read a moment ago: a later collection deletes it.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    dry_run : bool
+        Whether only to count.
+    author, message : str
+        Who does it, and why; the versions tell it.
+    around : Surroundings
+        The clock and the dice.
+    progress : Progress
+        Told how many objects were deleted.
+
+    Returns
+    -------
+    Vacuumed
+        What it came to.
+
+    Raises
+    ------
+    UsageError
+        The definition of the table has no policy of versions.
+    NotFoundError, CorruptError, ConflictError, UncertainError
+        See :func:`sdb.table.expiry.expire` and :func:`sdb.table.collector.collect`.
+    """
+    names = (keys.database, keys.table)
+    options: dict[str, Any] = {"dry_run": dry_run, "author": author, "message": message}
+    expired = expire(root, *names, policy_of(root, keys), around=around, **options)
+    collected = collect(root, *names, around=around, progress=progress, **options)
+    return Vacuumed(
+        f"{keys.database}.{keys.table}",
+        collected.version or expired.version or 0,
+        len(expired.dropped),
+        expired.kept,
+        len(collected.garbage),
+        collected.objects,
+        collected.size_bytes,
+    )

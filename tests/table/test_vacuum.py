@@ -1,0 +1,202 @@
+"""VACUUM, tables that were dropped, and what statements tell: who did it, and how far they are."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb import errors, notes
+from sdb.records import replace
+from sdb.table.definition import VersionPolicy
+from sdb.table.tablecreate import create_table, definition_of
+from sdb.table.tablehandle import open_table
+from sdb.table.versionlookup import ExpiredError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sdb.query.connected import TableConnection
+
+DAY_SECONDS = 86_400
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> TableConnection:
+    """Make a table that keeps two versions, and has four."""
+    found = sdb.connect(tmp_path / "lake")
+    inputs = definition_of(["in/*.json"], is_remote=False)
+    create_table(found.root, "d", "t", replace(inputs, versions=VersionPolicy(keep_last=2)))
+    found.append("d.t", [{"n": n} for n in range(10)])
+    found.execute("DELETE FROM d.t WHERE n = 3")
+    found.execute("DELETE FROM d.t WHERE n = 4")
+    found.append("d.t", [{"n": 77}])
+    return found
+
+
+def age(root: Path, days: float = 3) -> None:
+    """Let all objects be some days old."""
+    for path in root.rglob("*"):
+        if path.is_file():
+            at = path.stat().st_mtime - days * DAY_SECONDS
+            os.utime(path, (at, at))
+
+
+def numbers(db: TableConnection, name: str = "d.t") -> list[int]:
+    with db.sql(f"SELECT n FROM {name}") as result:
+        return sorted(row["n"] for row in result)
+
+
+def test_vacuum_expires_by_policy_and_collects(db: TableConnection, tmp_path: Path) -> None:
+    before = numbers(db)
+    dry = db.execute("VACUUM d.t DRY RUN")[0]
+    assert dry.is_dry
+    assert dry.effects[0].as_dict() | {"objects": 0} == {
+        "operation": "vacuum",
+        "table": "d.t",
+        "versions_expired": 2,
+        "versions_kept": 2,
+        "objects_deleted": 0,
+        "objects": 0,
+        "deleted_bytes": 0,
+    }
+    assert open_table(db.root, "d", "t").state.version == 4  # type: ignore[union-attr]
+    done = db.execute("VACUUM d.t", author="me", message="tidy")[0]
+    assert (done.version, done.is_new) == (5, True)
+    newest = next(iter(db.table("d.t").log()))
+    assert (newest.operation, newest.author, newest.message) == ("expire", "me", "tidy")
+    with pytest.raises(ExpiredError):
+        db.table("d.t@1")
+    # What expired could be read until now; a later one deletes it, as EXPLAIN tells.
+    age(tmp_path / "lake")
+    told = db.execute("EXPLAIN VACUUM d.t")[0].effects[0].as_dict()
+    gone = db.execute("VACUUM d.t", author="me")[0].effects[0].as_dict()
+    assert told == gone
+    assert gone["versions_expired"] == 0
+    assert isinstance(gone["deleted_bytes"], int)
+    assert gone["deleted_bytes"] > 0
+    assert next(iter(db.table("d.t").log())).author == "me"
+    assert numbers(db) == before
+    assert db.table("d.t").validate().ok
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        ("VACUUM d.none", errors.NotFoundError, "there is no table"),
+        ("VACUUM d.free", errors.UsageError, "nothing tells which versions"),
+        ("VACUUM d.t DRY", errors.QueryError, "RUN"),
+        ("VACUUM d.t@audit", errors.UnsupportedError, "is a branch"),
+        ("BEGIN; VACUUM d.t; TRUNCATE d.t; COMMIT", errors.UnsupportedError, "of its own"),
+        ("VACUUM", errors.QueryError, "unexpected .end"),
+    ],
+)
+def test_what_vacuum_refuses(
+    text: str, kind: type[Exception], said: str, db: TableConnection
+) -> None:
+    db.execute("CREATE TABLE d.free")
+    db.table("d.t").branch("audit")
+    before = open_table(db.root, "d", "t").data
+    with pytest.raises(kind, match=said):
+        db.execute(text)
+    assert open_table(db.root, "d", "t").data == before
+    with pytest.raises(errors.QueryError) as caught:
+        db.sql("VACUUM d.t")
+    assert "sdb exec" in str(caught.value.hint)
+
+
+def test_a_dropped_table_stays_dropped_when_it_is_tidied(
+    db: TableConnection, tmp_path: Path
+) -> None:
+    before = numbers(db)
+    dropped = db.execute("DROP TABLE d.t")[0].version
+    for _ in range(3):
+        age(tmp_path / "lake")
+        db.execute("VACUUM d.t")
+        assert db.tables() == []
+        with pytest.raises(errors.NotFoundError, match="was dropped"):
+            numbers(db)
+    state = open_table(db.root, "d", "t").state
+    assert state is not None
+    assert (state.dropped, state.version > dropped) == (True, True)
+    assert numbers(db, f"d.t@{dropped - 1}") == before
+    db.execute("UNDROP TABLE d.t", author="me")
+    assert numbers(db) == before
+    assert next(iter(db.table("d.t").log())).author == "me"
+    assert db.table("d.t").validate().ok
+
+
+def test_each_statement_tells_who_did_it(db: TableConnection) -> None:
+    for text in [
+        "CREATE TABLE d.u",
+        "INSERT INTO d.u VALUES ({'n': 1}), ({'n': 2})",
+        "UPDATE d.u SET m = 1 WHERE n = 1",
+        "BEGIN; DELETE FROM d.u WHERE n = 1; INSERT INTO d.u VALUES ({'n': 3}); COMMIT",
+        "MERGE INTO d.u AS u USING d.t AS t ON u.n = t.n WHEN MATCHED THEN DELETE",
+        "TRUNCATE d.u",
+        "DROP TABLE d.u",
+        "UNDROP TABLE d.u",
+    ]:
+        db.execute(text, author="me")
+    assert {one.author for one in db.table("d.u").log()} == {"me"}
+    with db.transaction(author="you") as tx:
+        tx.execute("INSERT INTO d.u VALUES ({'n': 9})")
+    assert next(iter(db.table("d.u").log())).author == "you"
+
+
+def test_progress_is_told_of_rows_and_blocks(db: TableConnection) -> None:
+    told: list[tuple[int, int | None]] = []
+    followed = []
+
+    def progress(done: int, total: int | None) -> None:
+        told.append((done, total))
+
+    class Follow:
+        def __init__(self, result: object) -> None:
+            followed.append(result)
+
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None: ...
+
+    db.execute("UPDATE d.t SET m = n WHERE n > 1", progress=progress, follow=Follow)
+    handle = open_table(db.root, "d", "t").at(-1)
+    total = sum(one.trailer.offset for one in handle.descriptors())
+    assert told[-1] == (total, total)
+    assert len(followed) == 3  # one finds the rows, and one for each packfile their values
+    told.clear()
+    db.execute("INSERT INTO d.t SELECT n FROM d.t", progress=progress)
+    assert told[-1][0] > 0
+
+
+def test_names_that_no_row_has_are_told_of_wide_rows(
+    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index has no types of packfiles with many fields: their own trailers are asked."""
+    dice = random.Random(1)
+    wide = {f"f{dice.randbytes(8).hex()}": number for number in range(300)}
+    db.execute("CREATE TABLE d.wide")
+    for _ in range(2):
+        db.append("d.wide", [{"actor": {"login": "x"}, **wide}])
+    (first, _) = open_table(db.root, "d", "wide").descriptors()
+    assert not first.trailer.sparse.summary.types  # type: ignore[union-attr]
+    heard: list[str] = []
+    monkeypatch.setattr(notes, "warn", heard.append)
+    db.execute("UPDATE d.wide SET z = 1 WHERE actr.login = 'y'")
+    assert len(heard) == 1
+    assert "has actr.login; did you mean actor.login?" in heard[0]
+    with pytest.raises(errors.UsageError, match="actr"):
+        db.sql("SELECT actr.login FROM d.wide", strict=True)
+    with db.sql(f"SELECT actor.login, {list(wide)[7]} AS f FROM d.wide") as result:
+        assert len(list(result)) == 2
+    assert len(heard) == 1
+
+
+def test_the_default_policy_is_that_of_new_tables(tmp_path: Path) -> None:
+    db = sdb.connect(tmp_path / "lake")
+    db.create("d.t", "file://in/*.json")
+    db.append("d.t", [{"n": 1}])
+    assert db.execute("VACUUM d.t")[0].effects[0].as_dict()["versions_kept"] == 1
