@@ -6,6 +6,10 @@
 ``digest``        digests of blocks
 ``presence``      in how many rows each field is
 ``provenance``    which inputs the rows came from
+``blockstatistics``  what values are between and which there are, for each block
+``storedstatistics``  the same as trailers have it
+``zones``         bounds of the values in blocks
+``membership``    filters of the values in blocks
 ``sparseindex``   time indexes and constants of all blocks
 ``timeindex``     blocks that can hold an instant, for one path
 ``predicate``     conditions as far as metadata can decide them

@@ -13,6 +13,7 @@ from itertools import accumulate, chain, pairwise
 from sdb import bounds, ion
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
+from sdb.packfile.storedstatistics import StoredStatistics
 from sdb.packfile.timeindex import in_int64, integers
 from sdb.records import record
 
@@ -228,6 +229,8 @@ class Extension:
         Which inputs the rows came from, as it is stored; empty when it is not known.
     level : int or None
         Level of zstd that new rows are compressed with; None when it is the default, or not known.
+    statistics : StoredStatistics or None
+        What is known of the values in each block.
     """
 
     summary: Summary | None = None
@@ -236,6 +239,7 @@ class Extension:
     presence: bytes = b""
     provenance: bytes = b""
     level: int | None = None
+    statistics: StoredStatistics | None = None
 
     def encode(self) -> dict[str, object]:
         """Give the struct that is stored, without any field when there is nothing to tell."""
@@ -252,6 +256,8 @@ class Extension:
         if self.level is not None:
             value["version"] = VERSION
             value["level"] = self.level
+        if self.summary is not None and self.statistics is not None:
+            value["statistics"] = self.statistics.encode()
         return value
 
     @classmethod
@@ -285,7 +291,9 @@ class Extension:
             level = _level(value.get("level"))
             members = [_blob(value, name) for name in ("presence", "provenance")]
             told = members if summary is not None else [b"", b""]
-            return cls(summary, digests, "", told[0], told[1], level)
+            found = StoredStatistics.read(value.get("statistics"))
+            statistics = None if summary is None else found
+            return cls(summary, digests, "", told[0], told[1], level, statistics)
         except CorruptError as error:
             return cls(flaw=error.message)
 

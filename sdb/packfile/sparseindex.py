@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
+    from sdb.packfile.blockstatistics import BlockStatistics
     from sdb.packfile.presence import Presence
     from sdb.packfile.provenance import Provenance
+    from sdb.packfile.storedstatistics import StoredStatistics
 
 __all__ = [
     "MAX_COMPONENTS",
@@ -69,6 +71,8 @@ class SparseIndex:
         Which inputs the rows came from, see :meth:`provenance`.
     level : int or None
         Level of zstd that new rows are compressed with; None when it is the default, or not known.
+    stored_statistics : StoredStatistics or None
+        What is known of the values in each block, see :meth:`statistics`.
     """
 
     blocks: int
@@ -81,6 +85,7 @@ class SparseIndex:
     stored_presence: bytes = field(default=b"", repr=False)
     stored_provenance: bytes = field(default=b"", repr=False)
     level: int | None = None
+    stored_statistics: StoredStatistics | None = field(default=None, repr=False)
 
     def presence(self) -> Presence | None:
         """Read in how many rows each field is.
@@ -120,6 +125,25 @@ class SparseIndex:
 
         return Provenance.decode(self.stored_provenance, sum(self.summary.rows))
 
+    def statistics(self) -> BlockStatistics | None:
+        """Read what is known of the values in each block.
+
+        Returns
+        -------
+        BlockStatistics or None
+            None when the file does not tell, or of a later version.
+
+        Raises
+        ------
+        CorruptError
+            What it tells is malformed.
+        """
+        if self.summary is None or self.stored_statistics is None:
+            return None
+        from sdb.packfile.blockstatistics import BlockStatistics
+
+        return BlockStatistics.decode(self.stored_statistics, self.blocks)
+
     def is_without_times(self, path: Path) -> bool:
         """Tell whether it is certain that no row has a timestamp at a path."""
         if not self.blocks:
@@ -157,6 +181,7 @@ class SparseIndex:
             presence=self.stored_presence,
             provenance=self.stored_provenance,
             level=self.level,
+            statistics=self.stored_statistics,
         )
         if stored := own.encode():
             value["sdb"] = stored
@@ -212,6 +237,7 @@ class SparseIndex:
             stored_presence=own.presence,
             stored_provenance=own.provenance,
             level=own.level,
+            stored_statistics=own.statistics,
         )
 
     def check(self, blocks: int) -> SparseIndex:

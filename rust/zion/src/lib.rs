@@ -25,6 +25,7 @@ pub mod ion;
 pub mod json;
 pub mod key;
 mod lines;
+pub mod membership;
 pub mod natives;
 pub mod number;
 pub mod pack;

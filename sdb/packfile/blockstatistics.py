@@ -1,0 +1,242 @@
+"""Block statistics: for each block and path what its values are between, and which there are.
+
+They leave out blocks in which a value cannot be. They are a member of the extension of the
+trailer, and of a path as much is decoded as is asked for. See the section on statistics in
+docs/format.md.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, chain
+
+from sdb import ion, notes
+from sdb.errors import CorruptError
+from sdb.ion import IonSymbol
+from sdb.packfile.membership import MembershipFilter
+from sdb.packfile.storedstatistics import StoredStatistics
+from sdb.packfile.timeindex import integers
+from sdb.packfile.zones import decode_zones, encode_zones
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Self, TypeVar
+
+    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.zones import Zone
+
+    _Known = TypeVar("_Known")
+
+ELEMENT = None
+"""Stands in a path for the elements of a list, as in the presence of fields."""
+
+VERSION = 1
+ZONES, TEXTS, INTEGERS, WORDS = 1, 2, 3, 4
+"""What a section is of; sections of other kinds are passed over."""
+
+MAX_SECTIONS = 4096
+MAX_DEPTH = 32
+_MAX_HEAD_BYTES = 4 << 20
+_CHECKSUM_BYTES = 8
+
+
+class BlockStatistics:
+    """What is known of the values in each block of a packfile.
+
+    A path is a tuple of names from the row on, as ``("actor", "id")``, in which `ELEMENT` stands
+    for the elements of a list, as in ``("items", ELEMENT, "id")``. What is damaged or not there is
+    not known: the answer is None, never wrong.
+    """
+
+    def __init__(
+        self, blocks: int, sections: Mapping[tuple[FieldPath, int], tuple[int, int]], body: bytes
+    ) -> None:
+        self._blocks = blocks
+        self._sections = sections
+        self._body = body
+        self._zones: dict[FieldPath, tuple[Zone | None, ...] | None] = {}
+        self._filters: dict[tuple[FieldPath, int], MembershipFilter | None] = {}
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of the packfile."""
+        return self._blocks
+
+    @property
+    def paths(self) -> tuple[FieldPath, ...]:
+        """The paths of which anything is known."""
+        return tuple(dict.fromkeys(path for path, _ in self._sections))
+
+    @property
+    def sizes(self) -> dict[tuple[FieldPath, int], int]:
+        """The size in bytes of what there is, by path and kind."""
+        return {key: stop - start for key, (start, stop) in self._sections.items()}
+
+    def zone(self, path: FieldPath) -> tuple[Zone | None, ...] | None:
+        """Give the zone of each block at a path.
+
+        Returns
+        -------
+        tuple of Zone or None, or None
+            One for each block; None in it for a block of which nothing is known. None: nothing is
+            known of the path.
+        """
+        if path not in self._zones:
+            self._zones[path] = self._read(
+                path, ZONES, lambda data: decode_zones(data, self._blocks)
+            )
+        return self._zones[path]
+
+    def texts(self, path: FieldPath) -> MembershipFilter | None:
+        """Give the filter of the texts at a path; None: nothing is known."""
+        return self._filter(path, TEXTS)
+
+    def integers(self, path: FieldPath) -> MembershipFilter | None:
+        """Give the filter of the integers at a path; None: nothing is known."""
+        return self._filter(path, INTEGERS)
+
+    def words(self, path: FieldPath) -> MembershipFilter | None:
+        """Give the filter of the words in the texts at a path; None: nothing is known."""
+        return self._filter(path, WORDS)
+
+    def _filter(self, path: FieldPath, kind: int) -> MembershipFilter | None:
+        if (path, kind) not in self._filters:
+            is_text = kind != INTEGERS
+            self._filters[path, kind] = self._read(
+                path,
+                kind,
+                lambda data: MembershipFilter.decode(data, self._blocks, is_text=is_text),
+            )
+        return self._filters[path, kind]
+
+    def _read(self, path: FieldPath, kind: int, decode: Callable[[bytes], _Known]) -> _Known | None:
+        try:
+            data = self.section(path, kind)
+            return None if data is None else decode(data)
+        except CorruptError as error:
+            notes.tell(f"statistics are ignored: {error.message}")
+            return None
+
+    def section(self, path: FieldPath, kind: int) -> bytes | None:
+        """Give what is stored of a path; None when there is nothing.
+
+        Raises
+        ------
+        CorruptError
+            It is damaged.
+        """
+        place = self._sections.get((path, kind))
+        if place is None:
+            return None
+        from sdb import _core
+
+        data = self._body[slice(*place)]
+        checksum, data = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
+        if _core.hash_section(data).to_bytes(_CHECKSUM_BYTES, "big") != checksum:
+            raise CorruptError("a section of the statistics is damaged")
+        return data
+
+    @classmethod
+    def decode(cls, stored: StoredStatistics, blocks: int) -> Self | None:
+        """Read what is stored.
+
+        Parameters
+        ----------
+        stored : StoredStatistics
+            What the trailer has.
+        blocks : int
+            Number of blocks of the packfile.
+
+        Returns
+        -------
+        BlockStatistics or None
+            None when they are of a later version.
+
+        Raises
+        ------
+        CorruptError
+            They are malformed.
+        """
+        listed = _listed(stored)
+        if listed is None:
+            return None
+        depths, names, kinds, lengths = listed
+        if min(lengths, default=0) < 0 or sum(lengths) != len(stored.body):
+            raise CorruptError("the sections of the statistics have other sizes")
+        starts = [*accumulate(depths, initial=0)]
+        places = [*accumulate(lengths, initial=0)]
+        sections: dict[tuple[FieldPath, int], tuple[int, int]] = {}
+        for at, kind in enumerate(kinds):
+            inner = names[starts[at] : starts[at + 1]]
+            path = tuple([None if name is None else str(name) for name in inner])
+            if (path, kind) in sections:
+                raise CorruptError("the statistics have a section twice")
+            sections[path, kind] = places[at], places[at + 1]
+        return cls(blocks, sections, stored.body)
+
+
+def _listed(stored: StoredStatistics) -> list[list[Any]] | None:
+    """Read the lists of the head; None when they are of a later version."""
+    from sdb import _core
+
+    value = ion.loads(_core.zstd_decompress(stored.head, _MAX_HEAD_BYTES))
+    if not isinstance(value, list) or not value or type(value[0]) is not int:
+        raise CorruptError("the statistics are not what they are made of")
+    if value[0] != VERSION:
+        return None
+    if [*map(type, value[1:])] != 4 * [list]:
+        raise CorruptError("the statistics are not what they are made of")
+    depths, names, kinds, lengths = value[1:]
+    for numbers in (depths, kinds, lengths):
+        integers(numbers, "the statistics")
+    if not len(depths) == len(kinds) == len(lengths) <= MAX_SECTIONS:
+        raise CorruptError("the lists of the statistics differ in length, or are too long")
+    if any(not 0 < depth <= MAX_DEPTH for depth in depths) or sum(depths) != len(names):
+        raise CorruptError("the statistics have a path that makes no sense")
+    if any(name is not None and not isinstance(name, str) for name in names):
+        raise CorruptError("the statistics have a name that is none")
+    return [depths, names, kinds, lengths]
+
+
+def encode_statistics(
+    zones: Mapping[FieldPath, Sequence[Zone | None]],
+    filters: Mapping[tuple[FieldPath, int], MembershipFilter],
+) -> StoredStatistics | None:
+    """Give statistics as they are stored.
+
+    Parameters
+    ----------
+    zones : mapping
+        For each path the zone of each block.
+    filters : mapping
+        Filters by path and kind: `TEXTS`, `INTEGERS` or `WORDS`.
+
+    Returns
+    -------
+    StoredStatistics or None
+        None when there is nothing.
+    """
+    sections = {(path, ZONES): encode_zones(found) for path, found in zones.items()}
+    sections |= {key: found.encode() for key, found in filters.items()}
+    return store_sections(sections)
+
+
+def store_sections(sections: Mapping[tuple[FieldPath, int], bytes]) -> StoredStatistics | None:
+    """Give sections by path and kind as they are stored; None when there are none."""
+    from sdb import _core
+
+    if not sections:
+        return None
+    whole = [
+        _core.hash_section(data).to_bytes(_CHECKSUM_BYTES, "big") + data
+        for data in sections.values()
+    ]
+    names = chain.from_iterable(path for path, _ in sections)
+    value = [
+        VERSION,
+        [len(path) for path, _ in sections],
+        [None if name is None else IonSymbol(name) for name in names],
+        [kind for _, kind in sections],
+        [*map(len, whole)],
+    ]
+    return StoredStatistics(_core.zstd_compress(ion.dumps(value)), b"".join(whole))

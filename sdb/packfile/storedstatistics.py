@@ -1,0 +1,63 @@
+"""Statistics of blocks as a trailer has them: not decoded before somebody asks."""
+
+from __future__ import annotations
+
+from sdb.errors import CorruptError
+from sdb.records import field, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@record
+class StoredStatistics:
+    """Statistics of blocks as they are stored, see :mod:`sdb.packfile.blockstatistics`.
+
+    Attributes
+    ----------
+    head : bytes
+        What there is of which path, compressed.
+    body : bytes
+        The sections, one behind the other.
+    """
+
+    head: bytes
+    body: bytes = field(repr=False)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of both."""
+        return len(self.head) + len(self.body)
+
+    def encode(self) -> dict[str, object]:
+        """Give the member of the extension."""
+        return {"head": self.head, "body": self.body}
+
+    @classmethod
+    def read(cls, value: object) -> Self | None:
+        """Read the member of the extension.
+
+        Parameters
+        ----------
+        value : object
+            What the extension has; None when there is none.
+
+        Returns
+        -------
+        StoredStatistics or None
+            None when there is none.
+
+        Raises
+        ------
+        CorruptError
+            It is malformed.
+        """
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise CorruptError("the statistics are not a struct")
+        head, body = value.get("head"), value.get("body")
+        if type(head) is not bytes or type(body) is not bytes:
+            raise CorruptError("the statistics are no blobs")
+        return cls(head, body)

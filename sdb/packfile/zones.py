@@ -1,0 +1,203 @@
+"""Zones: what the values at a path in one block are between.
+
+A zone tells which types occur, how many values there are, and bounds of its numbers, texts and
+times, each by itself: where a path has values of several types, a bound is of those of its type
+only. See the section on statistics in docs/format.md.
+"""
+
+from __future__ import annotations
+
+from sdb import ion
+from sdb.errors import CorruptError
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+TEXT_BYTES = 32
+"""A bound of texts has at most so many bytes."""
+
+NUMBERS = 1 << 2 | 1 << 3 | 1 << 4
+TEXTS = 1 << 8
+TIMES = 1 << 6
+_MAX_CONTENT_BYTES = 16 << 20
+_MASKS = range(1 << 16)
+_COLUMNS = 10
+_NAN = 4
+_WITHOUT_NUMBERS = 8
+_KINDS: dict[str, set[type]] = {"numbers": {int, float}, "texts": {bytes}, "times": {int}}
+
+
+@record
+class Zone:
+    """The values at a path in one block.
+
+    What it proves holds for every value at the path in every row of the block; for a path through
+    a list, for every element. A row without a value there is MISSING, and is in no count.
+
+    Attributes
+    ----------
+    types : int
+        Bit k is set if a value of Ion type k occurs, and only then. Text is bit 8, also where it
+        is stored as a symbol. 0: there is no value in this block, every row is MISSING there.
+    values : int
+        Number of values, nulls included.
+    nulls : int
+        How many of them are null.
+    numbers : tuple or None
+        Least and greatest number, exact, each an `int` or a `float`, infinities included; NaN is
+        not among them. None: no number occurs but perhaps NaN.
+    texts : tuple of bytes or None
+        Bounds of the texts as UTF-8 bytes: the first is at most as great as any of them, the second
+        at least as great; None as the second: there is no bound. A bound that is shorter than
+        `TEXT_BYTES` is a text that occurs. None: no text occurs.
+    times : tuple of int or None
+        First and last time, in microseconds since 1970. None: no time occurs.
+    booleans : int
+        1 if false occurs, 2 if true does, 3 for both.
+    has_nan : bool
+        Whether NaN occurs.
+    """
+
+    types: int
+    values: int
+    nulls: int = 0
+    numbers: tuple[int | float, int | float] | None = None
+    texts: tuple[bytes, bytes | None] | None = None
+    times: tuple[int, int] | None = None
+    booleans: int = 0
+    has_nan: bool = False
+
+
+def join_zones(one: Zone | None, other: Zone | None) -> Zone | None:
+    """Give the zone of two blocks that become one; None where one of them is not known."""
+    if one is None or other is None:
+        return None
+    texts = one.texts or other.texts
+    if one.texts and other.texts:
+        (least, greatest), (low, high) = one.texts, other.texts
+        top = None if greatest is None or high is None else max(greatest, high)
+        texts = min(least, low), top
+    return Zone(
+        one.types | other.types,
+        one.values + other.values,
+        one.nulls + other.nulls,
+        _wider(one.numbers, other.numbers),
+        texts,
+        _wider(one.times, other.times),
+        one.booleans | other.booleans,
+        one.has_nan or other.has_nan,
+    )
+
+
+def _wider(one: tuple[Any, Any] | None, other: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def encode_zones(zones: Sequence[Zone | None]) -> bytes:
+    """Give the bytes that are stored for the zones of a path, one for each block."""
+    from sdb import _core
+
+    known = [zone for zone in zones if zone is not None]
+    columns: list[list[Any]] = [
+        [None if zone is None else zone.types for zone in zones],
+        [zone.values for zone in known],
+        [zone.nulls for zone in known],
+        [_flags(zone) for zone in known],
+    ]
+    for name in ("numbers", "texts", "times"):
+        told = [pair for zone in known if (pair := getattr(zone, name)) is not None]
+        columns += [[pair[side] for pair in told] for side in (0, 1)]
+    return _core.zstd_compress(ion.dumps(columns))
+
+
+def _flags(zone: Zone) -> int:
+    is_without = zone.types & NUMBERS and zone.numbers is None
+    return zone.booleans | (_NAN if zone.has_nan else 0) | (_WITHOUT_NUMBERS if is_without else 0)
+
+
+def decode_zones(data: bytes, blocks: int) -> tuple[Zone | None, ...]:
+    """Read the zones of a path.
+
+    Parameters
+    ----------
+    data : bytes
+        What :func:`encode_zones` gave.
+    blocks : int
+        Number of blocks of the file.
+
+    Returns
+    -------
+    tuple of Zone or None
+        One for each block.
+
+    Raises
+    ------
+    CorruptError
+        They are malformed.
+    """
+    from sdb import _core
+
+    columns = ion.loads(_core.zstd_decompress(data, _MAX_CONTENT_BYTES))
+    if not isinstance(columns, list) or [*map(type, columns)] != _COLUMNS * [list]:
+        raise CorruptError("the zones of a path are not what they are made of")
+    if len(columns[0]) != blocks:
+        raise CorruptError("the zones of a path are of other blocks than those of the file")
+    masks = [mask for mask in columns[0] if mask is not None]
+    if not all(type(mask) is int and mask in _MASKS for mask in masks):
+        raise CorruptError("a zone has a set of types that is none")
+    counts = columns[1:4]
+    for numbers in counts:
+        if len(numbers) != len(masks) or any(type(n) is not int or n < 0 for n in numbers):
+            raise CorruptError("a zone has a count that is none")
+    flags = counts[2]
+    told = {
+        "numbers": [
+            bool(mask & NUMBERS) and not flag & _WITHOUT_NUMBERS
+            for mask, flag in zip(masks, flags, strict=True)
+        ],
+        "texts": [bool(mask & TEXTS) for mask in masks],
+        "times": [bool(mask & TIMES) for mask in masks],
+    }
+    pairs = {
+        name: _pairs(columns[at : at + 2], told[name], name)
+        for at, name in zip((4, 6, 8), told, strict=True)
+    }
+    zones = (
+        Zone(
+            mask,
+            counts[0][at],
+            counts[1][at],
+            pairs["numbers"][at],
+            pairs["texts"][at],
+            pairs["times"][at],
+            flags[at] & 3,
+            bool(flags[at] & _NAN),
+        )
+        for at, mask in enumerate(masks)
+    )
+    return tuple([None if mask is None else next(zones) for mask in columns[0]])
+
+
+def _pairs(columns: list[list[Any]], told: list[bool], name: str) -> list[tuple[Any, Any] | None]:
+    """Give the bounds of each zone that has any."""
+    least, greatest = columns
+    if not len(least) == len(greatest) == sum(told):
+        raise CorruptError(f"the zones of a path have other {name} than types")
+    found = zip(least, greatest, strict=True)
+    pairs = [next(found) if is_told else None for is_told in told]
+    if any(pair is not None and not _is_sound(pair, name) for pair in pairs):
+        raise CorruptError(f"a zone has {name} that make no sense")
+    return pairs
+
+
+def _is_sound(pair: tuple[Any, Any], name: str) -> bool:
+    kinds = _KINDS[name]
+    least, greatest = pair
+    if type(least) not in kinds or (greatest is not None and type(greatest) not in kinds):
+        return False
+    return (greatest is None and name == "texts") or (greatest is not None and least <= greatest)
