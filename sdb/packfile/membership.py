@@ -6,7 +6,7 @@ not it denies all but about one in a hundred. See the section on statistics in d
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from sdb import ion
 from sdb.errors import CorruptError
@@ -14,7 +14,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
 SET_BYTES = 32
@@ -22,6 +22,22 @@ SET_BYTES = 32
 
 _INTEGERS = range(-(1 << 63), 1 << 64)
 _WHOLE = (1 << 64) - 1
+
+
+@record
+class ValueSet:
+    """The values of some rows of a block.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows: those that follow the rows of the set before.
+    bits : bytes
+        The set, see docs/format.md; empty when there is no value.
+    """
+
+    rows: int
+    bits: bytes
 
 
 @record
@@ -37,12 +53,40 @@ class MembershipFilter:
     ----------
     is_text : bool
         Whether it is of texts; else it is of integers.
-    sets : tuple of bytes or None
-        The set of each block, empty where there is no value; None: nothing is known of the block.
+    sets : tuple
+        The sets of each block, which together are of all its rows; None: nothing is known of it.
     """
 
     is_text: bool
-    sets: tuple[bytes | None, ...]
+    sets: tuple[tuple[ValueSet, ...] | None, ...]
+
+    @classmethod
+    def of(cls, blocks: Iterable[Sequence[object] | None], *, is_text: bool) -> Self:
+        """Make the filter of values.
+
+        Parameters
+        ----------
+        blocks : iterable of sequence
+            The values of each row of each block; None for a block of which nothing shall be known.
+        is_text : bool
+            Whether it is of texts.
+
+        Returns
+        -------
+        MembershipFilter
+            The filter, in which values that it cannot have are left out.
+        """
+        from sdb import _core
+
+        hashed = hash_of_text if is_text else hash_of_integer
+        sets: list[tuple[ValueSet, ...] | None] = []
+        for block in blocks:
+            if block is None:
+                sets.append(None)
+                continue
+            hashes = [one for one in map(hashed, block) if one is not None]
+            sets.append((ValueSet(len(block), _core.set_of(hashes)),))
+        return cls(is_text, tuple(sets))
 
     def may_hold(self, block: int, value: object) -> bool:
         """Tell whether a block may have a value.
@@ -60,36 +104,34 @@ class MembershipFilter:
             False: no value at the path in this block is equal to it. True: there may be one, or
             nothing is known.
         """
-        found = self.sets[block]
-        number = self._hash(value)
-        if found is None or number is None:
-            return True
-        from sdb import _core
-
-        return _core.sets_with(found, [len(found) // SET_BYTES], number)[0]
+        return MembershipFilter(self.is_text, self.sets[block : block + 1]).blocks(value)[0]
 
     def blocks(self, value: object) -> tuple[bool, ...]:
         """Tell for each block whether it may have a value; see :meth:`may_hold`."""
-        number = self._hash(value)
+        number = hash_of_text(value) if self.is_text else hash_of_integer(value)
         if number is None:
             return (True,) * len(self.sets)
         from sdb import _core
 
-        sizes = [len(found or b"") // SET_BYTES for found in self.sets]
-        held = _core.sets_with(b"".join(found or b"" for found in self.sets), sizes, number)
-        return tuple([one or found is None for one, found in zip(held, self.sets, strict=True)])
+        all_bits = [one.bits for one in chain.from_iterable(one or () for one in self.sets)]
+        sizes = [len(bits) // SET_BYTES for bits in all_bits]
+        held = iter(_core.sets_with(b"".join(all_bits), sizes, number))
+        return tuple([found is None or True in [next(held) for _ in found] for found in self.sets])
 
     def may_hold_anywhere(self, value: object) -> bool:
         """Tell whether any block may have a value; see :meth:`may_hold`."""
         return any(self.blocks(value))
 
-    def _hash(self, value: object) -> int | None:
-        return hash_of_text(value) if self.is_text else hash_of_integer(value)
-
     def encode(self) -> bytes:
         """Give the bytes that are stored."""
-        sizes = [None if one is None else len(one) // SET_BYTES for one in self.sets]
-        return ion.dumps([sizes, b"".join(one or b"" for one in self.sets)])
+        known = [*chain.from_iterable(one or () for one in self.sets)]
+        value = [
+            [None if one is None else len(one) for one in self.sets],
+            [one.rows for one in known],
+            [len(one.bits) // SET_BYTES for one in known],
+            b"".join(one.bits for one in known),
+        ]
+        return ion.dumps(value)
 
     @classmethod
     def decode(cls, data: bytes, blocks: int, *, is_text: bool) -> Self:
@@ -115,23 +157,31 @@ class MembershipFilter:
             They are malformed.
         """
         value = ion.loads(data)
-        if not isinstance(value, list) or [*map(type, value)] != [list, bytes]:
+        if not isinstance(value, list) or [*map(type, value)] != [list, list, list, bytes]:
             raise CorruptError("a membership filter is not what it is made of")
-        sizes, sets = value
-        if len(sizes) != blocks or any(
-            size is not None and (type(size) is not int or size < 0) for size in sizes
-        ):
+        counts, rows, sizes, bits = value
+        for number in (*rows, *sizes, *(count for count in counts if count is not None)):
+            if type(number) is not int or number < 0:
+                raise CorruptError("a membership filter has a number that is none")
+        if len(counts) != blocks:
             raise CorruptError("a membership filter has other blocks than the file")
-        ends = [*accumulate([SET_BYTES * (size or 0) for size in sizes], initial=0)]
-        if ends[-1] != len(sets):
+        if not len(rows) == len(sizes) == sum(count or 0 for count in counts):
+            raise CorruptError("a membership filter has other sets than it tells")
+        ends = [*accumulate([SET_BYTES * size for size in sizes], initial=0)]
+        if ends[-1] != len(bits):
             raise CorruptError("the sets of a membership filter have other sizes")
-        return cls(is_text, _cut(sets, ends, sizes))
-
-
-def _cut(sets: bytes, ends: Sequence[int], sizes: Sequence[int | None]) -> tuple[bytes | None, ...]:
-    return tuple(
-        [None if size is None else sets[ends[at] : ends[at + 1]] for at, size in enumerate(sizes)]
-    )
+        sets = [ValueSet(one, bits[ends[at] : ends[at + 1]]) for at, one in enumerate(rows)]
+        starts = [*accumulate([count or 0 for count in counts], initial=0)]
+        cut = enumerate(counts)
+        return cls(
+            is_text,
+            tuple(
+                [
+                    None if count is None else tuple(sets[starts[at] : starts[at + 1]])
+                    for at, count in cut
+                ]
+            ),
+        )
 
 
 def hash_of_text(value: object) -> int | None:

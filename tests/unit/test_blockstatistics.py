@@ -23,7 +23,7 @@ from sdb.packfile.blockstatistics import (
     store_sections,
 )
 from sdb.packfile.extension import Extension, Summary
-from sdb.packfile.membership import MembershipFilter, hash_of_integer, hash_of_text
+from sdb.packfile.membership import MembershipFilter, ValueSet
 from sdb.packfile.storedstatistics import StoredStatistics
 from sdb.packfile.zones import Zone, decode_zones, encode_zones, join_zones
 
@@ -39,16 +39,10 @@ FULL = [
 ]
 
 
-def values(texts: tuple[str, ...], *, is_text: bool = True) -> bytes:
-    """Make a set of values."""
-    hashes = [hash_of_text(one) if is_text else hash_of_integer(int(one)) for one in texts]
-    return _core.set_of([one for one in hashes if one is not None])
-
-
 def test_what_is_stored_comes_back() -> None:
     """Of each path and block, and nothing of others."""
     path = ("items", ELEMENT, "id")
-    known = MembershipFilter(True, (values(("a", "b")), None, b"", values(("c",)), None))
+    known = MembershipFilter.of([["a", "b"], None, [], ["c"], None], is_text=True)
     stored = encode_statistics({("a",): FULL, path: FULL[::-1]}, {(path, TEXTS): known})
     assert stored is not None
     found = BlockStatistics.decode(stored, 5)
@@ -66,7 +60,7 @@ def test_what_is_stored_comes_back() -> None:
 def test_filters_deny_only_what_is_not_there() -> None:
     """Values that are there are never denied, and of those that are not there nearly all."""
     there = tuple(f"id-{number}" for number in range(3_000))
-    known = MembershipFilter(True, (values(there), None, b""))
+    known = MembershipFilter.of([there, None, []], is_text=True)
     assert all(known.may_hold(0, one) for one in there)
     assert known.blocks("id-7") == (True, True, False)
     assert known.may_hold_anywhere("elsewhere")
@@ -76,10 +70,22 @@ def test_filters_deny_only_what_is_not_there() -> None:
     assert known.may_hold(2, 7), "of numbers a filter of texts knows nothing"
 
 
+def test_a_block_may_have_several_sets() -> None:
+    """A value is in a block if it is in any of its sets."""
+    one, two = (MembershipFilter.of([[text]], is_text=True).sets[0] for text in ("a", "b"))
+    assert one and two  # noqa: PT018 - for mypy
+    known = MembershipFilter(True, (None, (*one, *two), (), two))
+    again = MembershipFilter.decode(known.encode(), 4, is_text=True)
+    assert again == known
+    assert again.blocks("a") == (True, True, False, False)
+    assert again.blocks("b") == (True, True, False, True)
+    assert one == (ValueSet(1, one[0].bits),)
+
+
 def test_integers_are_found_however_they_are_written() -> None:
     """2.0 is 2, minus zero is 0; neighbours of 2^53 are not the same."""
-    numbers = ("0", "2", "9007199254740993", "-9223372036854775808", "18446744073709551615")
-    known = MembershipFilter(False, (values(numbers, is_text=False),))
+    numbers = [0, 2, 9007199254740993, -(2**63), 2**64 - 1, 1.5, math.nan, "9"]
+    known = MembershipFilter.of([numbers], is_text=False)
     for value in (0, -0.0, 2, 2.0, 9007199254740993, -(2.0**63), 2**64 - 1):
         assert known.may_hold(0, value), value
     for value in (1, 9007199254740992, 9007199254740992.0, 3.0):
@@ -141,7 +147,7 @@ def test_joined_zones_cover_both(one: Zone, other: Zone) -> None:
 
 def stored() -> StoredStatistics:
     """Make some that are sound."""
-    known = MembershipFilter(False, (values(("1", "2"), is_text=False), None, b"", b"", None))
+    known = MembershipFilter.of([[1, 2], None, [], [], None], is_text=False)
     made = encode_statistics(
         {("a",): FULL}, {(("b", "c"), INTEGERS): known, (("d",), WORDS): known}
     )
@@ -232,7 +238,20 @@ def test_zones_that_make_no_sense_are_refused(columns: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [7, [[1], b""], [[None, 0], b""], [["x"], b""], [[-1], b""], [[1], bytes(33)], [[0]]]
+    "value",
+    [
+        7,
+        [[1], [1], [1]],
+        [[None, 0], [], [], b""],
+        [["x"], [], [], b""],
+        [[-1], [], [], b""],
+        [[1], [], [], b""],
+        [[1], [1], [1], bytes(33)],
+        [[1], [-1], [1], bytes(32)],
+        [[1], [1], ["a"], bytes(32)],
+        [[1], [1], [2], bytes(32)],
+        [[2], [1], [1], bytes(32)],
+    ],
 )
 def test_filters_that_make_no_sense_are_refused(value: object) -> None:
     """Whatever is wrong, nothing of it counts."""
