@@ -345,11 +345,20 @@ class Store(Protocol):
     def delete(self, location: Location) -> None:
         """Delete an object; one that is not there is deleted already."""
 
-    def lock(self, location: Location) -> AbstractContextManager[None]:
+    def lock(self, location: Location, *, is_brief: bool = False) -> AbstractContextManager[None]:
         """Keep others that lock an object from replacing it while the block runs; waits for them.
 
         Where the store chooses among writers by itself, as S3 does, nobody waits: who comes second
         starts over.
+
+        Parameters
+        ----------
+        location : path or str
+            A path or URL.
+        is_brief : bool
+            Whether the block replaces the object and does little else. Then the lock that some
+            servers need for that is taken at the beginning of the block, so that nobody comes
+            second.
 
         Raises
         ------

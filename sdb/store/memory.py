@@ -214,7 +214,12 @@ class MemoryStore(FlatStore):
             pass
         yield
 
-    def lock(self, location: Location) -> AbstractContextManager[None]:
+    def lock(
+        self,
+        location: Location,
+        *,
+        is_brief: bool = False,  # noqa: ARG002 - nobody waits
+    ) -> AbstractContextManager[None]:
         """Lock nothing: who comes second starts over."""
         return self._lock(_object(location))
 

@@ -200,9 +200,12 @@ class _Attempts:
         self.count += 1
         root, keys, branch = self.writer.root, self.writer.keys, self.writer.branch
         with ExitStack() as stack:
+            if root.store.is_remote:
+                stack.enter_context(self.writer.around.turn(root.place(self.writer.head)))
             is_locked = True
             try:
-                stack.enter_context(root.store.lock(root.place(self.writer.head)))
+                place, is_brief = root.place(self.writer.head), not callable(self._plan)
+                stack.enter_context(root.store.lock(place, is_brief=is_brief))
             except NotFoundError:
                 is_locked = False
             head = find_table(root, keys.database, keys.table, branch=branch)
@@ -250,7 +253,7 @@ class _Attempts:
     def _publish(self, last: Succession, head: TableHandle | None) -> None:
         """Store the versions that are new, and let the last of them become the index."""
         root, place = self.writer.root, self.writer.root.place(self.writer.head)
-        if self.count > 1 and self._is_overtaken(head):
+        if self.count > 1 and callable(self._plan) and self._is_overtaken(head):
             message = f"writing {place}: someone else changed it"
             raise ConflictError(message, path=place, hint="run it again")
         for version in last.pending[:-1]:

@@ -1,20 +1,27 @@
-"""The surroundings of a writer: clock, patience and dice. Simulations bring their own."""
+"""The surroundings of a writer: clock, patience, turns and dice. Simulations bring their own."""
 
 from __future__ import annotations
 
 import os
 import random
 import time
+from contextlib import nullcontext
 
 from sdb.records import record
+from sdb.table.turns import turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 
 def _now_us() -> int:
     return time.time_ns() // 1000
+
+
+def _no_turn(_: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 @record
@@ -33,6 +40,9 @@ class Surroundings:
         Gives so many random bytes.
     uniform : callable
         Gives a random number between two.
+    turn : callable
+        Waits for a turn among those who replace an object, by the place of it; nobody waits for
+        another one if not given.
     """
 
     now_us: Callable[[], int] = _now_us
@@ -40,6 +50,7 @@ class Surroundings:
     sleep: Callable[[float], None] = time.sleep
     random_bytes: Callable[[int], bytes] = os.urandom
     uniform: Callable[[float, float], float] = random.uniform
+    turn: Callable[[str], AbstractContextManager[None]] = _no_turn
 
 
-REAL = Surroundings()
+REAL = Surroundings(turn=turn)

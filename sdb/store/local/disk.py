@@ -202,7 +202,12 @@ class LocalStore:
         except NotFoundError:
             return
 
-    def lock(self, location: Location) -> AbstractContextManager[None]:
+    def lock(
+        self,
+        location: Location,
+        *,
+        is_brief: bool = False,  # noqa: ARG002 - everybody waits
+    ) -> AbstractContextManager[None]:
         """Wait for the lock of a file, see :func:`sdb.store.local.growing.locked`."""
         from sdb.store.local import growing
 

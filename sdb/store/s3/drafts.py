@@ -56,10 +56,18 @@ class S3Draft:
         """Write bytes at the end."""
         return self.parts.write(data)
 
-    def publish(self, condition: Condition) -> str:
+    def publish(self, condition: Condition, *, alone: bool = True) -> str:
         """Let the object appear, and give its ETag, see :meth:`Publication.run`.
 
         A small one is sent with one request, others appear when their upload is completed.
+
+        Parameters
+        ----------
+        condition : Condition
+            What must be there.
+        alone : bool
+            Whether nobody else may publish there at the same time. A single request that makes an
+            object that is not there needs no lock: it is what the lock itself is made with.
         """
         if not self.upload.id:
             send = partial(
@@ -81,7 +89,7 @@ class S3Draft:
             )
             publication = Publication(self.place, self.write_id, condition, send, self.upload)
         guard: AbstractContextManager[None] = nullcontext()
-        if condition.headers:
+        if condition.headers and (alone or not condition.absent or self.upload.id):
             guard = exclusive(self.place, insist=condition.replaced is not None)
         with guard, translated("writing", str(self.place)):
             etag = publication.run()

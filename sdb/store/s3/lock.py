@@ -12,6 +12,7 @@ import contextlib
 import random
 import threading
 import time
+from contextvars import ContextVar
 
 from sdb import notes
 from sdb.errors import ConflictError, UnsupportedError
@@ -28,18 +29,22 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 180
 _EXTRA_SECONDS = 30
 _PATIENCE_SECONDS = 1.5
-_FIRST_PAUSE_SECONDS = 0.02
-_LONGEST_PAUSE_SECONDS = 1.0
+_FIRST_PAUSE_SECONDS = 0.03
+_LONGEST_PAUSE_SECONDS = 0.3
+_SHORTEST_PAUSE_SECONDS = 0.03
+_HURRIED_SECONDS = 5.0
 _HELD = {409, 412}
 _NOT_FOUND = 404
+_OTHERS = "*"
 
 _guard = threading.Lock()
 _excluding: dict[tuple[str, str], bool] = {}
+_held: ContextVar[frozenset[Place]] = ContextVar("held", default=frozenset())
 
 
 @contextlib.contextmanager
 def exclusive(place: Place, *, insist: bool) -> Iterator[None]:
-    """Publish alone; does nothing on S3 itself.
+    """Publish alone; does nothing on S3 itself, nor where the lock is held already.
 
     Parameters
     ----------
@@ -61,17 +66,20 @@ def exclusive(place: Place, *, insist: bool) -> Iterator[None]:
     UnsupportedError
         The endpoint ignores the condition that makes a lock.
     """
-    if endpoint().is_aws:
+    if endpoint().is_aws or place in _held.get():
         yield
         return
     lock = _Lock(place)
+    before = _held.get()
     try:
         with translated("locking", str(lock.place)):
             lock.acquire()
             if insist:
                 lock.check()
+        _held.set(before | {place})
         yield
     finally:
+        _held.set(before)
         lock.release()
 
 
@@ -90,7 +98,6 @@ class _Lock:
         from botocore.exceptions import BotoCoreError, ClientError
 
         began = time.monotonic()
-        pause = _FIRST_PAUSE_SECONDS
         condition = {"IfNoneMatch": "*"}
         while True:
             self._since = time.monotonic()
@@ -99,18 +106,34 @@ class _Lock:
             except (ClientError, BotoCoreError) as error:
                 if is_answer(error) and status_of(error) not in _HELD:
                     raise
-                stale = self._holder()
-                if stale is None:
-                    break
-                condition = {"IfMatch": stale} if stale else {"IfNoneMatch": "*"}
             else:
                 break
-            if time.monotonic() - began > LEASE_SECONDS + _EXTRA_SECONDS:
+            found = self._awaited(began)
+            if found is None:
+                break
+            condition = found
+        self._is_held = True
+
+    def _awaited(self, began: float) -> dict[str, str] | None:
+        """Look until the lock can be had, and give the condition for that; None: it is ours.
+
+        Looking costs less than to try: writes of several to one object hold each other up, in
+        SeaweedFS for seconds. Who has waited for long looks more often.
+        """
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            holder = self._holder()
+            if holder is None:
+                return None
+            if holder != _OTHERS:
+                return {"IfMatch": holder} if holder else {"IfNoneMatch": "*"}
+            waited = time.monotonic() - began
+            if waited > LEASE_SECONDS + _EXTRA_SECONDS:
                 url = str(self.place)
                 raise ConflictError(f"{url} is always locked by someone else", path=url)
             time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing to guess
-            pause = min(_LONGEST_PAUSE_SECONDS, 1.5 * pause)
-        self._is_held = True
+            longest = _LONGEST_PAUSE_SECONDS / max(1.0, waited / _HURRIED_SECONDS)
+            pause = max(_SHORTEST_PAUSE_SECONDS, min(longest, 1.5 * pause))
 
     def _put(self, condition: dict[str, str], *, once: bool = True) -> None:
         connect(once=once).put_object(
@@ -118,7 +141,13 @@ class _Lock:
         )
 
     def _holder(self) -> str | None:
-        """Look who has the lock: None for this writer, an ETag for one that died, or nothing."""
+        """Look who has the lock.
+
+        Returns
+        -------
+        str or None
+            None: this writer; empty: nobody; an ETag: one that died; `_OTHERS`: somebody else.
+        """
         from botocore.exceptions import ClientError
 
         try:
@@ -131,7 +160,7 @@ class _Lock:
             return None
         left = LEASE_SECONDS - (clock(answer) - answer["LastModified"]).total_seconds()
         self._tell(" ".join(ids_of(answer)) or str(answer["LastModified"]), left)
-        return str(answer["ETag"]) if left < 0 else ""
+        return str(answer["ETag"]) if left < 0 else _OTHERS
 
     def _tell(self, holder: str, left_seconds: float) -> None:
         """Warn when one writer keeps the lock for longer than it takes to publish."""

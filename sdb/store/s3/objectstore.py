@@ -105,8 +105,8 @@ class S3Store(FlatStore):
         data: bytes,
         replaced: Reader | None,
         *,
-        ahead: bool = False,  # noqa: ARG002 - what is there stays
-        after: Sequence[Location] = (),  # noqa: ARG002
+        ahead: bool = False,
+        after: Sequence[Location] = (),  # noqa: ARG002 - what is there stays
     ) -> str:
         """Put an object in the place of the version that was read."""
         from sdb.store.s3 import prefix
@@ -116,7 +116,7 @@ class S3Store(FlatStore):
             isinstance(replaced, S3Reader) and replaced.place == place.parse(url)
         ):
             raise UsageError(f"{replaced.path} was read, and not what {url} replaces", path=url)
-        return prefix.put_if(url, data, replaced)
+        return prefix.put_if(url, data, replaced, ahead=ahead)
 
     def delete(self, location: Location) -> None:
         """Delete an object."""
@@ -124,9 +124,13 @@ class S3Store(FlatStore):
 
         prefix.delete(os.fspath(location))
 
-    def lock(self, location: Location) -> AbstractContextManager[None]:  # noqa: ARG002
-        """Lock nothing: whoever publishes does, where the store cannot choose."""
-        return nullcontext()
+    def lock(self, location: Location, *, is_brief: bool = False) -> AbstractContextManager[None]:
+        """Lock what is locked for publishing anyway, if it is for a moment; otherwise nothing."""
+        if not is_brief:
+            return nullcontext()
+        from sdb.store.s3 import lock
+
+        return lock.exclusive(place.parse(os.fspath(location)), insist=True)
 
     def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Give up the uploads of writers that were killed."""

@@ -141,7 +141,7 @@ def abandon(url: str, is_ours: Callable[[str], bool]) -> None:
                     raise
 
 
-def put_if(url: str, data: bytes, replaced: S3Reader | None) -> str:
+def put_if(url: str, data: bytes, replaced: S3Reader | None, *, ahead: bool = False) -> str:
     """Put an object in the place of another version; see :meth:`sdb.store.base.Store.put_if`."""
     place = parse(url)
     check_conditions(place, completion=False)
@@ -150,7 +150,8 @@ def put_if(url: str, data: bytes, replaced: S3Reader | None) -> str:
         if draft.upload.id:
             check_conditions(place, completion=True)
         try:
-            return draft.publish(Condition(replaced=replaced, absent=replaced is None))
+            condition = Condition(replaced=replaced, absent=replaced is None)
+            return draft.publish(condition, alone=not ahead)
         except ExistsError as error:
             raise ConflictError(error.message, path=url, hint="run it again") from error
 
