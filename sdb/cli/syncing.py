@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import time
+from contextlib import contextmanager
 
 from sdb import instants
 from sdb.cli import output
@@ -14,9 +15,11 @@ from sdb.table.syncresult import Synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from threading import Event
     from typing import Any
 
-    from sdb.table.tablefollow import Trouble
+    from sdb.table.followedtable import PassedOver, Trouble
     from sdb.table.tableroot import TableRoot
 
 _TERMINATED = 128 + signal.SIGTERM
@@ -55,6 +58,7 @@ def follow_tables(
     pattern: str,
     *,
     interval: str,
+    queue: str | None,
     as_json: bool,
     verbose: bool,
     quiet: bool,
@@ -70,6 +74,8 @@ def follow_tables(
         Which tables.
     interval : str
         The time from round to round.
+    queue : str, optional
+        The queue whose messages name the inputs; without one they are listed.
     as_json : bool
         Whether standard output gets a line of JSON for each event.
     verbose, quiet : bool
@@ -84,36 +90,68 @@ def follow_tables(
     """
     import threading
 
-    from sdb.table.tablefollow import follow
+    from sdb.table.followedtable import Trouble
 
     seconds = seconds_of(interval)
+    stop = threading.Event()
 
-    def hear(event: Synced | Trouble) -> None:
+    def hear(event: Synced | Trouble | PassedOver) -> None:
         if as_json:
             _print_event(event)
         if isinstance(event, Synced):
             tell(event, dry_run=False, verbose=verbose, quiet=quiet)
-            return
-        name = "/".join(filter(None, (event.database, event.table)))
-        if event.error is None:
-            _say(f"sdb: {name}: it works again")
-        else:
-            _say(f"sdb: {name}: {output.shortened(event.error.message)}; trying again")
+        elif isinstance(event, Trouble):
+            _tell_trouble(event)
+        elif not quiet:
+            _say(f"sdb: {event.queue}: {output.shortened(event.example)}: {event.reason}")
+
+    if queue is not None:
+        from sdb.table.tablequeue import follow_queue
+
+        with _stopped_by_sigterm(stop):
+            follow_queue(
+                root,
+                database,
+                pattern,
+                queue=queue,
+                stop=stop,
+                tell=hear,
+                interval_seconds=seconds,
+                **options,
+            )
+        return 0
+    from sdb.table.tablefollow import follow
 
     try:
-        follow(
-            root,
-            database,
-            pattern,
-            stop=threading.Event(),
-            tell=hear,
-            interval_seconds=seconds,
-            **options,
-        )
+        follow(root, database, pattern, stop=stop, tell=hear, interval_seconds=seconds, **options)
     except SystemExit as ended:
         if ended.code != _TERMINATED:
             raise
     return 0
+
+
+@contextmanager
+def _stopped_by_sigterm(stop: Event) -> Iterator[None]:
+    """Let SIGTERM end the program when what it does is done; a second one at once."""
+
+    def handle(number: int, _frame: object) -> None:
+        if stop.is_set():
+            sys.exit(128 + number)
+        stop.set()
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _tell_trouble(event: Trouble) -> None:
+    name = event.queue or "/".join(filter(None, (event.database, event.table)))
+    if event.error is None:
+        _say(f"sdb: {name}: it works again")
+    else:
+        _say(f"sdb: {name}: {output.shortened(event.error.message)}; trying again")
 
 
 def seconds_of(interval: str) -> float:
@@ -140,13 +178,20 @@ def seconds_of(interval: str) -> float:
     return seconds
 
 
-def _print_event(event: Synced | Trouble) -> None:
+def _print_event(event: Synced | Trouble | PassedOver) -> None:
+    from sdb.table.followedtable import PassedOver
+
     at = instants.text(time.time_ns() // 1000)
+    facts: dict[str, object]
     if isinstance(event, Synced):
         facts = {"event": "synced", "at": at} | event.as_dict()
+    elif isinstance(event, PassedOver):
+        facts = {"event": "passed", "at": at, "queue": event.queue}
+        facts |= {"example": event.example, "reason": event.reason}
     else:
         what = "trouble" if event.error is not None else "recovered"
         facts = {"event": what, "at": at, "database": event.database, "table": event.table}
+        facts |= {"queue": event.queue} if event.queue else {}
         if event.error is not None:
             facts |= {"error": event.error.message, "exit_code": event.error.exit_code}
     output.say(json.dumps(facts))

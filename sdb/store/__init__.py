@@ -2,7 +2,8 @@
 
 ===============  ================================================================
 ``base``         the protocols: store, reader, draft
-``url``          which store a location is in, and the calls that most code needs
+``messages``     the protocol of queues
+``url``          which store or queue a location is in, and the calls that most code needs
 ``apart``        names that stand for one object
 ``memory``       objects in memory, for simulations
 ``faults``       the script of a simulation: what goes wrong with a call

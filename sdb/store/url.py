@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sdb.errors import UsageError
 from sdb.store.base import Location
 from sdb.store.local.disk import LocalStore
 
@@ -13,9 +14,19 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from sdb.store.base import Draft, Reader, Store
+    from sdb.store.messages import Queue
     from sdb.store.s3.doctor import Diagnosis
 
-__all__ = ["Location", "absolute", "is_pattern", "register", "shown", "store_of", "under"]
+__all__ = [
+    "Location",
+    "absolute",
+    "is_pattern",
+    "queue_of",
+    "register",
+    "shown",
+    "store_of",
+    "under",
+]
 
 _SCHEME = "://"
 _MAGIC = frozenset("*?[")
@@ -60,6 +71,32 @@ def register(scheme: str, store: Store | None) -> None:
         _stores.pop(scheme, None)
     else:
         _stores[scheme] = store
+
+
+def queue_of(location: Location) -> Queue:
+    """Give the queue at a location; the caller closes it.
+
+    Parameters
+    ----------
+    location : path or str
+        The URL of a queue of SQS, or a folder.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError
+        There is no such queue, it may not be looked at, or a setting is wrong.
+    """
+    place = os.fspath(location)
+    scheme, mark, _ = place.partition(_SCHEME)
+    if mark and scheme in {"https", "http"}:
+        from sdb.store.s3.sqs import SqsQueue
+
+        return SqsQueue(place)
+    if mark and scheme != "file":
+        raise UsageError(f"{place} is no queue", expected="https://sqs..., or a folder")
+    from sdb.store.local.folderqueue import FolderQueue
+
+    return FolderQueue(place.removeprefix(f"file{_SCHEME}"))
 
 
 def under(root: str | None, location: Location) -> Location:

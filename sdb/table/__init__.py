@@ -51,7 +51,11 @@
 ``inputrows``        rows of inputs, and packfiles without them
 ``syncresult``       inputs that came in, failed, or are not what they were
 ``tablesync``        inputs that come in, each one once
+``followedtable``    a table of which inputs are taken for ever
 ``tablefollow``      syncs for ever
+``notifications``    what messages say has appeared
+``queuebatches``     messages of a queue that are worked on together
+``tablequeue``       syncs for ever of what a queue names
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading

@@ -5,14 +5,14 @@ from __future__ import annotations
 from sdb.records import record
 from sdb.store.base import child
 from sdb.store.url import store_of
-from sdb.table import etags
+from sdb.table import etags, names
 from sdb.table.compiledpattern import matcher
-from sdb.table.inputpattern import InputPattern
+from sdb.table.inputpattern import InputPattern, in_listing_order
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sdb.store.base import Entry, Store
     from sdb.table.etagcache import EtagCache
@@ -120,6 +120,42 @@ def list_inputs(
         captured = match(uri)
         if captured is not None:
             yield ListedInput(uri, location, version, captured, is_remote)
+
+
+def place_of_input(root: TableRoot, uri: str) -> str:
+    """Give where to read an input, by its URI; empty where that leads out of the root."""
+    if not uri.startswith(_LOCAL):
+        return uri
+    key = uri.removeprefix(_LOCAL)
+    return "" if names.flaw_of_key(key) else root.place(key)
+
+
+def named_inputs(
+    root: TableRoot, pattern: InputPattern, found: Mapping[str, Entry]
+) -> Iterator[ListedInput]:
+    """Give those of some objects that a pattern finds, in the order in which tables take them.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root; local URIs are relative to it.
+    pattern : InputPattern
+        The pattern of full URIs.
+    found : mapping
+        The objects, by URI.
+
+    Yields
+    ------
+    ListedInput
+        One that fits.
+    """
+    match = matcher(pattern)
+    for uri in in_listing_order(found):
+        captured = match(uri)
+        if captured is not None:
+            place = place_of_input(root, uri)
+            is_remote = store_of(place).is_remote
+            yield ListedInput(uri, place, found[uri].version, captured, is_remote)
 
 
 def _walk(

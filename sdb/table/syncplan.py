@@ -7,7 +7,7 @@ from sdb.errors import AccessError, InputError, NotFoundError
 from sdb.records import record, replace
 from sdb.table.compiledpattern import matcher
 from sdb.table.etagcache import EtagCache
-from sdb.table.inputlisting import list_inputs
+from sdb.table.inputlisting import list_inputs, named_inputs
 from sdb.table.inputpattern import InputPattern
 from sdb.table.partition import partition_of
 
@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from sdb.store.base import Entry
     from sdb.table.definition import Definition, InputRule
     from sdb.table.inputlisting import ListedInput, Lister
     from sdb.table.inputnodes import TakenInput
@@ -68,8 +69,8 @@ class SyncPlan:
         Those to take, in their order.
     changed, vanished : tuple of str
         URIs of those that were taken and have another content now, or are gone.
-    left_out : int
-        Number of inputs that cannot be read now.
+    left_out : tuple of str
+        URIs of inputs that cannot be read now.
     newer : tuple of NewInput
         Those that have changed, as they are now.
     """
@@ -77,7 +78,7 @@ class SyncPlan:
     new: tuple[NewInput, ...]
     changed: tuple[str, ...]
     vanished: tuple[str, ...]
-    left_out: int = 0
+    left_out: tuple[str, ...] = ()
     newer: tuple[NewInput, ...] = ()
 
 
@@ -153,7 +154,45 @@ def plan_some(
     with EtagCache() as cache:
         for number, pattern in enumerate(plan.patterns):
             plan.compare(number, list_inputs(root, pattern, lister), cache)
-    return SyncPlan(tuple(plan.new), tuple(plan.changed), (), plan.left_out)
+    return plan.some()
+
+
+def plan_named(
+    root: TableRoot,
+    definition: Definition,
+    lookup: Callable[[str], TakenInput | None],
+    found: Mapping[str, Entry],
+) -> SyncPlan:
+    """Compare objects that somebody has named with what a table knows.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root.
+    definition : Definition
+        What the table takes; what fits no pattern of it is passed over.
+    lookup : callable
+        Gives what the table knows of a URI.
+    found : mapping
+        The objects, by URI.
+
+    Returns
+    -------
+    SyncPlan
+        What is to be done; nothing has vanished.
+    """
+    seen: set[str] = set()
+
+    def is_first(uri: str, _: int) -> bool:
+        is_new = uri not in seen
+        seen.add(uri)
+        return is_new
+
+    plan = _Comparison(definition, lookup, is_first, retry=False)
+    with EtagCache() as cache:
+        for number, pattern in enumerate(plan.patterns):
+            plan.compare(number, named_inputs(root, pattern, found), cache)
+    return plan.some()
 
 
 class _Comparison:
@@ -176,7 +215,11 @@ class _Comparison:
         self.changed: list[str] = []
         self.newer: list[NewInput] = []
         self.gone: set[str] = set()
-        self.left_out = 0
+        self.left_out: list[str] = []
+
+    def some(self) -> SyncPlan:
+        """Give what is to be done of inputs that need not be all."""
+        return SyncPlan(tuple(self.new), tuple(self.changed), (), tuple(self.left_out))
 
     def compare(self, number: int, found: Iterator[ListedInput], cache: EtagCache) -> None:
         """Compare what the pattern of a rule finds."""
@@ -192,7 +235,7 @@ class _Comparison:
                 continue
             except AccessError as error:
                 notes.warn(f"left out: {error.message}")
-                self.left_out += 1
+                self.left_out.append(uri)
                 continue
             before = self._lookup(uri)
             if before is not None and not before.is_failed:

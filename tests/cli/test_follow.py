@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import json
-import queue
 import random
 import signal
-import subprocess
-import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import sdb
-from tests.cli.conftest import COMMAND, environment
+from tests.cli.service import SECONDS, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.cli.conftest import Run
-
-SECONDS = 30
-
-
-class Service:
-    """A follower that runs, and the events that it tells."""
-
-    def __init__(self, folder: Path, *more: str) -> None:
-        words = ["sync", "--follow", "--interval", "200ms", "--json", "--root", "lake", "d", *more]
-        self.process = subprocess.Popen(
-            [*COMMAND, *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-            env=environment(),
-        )
-        self._events: queue.Queue[dict[str, Any]] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._events.put(json.loads(line))
-
-    def event(self) -> dict[str, Any]:
-        return self._events.get(timeout=SECONDS)
-
-    def end(self, number: int) -> tuple[int, str]:
-        self.process.send_signal(number)
-        code = self.process.wait(SECONDS)
-        assert self.process.stderr is not None
-        return code, self.process.stderr.read().decode()
 
 
 @pytest.fixture
@@ -67,17 +32,12 @@ def serve(lake: Path) -> Iterator[Callable[..., Service]]:
     running: list[Service] = []
 
     def start(*more: str) -> Service:
-        running.append(Service(lake.parent, *more))
+        running.append(Service(lake.parent, "--follow", *more))
         return running[-1]
 
     yield start
     for one in running:
-        if one.process.poll() is None:
-            one.process.kill()
-            one.process.wait()
-        for stream in (one.process.stdout, one.process.stderr):
-            if stream is not None:
-                stream.close()
+        one.close()
 
 
 def put(lake: Path, number: int, text: str = "") -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -15,12 +16,13 @@ from sdb.store import url as stores
 from sdb.store.memory import MemoryStore
 from sdb.store.s3 import client as s3
 from tests.store import proxy as proxies
-from tests.store import server
+from tests.store import queueserver, server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from sdb.store.messages import Queue
     from tests.store.proxy import Proxy
 
 BUCKET = "tests"
@@ -221,3 +223,60 @@ def requests(endpoint: str) -> Iterator[Requests]:
         events.register("after-call.s3.*", found.on_answer)
     yield found
     s3.disconnect()
+
+
+class Waiting:
+    """A queue, and what a program that sends messages does."""
+
+    def __init__(self, location: str, send: Callable[[str], None]) -> None:
+        self.location = location
+        self.send = send
+
+    def connect(self) -> Queue:
+        return stores.queue_of(self.location)
+
+
+@pytest.fixture(scope="session")
+def sqs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a server of queues, and let this process and its children talk to it."""
+    if not queueserver.is_there():
+        pytest.skip("no server of queues: pip install moto flask flask-cors")
+    with (
+        queueserver.running(tmp_path_factory.mktemp("moto")) as url,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in queueserver.environment(url).items():
+            patch.setenv(name, value)
+        patch.delenv("AWS_PROFILE", raising=False)
+        yield url
+
+
+@pytest.fixture(params=["folder", pytest.param("sqs", marks=pytest.mark.s3)])
+def waiting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Waiting]:
+    """Give an empty queue of each kind, which hides what was received for two seconds."""
+    if request.param == "folder":
+        yield folder_queue(tmp_path / "queue")
+        return
+    request.getfixturevalue("sqs")
+    client = boto3.client("sqs", region_name="us-east-1")
+    name = f"q-{os.urandom(6).hex()}"
+    url = client.create_queue(QueueName=name, Attributes={"VisibilityTimeout": "2"})["QueueUrl"]
+
+    def send(body: str) -> None:
+        client.send_message(QueueUrl=url, MessageBody=body)
+
+    yield Waiting(url, send)
+    client.close()
+
+
+def folder_queue(folder: Path) -> Waiting:
+    """Give a queue in a folder."""
+    folder.mkdir()
+    numbers = count()
+
+    def send(body: str) -> None:
+        new = folder / ".new"
+        new.write_text(body)
+        new.rename(folder / f"{next(numbers):06}.json")
+
+    return Waiting(str(folder), send)

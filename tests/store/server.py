@@ -52,7 +52,7 @@ def running(folder: Path) -> Iterator[str]:
     identity["actions"] = ["Admin", "Read", "Write", "List", "Tagging"]
     (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
     (folder / "data").mkdir()
-    ports = _free_ports(2 * len(_SERVICES))
+    ports = free_ports(2 * len(_SERVICES))
     options = [f"-{name}.port={ports.pop()}" for name in _SERVICES]
     options += [f"-{name}.port.grpc={ports.pop()}" for name in _SERVICES]
     s3 = next(option for option in options if option.startswith("-s3.port=")).partition("=")[2]
@@ -70,7 +70,7 @@ def running(folder: Path) -> Iterator[str]:
             cwd=folder,
             stdout=log,
             stderr=log,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - no thread holds a lock yet
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - no thread holds a lock yet
         ) as process,
     ):
         try:
@@ -83,13 +83,13 @@ def running(folder: Path) -> Iterator[str]:
                     left.unlink(missing_ok=True)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Leave no server behind when the tests are killed."""
     set_signal = 1
     ctypes.CDLL(None).prctl(set_signal, signal.SIGKILL)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

@@ -26,6 +26,7 @@ EXAMPLES = (
     "sdb sync --root lake web",
     "sdb sync --dry-run --json --root lake web 'gh*'",
     "sdb sync --follow --interval 10s --root lake web",
+    "sdb sync --queue https://sqs.eu-west-1.amazonaws.com/123456789012/logs web",
 )
 
 TYPE_CHECKING = False
@@ -66,8 +67,19 @@ def command(
     follow: Annotated[
         bool, Option("--follow", help="Go on for ever: take inputs as they appear.")
     ] = False,
+    queue: Annotated[
+        str | None,
+        Option(
+            "--queue",
+            metavar="URL|FOLDER",
+            help="Go on for ever: take what messages of a queue name.",
+        ),
+    ] = None,
     interval: Annotated[
-        str, Option("--interval", metavar="TIME", help="With --follow, the time between commits.")
+        str,
+        Option(
+            "--interval", metavar="TIME", help="With --follow or --queue, the time between commits."
+        ),
     ] = "5s",
     branch: Branch = "main",
     root: Root = None,
@@ -86,15 +98,17 @@ def command(
 
     prepare(verbose=verbose, quiet=quiet)
     place = table_root(context, root)
-    if follow:
+    if follow or queue is not None:
         if dry_run or retry or (changed, vanished) != ("keep", "keep"):
             others = "--dry-run, --retry, --changed or --vanished"
-            raise UsageError(f"--follow takes what is new: not with {others}")
+            flag = "--follow" if queue is None else "--queue"
+            raise UsageError(f"{flag} takes what is new: not with {others}")
         return follow_tables(
             place,
             database,
             pattern,
             interval=interval,
+            queue=queue,
             as_json=as_json,
             verbose=verbose,
             quiet=quiet,

@@ -7,6 +7,7 @@
 ``growing``      files that begin with the bytes of another one, and locks
 ``globbing``     patterns of files
 ``cachefolder``  files that can be made again, bounded and shared
+``folderqueue``  a folder as a queue
 ``scratch``      temporary folders that do not outlive the program
 ===============  ==============================================================
 """

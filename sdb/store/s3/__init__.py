@@ -17,5 +17,6 @@
 ``prefix``       names below a prefix, removal, and replacing what was read
 ``probe``        whether conditions count
 ``doctor``       what the endpoint really does
+``sqs``          queues
 ===============  =======================================================================
 """

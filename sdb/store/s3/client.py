@@ -114,14 +114,14 @@ def disconnect() -> None:
 def _build() -> dict[bool, Client]:
     from boto3.session import Session
 
-    session = Session(region_name=_region())
+    session = Session(region_name=region())
     style = "auto"
     if not Endpoint(_client(session, style, 1).meta.endpoint_url).is_aws:
         style = "path"
     return {False: _client(session, style, ATTEMPTS), True: _client(session, style, 1)}
 
 
-def _region() -> str | None:
+def region() -> str | None:
     """Give the region as all other SDKs than boto3 find it; None: boto3 looks for it."""
     return os.environ.get("AWS_REGION") or None
 
@@ -162,7 +162,7 @@ def settings() -> dict[str, str]:
     from boto3.session import Session
 
     with translated("connecting to", "S3"):
-        session = Session(region_name=_region())
+        session = Session(region_name=region())
         found = session.get_credentials()
         keys = found.get_frozen_credentials() if found is not None else None
     values = {

@@ -59,6 +59,12 @@ _REGIONS = {
 _MEANINGS: tuple[tuple[set[str], type[SdbError], str, str | None], ...] = (
     ({"NoSuchBucket"}, NotFoundError, "there is no S3 bucket {bucket}", None),
     ({"NoSuchKey", "NotFound"}, NotFoundError, "no such object", None),
+    (
+        {"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"},
+        NotFoundError,
+        "there is no such queue",
+        None,
+    ),
     ({"NoSuchUpload"}, ConflictError, "someone else gave the upload up", "run it again"),
     (
         {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"},

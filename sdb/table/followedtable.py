@@ -1,0 +1,196 @@
+"""A table whose inputs are followed: what it takes, what it knows, and trouble with it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from sdb.records import record
+from sdb.table.inputwatch import ANEW_SECONDS
+from sdb.table.retention import retire
+from sdb.table.tablehandle import find_table, read_definition
+from sdb.table.tablesync import take
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeAlias
+
+    from sdb.errors import SdbError
+    from sdb.table import names
+    from sdb.table.definition import Definition
+    from sdb.table.inputnodes import TakenInput
+    from sdb.table.inputstree import InputsTree
+    from sdb.table.syncplan import SyncPlan
+    from sdb.table.syncresult import Synced
+    from sdb.table.tableroot import TableRoot
+
+    Tell: TypeAlias = "Callable[[Synced | Trouble | PassedOver], None]"
+
+
+@record
+class Trouble:
+    """A table that cannot be synced now, or that can again.
+
+    Attributes
+    ----------
+    database, table : str
+        Its names; the second one is empty when the database cannot be listed, and both for a queue.
+    error : SdbError or None
+        What is wrong; None: it works again.
+    queue : str
+        The queue that it is about.
+    """
+
+    database: str
+    table: str
+    error: SdbError | None
+    queue: str = ""
+
+
+@record
+class PassedOver:
+    """Messages of a queue that are not worked on, told once for each kind.
+
+    Attributes
+    ----------
+    queue : str
+        The queue.
+    example : str
+        What the first one of them says.
+    reason : str
+        Why nothing is done, and what becomes of them.
+    """
+
+    queue: str
+    example: str
+    reason: str
+
+
+class TroubleTeller:
+    """Tells of trouble: when it begins, becomes another one, and ends.
+
+    Parameters
+    ----------
+    tell : callable
+        Told of it.
+    database, table, queue : str
+        What it is about.
+    """
+
+    def __init__(self, tell: Tell, database: str = "", table: str = "", queue: str = "") -> None:
+        self._names = (database, table, queue)
+        self._tell = tell
+        self._told = ""
+        self._guard = threading.Lock()
+
+    def trouble(self, error: SdbError) -> None:
+        """Tell what is wrong, unless it was told already."""
+        self._become(error.message, error)
+
+    def well(self) -> None:
+        """Tell that it works again, if it did not."""
+        self._become("", None)
+
+    def _become(self, text: str, error: SdbError | None) -> None:
+        database, table, queue = self._names
+        with self._guard:
+            if text != self._told:
+                self._tell(Trouble(database, table, error, queue))
+            self._told = text
+
+
+class FollowedTable:
+    """A table whose inputs are followed.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    keys : TableKeys
+        Its names.
+    tell : callable
+        Told of each version, and of trouble.
+    who : tuple of str
+        The branch that takes the inputs, and who takes them.
+    options : dict
+        Those of packing.
+    """
+
+    def __init__(
+        self,
+        root: TableRoot,
+        keys: names.TableKeys,
+        tell: Tell,
+        who: tuple[str, str],
+        options: dict[str, Any],
+    ) -> None:
+        self._root = root
+        self._keys = keys
+        self._branch, self._author = who
+        self._tell = tell
+        self._options = options
+        self._retire_at = 0.0
+        self.trouble = TroubleTeller(tell, keys.database, keys.table)
+
+    def definition(self) -> Definition:
+        """Read the definition; now and then what is too old for the table goes out of it."""
+        root, keys = self._root, self._keys
+        definition = read_definition(root, keys)
+        if time.monotonic() >= self._retire_at:
+            retire(root, keys, definition, branch=self._branch, author=self._author)
+            self._retire_at = time.monotonic() + ANEW_SECONDS
+        return definition
+
+    def known(self) -> KnownInputs:
+        """Give the inputs that it knows from now on."""
+        return KnownInputs(self._root, self._keys, self._branch)
+
+    def take(self, definition: Definition, plan: SyncPlan) -> Synced | None:
+        """Take what is new, and tell of it; None: nothing came of it."""
+        if not plan.new:
+            return None
+        synced = take(
+            self._root,
+            self._keys,
+            definition,
+            plan,
+            branch=self._branch,
+            author=self._author,
+            **self._options,
+        )
+        if not (synced.taken or synced.rejected):
+            return None
+        self.trouble.well()
+        self._tell(synced)
+        return synced
+
+
+class KnownInputs:
+    """The inputs that a table knows; its index is read when the first one is asked for.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    keys : TableKeys
+        Its names.
+    branch : str
+        The branch.
+    """
+
+    def __init__(self, root: TableRoot, keys: names.TableKeys, branch: str) -> None:
+        self._root = root
+        self._keys = keys
+        self._branch = branch
+        self._is_read = False
+        self._tree: InputsTree | None = None
+
+    def lookup(self, uri: str) -> TakenInput | None:
+        """Find an input."""
+        if not self._is_read:
+            keys = self._keys
+            handle = find_table(self._root, keys.database, keys.table, branch=self._branch)
+            self._tree = None if handle is None else handle.inputs
+            self._is_read = True
+        return None if self._tree is None else self._tree.lookup(uri)

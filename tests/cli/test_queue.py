@@ -1,0 +1,296 @@
+"""`sdb sync --queue` with a folder for a queue; tests/store has the same with SQS."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from tests.cli.conftest import environment
+from tests.cli.service import SECONDS, Service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+_numbers = count()
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    (tmp_path / "lake/in").mkdir(parents=True)
+    (tmp_path / "queue").mkdir()
+    sdb.connect(tmp_path / "lake").create("d.t", "in/*.json")
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def serve(lake: Path) -> Iterator[Callable[..., Service]]:
+    running: list[Service] = []
+
+    def start(*more: str) -> Service:
+        running.append(Service(lake.parent, "--queue", "queue", *more))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+def put(lake: Path, name: str, *rows: int) -> str:
+    new = lake / "new"
+    new.write_text("".join(f"{json.dumps({'n': row})}\n" for row in rows))
+    new.rename(lake / f"in/{name}")
+    return f"file://in/{name}"
+
+
+def send(lake: Path, body: object) -> None:
+    queue = lake.parent / "queue"
+    new = queue / f".new{os.getpid()}"
+    new.write_text(body if isinstance(body, str) else json.dumps(body))
+    new.rename(queue / f"{next(_numbers):06}.json")
+
+
+def appear(lake: Path, number: int) -> None:
+    send(lake, {"uri": put(lake, f"{number:04}.json", number)})
+
+
+def waiting(lake: Path) -> list[str]:
+    """List the messages, those that a program holds too."""
+    found = (lake.parent / "queue").rglob("*")
+    return sorted(one.name for one in found if one.is_file() and one.parent.name != "refused")
+
+
+def numbers(lake: Path) -> list[int]:
+    found = sdb.connect(lake).sql("SELECT n FROM d.t").to_arrow().to_pylist()
+    return sorted(row["n"] for row in found)
+
+
+def until(lake: Path, wanted: list[int]) -> None:
+    stop = time.monotonic() + SECONDS
+    while (found := (lake / "db/d/t/index").exists() and numbers(lake)) != wanted:
+        assert time.monotonic() < stop, found
+        time.sleep(0.1)
+
+
+def until_empty(lake: Path) -> None:
+    stop = time.monotonic() + SECONDS
+    while found := waiting(lake):
+        assert time.monotonic() < stop, found
+        time.sleep(0.1)
+
+
+def test_what_messages_name_is_taken_until_it_is_told_to_stop(
+    run: Run, lake: Path, serve: Callable[..., Service]
+) -> None:
+    put(lake, "unnamed.json", -1)
+    appear(lake, 0)
+    service = serve()
+    first = service.event()
+    assert (first["event"], first["table"], first["version"]) == ("synced", "t", 1)
+    assert first["taken"] == ["file://in/0000.json"]
+    until_empty(lake)
+    (lake / "in/0001.json").write_text('{"n": \n')
+    send(lake, {"uris": ["file://in/0001.json", put(lake, "0002.json", 2)]})
+    event = service.event()
+    assert [one["path"] for one in event["rejected"]] == ["file://in/0001.json"]
+    assert event["taken"] == ["file://in/0002.json"]
+    until_empty(lake)
+    code, err = service.end(signal.SIGTERM)
+    assert (code, err.count("rejecting object")) == (0, 1)
+    assert "Traceback" not in err
+    assert numbers(lake) == [0, 2]
+    assert sorted(os.listdir(lake.parent / "queue")) == []  # noqa: PTH208
+    assert run("sync", "--root", "lake", "d").returncode == 0
+    assert numbers(lake) == [-1, 0, 2]
+    assert run("validate", "--root", "lake", "d", "t").returncode == 0
+
+
+def test_again_late_gone_and_twice_is_harmless(lake: Path, serve: Callable[..., Service]) -> None:
+    uri = put(lake, "a.json", 1)
+    for _ in range(3):
+        send(lake, {"uri": uri})
+    send(lake, {"uris": [uri, "file://in/gone.json"]})
+    service = serve()
+    assert service.event()["taken"] == [uri]
+    until_empty(lake)
+    send(lake, {"uri": uri})
+    put(lake, "a.json", 1, 2)  # which another message told of before
+    send(lake, {"uri": uri})
+    appear(lake, 5)
+    assert service.event()["taken"] == ["file://in/0005.json"]
+    until_empty(lake)
+    assert service.end(signal.SIGTERM)[0] == 0
+    assert numbers(lake) == [1, 5]
+
+
+def test_poison_is_told_once_and_blocks_nothing(lake: Path, serve: Callable[..., Service]) -> None:
+    event = {"eventName": "ObjectRemoved:Delete", "s3": {}}
+    for body in (
+        "no JSON",
+        "[" * 100_000,
+        {"Service": "Amazon S3", "Event": "s3:TestEvent", "Bucket": "b"},
+        {"Records": [event]},
+        {"uri": "s3://another/in/0001.json"},
+        {"uri": "s3://another/in/0002.json"},
+        {"uri": "file://in/../../secret.json"},
+        {"Records": [{"eventName": "ObjectCreated:Put", "s3": {}}]},
+        {"uri": "file://db/d/t/index"},
+    ):
+        send(lake, body)
+    appear(lake, 7)
+    service = serve()
+    told = [service.event() for _ in range(8)]
+    until_empty(lake)
+    assert [one["taken"] for one in told if one["event"] == "synced"] == [["file://in/0007.json"]]
+    passed = {one["example"] for one in told if one["event"] == "passed"}
+    assert {"s3:TestEvent", "ObjectRemoved:Delete", "s3://another/in/0001.json"} < passed
+    assert sum("no notification of an object" in one for one in passed) == 3
+    code, err = service.end(signal.SIGTERM)
+    assert code == 0
+    assert err.count("another/in/0001.json: fits no pattern") == 1
+    assert "0002" not in err
+    assert "Traceback" not in err
+    refused = {one.read_text()[:7] for one in (lake.parent / "queue/refused").iterdir()}
+    assert refused == {"no JSON", "[[[[[[[", '{"Recor'}
+    assert numbers(lake) == [7]
+
+
+def test_trouble_with_one_table_keeps_its_messages_and_no_others(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    (lake / "other").mkdir()
+    sdb.connect(lake).create("d.other", "other/*.json")
+    (lake / "other/a.json").write_text('{"n": 1}\n')
+    appear(lake, 0)
+    service = serve()
+    assert service.event()["version"] == 1
+    until_empty(lake)
+    index = lake / "db/d/t/index"
+    good = index.read_bytes()
+    index.write_bytes(good[:-1] + b"x")
+    appear(lake, 1)
+    trouble = service.event()
+    assert (trouble["event"], trouble["table"], trouble["exit_code"]) == ("trouble", "t", 6)
+    send(lake, {"uri": "file://other/a.json"})
+    time.sleep(1)
+    assert len(waiting(lake)) >= 1
+    index.write_bytes(good)
+    events = [service.event() for _ in range(3)]
+    assert {one["event"] for one in events} == {"recovered", "synced"}
+    assert sorted(one for event in events for one in event.get("taken", [])) == [
+        "file://in/0001.json",
+        "file://other/a.json",
+    ]
+    until_empty(lake)
+    assert service.end(signal.SIGTERM)[1].count("trying again") == 1
+    assert numbers(lake) == [0, 1]
+
+
+def test_sigterm_finishes_what_is_taken_and_gives_back_the_rest(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    big = "".join(f'{{"n": {row}, "text": "{row * 7919:x}"}}\n' for row in range(400_000))
+    (lake / "in/big.json").write_text(big)
+    send(lake, {"uri": "file://in/big.json"})
+    service = serve("--threads", "1")
+    spool = time.monotonic() + SECONDS
+    while not list((lake.parent / "queue").glob(".taken-*/*")):
+        assert time.monotonic() < spool
+        time.sleep(0.01)
+    time.sleep(0.35)  # the interval is over, and it packs
+    appear(lake, -5)
+    time.sleep(0.2)
+    code, err = service.end(signal.SIGTERM)
+    assert (code, err) == (0, "")
+    found = numbers(lake) if (lake / "db/d/t/index").exists() else []
+    left = waiting(lake)
+    assert (len(found), len(left)) in {(400_000, 1), (0, 2), (400_001, 0)}
+    again = serve()
+    until_empty(lake)
+    assert again.end(signal.SIGTERM)[0] == 0
+    assert len(numbers(lake)) == 400_001
+
+
+KILLED_BEFORE_IT_DELETES = """
+import os, signal, sys
+from sdb.store.local.folderqueue import FolderQueue
+FolderQueue.delete = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+sys.argv = ["sdb", "sync", "--queue", "queue", "--interval", "200ms", "--root", "lake", "d"]
+from sdb.cli.main import main
+main()
+"""
+
+
+def test_killed_between_commit_and_acknowledgement(
+    run: Run, lake: Path, serve: Callable[..., Service]
+) -> None:
+    for number in range(5):
+        appear(lake, number)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_BEFORE_IT_DELETES],
+        cwd=lake.parent,
+        env=environment(),
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert numbers(lake) == list(range(5))
+    assert len(waiting(lake)) == 5
+    service = serve()
+    appear(lake, 5)
+    until(lake, list(range(6)))
+    until_empty(lake)
+    assert service.end(signal.SIGTERM)[0] == 0
+    log = json.loads(run("log", "--json", "--root", "lake", "d.t").stdout)
+    assert len(log["versions"]) == 2
+    assert run("validate", "--root", "lake", "d", "t").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "times", [4, pytest.param(40, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
+)
+def test_two_that_are_killed_at_any_moment_lose_and_double_nothing(
+    run: Run, lake: Path, serve: Callable[..., Service], times: int
+) -> None:
+    dice = random.Random(times)
+    made = 0
+    for _ in range(times):
+        services = [serve(), serve()]
+        end = time.monotonic() + dice.uniform(0.3, 1.2)
+        while time.monotonic() < end:
+            appear(lake, made)
+            made += 1
+            time.sleep(dice.uniform(0, 0.03))
+        for service in services:
+            service.end(signal.SIGKILL)
+    service = serve()
+    until(lake, list(range(made)))
+    until_empty(lake)
+    assert service.end(signal.SIGTERM)[0] == 0
+    assert run("validate", "--root", "lake", "d", "t").returncode == 0
+
+
+def test_what_makes_no_sense_is_refused(run: Run, lake: Path) -> None:
+    for words, code in (
+        (["queue", "--dry-run"], 2),
+        (["queue", "--changed", "fail"], 2),
+        (["queue", "--interval", "soon"], 2),
+        (["nothing"], 3),
+        (["ftp://x/y"], 2),
+    ):
+        result = run("sync", "--queue", *words, "--root", "lake", "d")
+        assert result.returncode == code, words
+        assert result.stderr.count(b"\n") <= 2
+    assert [one.name for one in (lake / "db/d/t").iterdir()] == ["definition.json"]
