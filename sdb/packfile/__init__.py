@@ -13,6 +13,7 @@
 ``sparseindex``   time indexes and constants of all blocks
 ``timeindex``     blocks that can hold an instant, for one path
 ``predicate``     conditions as far as metadata can decide them
+``blockrules``    what statistics of a block prove about a test
 ``prune``         blocks that can hold a row for which a predicate is TRUE
 ``selection``     blocks and rows by number and by time
 ``blocks``        blocks of an open packfile, and their bytes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb import errors
+from sdb import errors, notes
 from sdb.packfile import digest
 from sdb.packfile.selection import Selection, select
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from sdb.packfile.blockstatistics import BlockStatistics
     from sdb.packfile.predicate import Predicate
+    from sdb.packfile.prune import Intervals, Reason
+    from sdb.packfile.sparseindex import SparseIndex
     from sdb.packfile.trailer import Block, Trailer
     from sdb.store.base import Reader
 
@@ -26,6 +29,7 @@ class BlockReader:
         self._path = path
         self._trailer = trailer
         self._verify = verify
+        self._known: tuple[SparseIndex, BlockStatistics | None] | None = None
 
     @property
     def path(self) -> str:
@@ -121,6 +125,43 @@ class BlockReader:
             return self.read_block(number)
         return (descriptor, *self._trailer.block_range(number))
 
+    def pruned(self, test: Predicate) -> Intervals:
+        """Give the blocks that can hold a row for which a condition is TRUE.
+
+        Statistics of blocks are read only if they can leave out more.
+        """
+        from sdb.packfile import prune
+
+        sparse = self._trailer.sparse
+        found = prune.blocks(test, sparse)
+        if not found or not prune.asks_statistics(test, sparse):
+            return found
+        return prune.blocks(test, *self.known)
+
+    def reasons(self, test: Predicate) -> list[Reason]:
+        """Tell how the answer of :meth:`pruned` comes about."""
+        from sdb.packfile import prune
+
+        sparse = self._trailer.sparse
+        if not prune.blocks(test, sparse) or not prune.asks_statistics(test, sparse):
+            return prune.reasons(test, sparse)
+        return prune.reasons(test, *self.known)
+
+    @property
+    def known(self) -> tuple[SparseIndex, BlockStatistics | None]:
+        """All that is known of the values of the file and of each of its blocks, read once."""
+        if self._known is None:
+            self._known = self._read_known()
+        return self._known
+
+    def _read_known(self) -> tuple[SparseIndex, BlockStatistics | None]:
+        sparse = self._trailer.sparse
+        try:
+            return sparse, sparse.statistics()
+        except errors.CorruptError as error:
+            notes.tell(f"{self._path}: statistics of blocks are ignored: {error.message}")
+            return sparse, None
+
     def select(
         self,
         *,
@@ -139,6 +180,7 @@ class BlockReader:
                 time_field=time_field,
                 blocks=blocks,
                 predicate=predicate,
+                pruned=self.pruned,
             )
         except errors.SdbError as error:
             raise error.within(self._path, path=self._path) from None

@@ -1,9 +1,12 @@
 """Predicates: what of a condition can be decided from the metadata of a packfile.
 
-Whoever has a condition, be it of SQL, of Spark or ``--since``, reduces it to comparisons of paths
-with constants, joined by AND and OR. Whatever cannot be expressed so may be TRUE anywhere. So a
-predicate is TRUE for each row for which the condition is, and possibly for others:
-:mod:`sdb.packfile.prune` decides blocks with it, never rows.
+Whoever has a condition, be it of SQL, of Spark or ``--since``, reduces it to tests of paths, joined
+by AND and OR. Whatever cannot be expressed so may be TRUE anywhere. So a predicate is TRUE for each
+row for which the condition is, and possibly for others: :mod:`sdb.packfile.prune` decides blocks
+with it, never rows.
+
+A path may go through lists: None in it stands for the elements, and a test of such a path is TRUE
+for a row of which any element passes.
 """
 
 from __future__ import annotations
@@ -13,9 +16,20 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import TypeAlias
 
+    from sdb.packfile.presence import FieldPath
     from sdb.packfile.sparseindex import Path
+
+NULL_TYPE = 1
+"""The Ion type of NULL, as a bit mask."""
+TEXT_TYPES = 0b11110000000
+"""Ion types that read as text: symbols and strings, and bytes by their printed form."""
+LIST_TYPE = 1 << 11
+"""The Ion type of lists, as a bit mask."""
+ANY_TYPE = 0xFFFF
+"""All Ion types."""
 
 
 @record
@@ -58,28 +72,90 @@ class Compare:
 
     Attributes
     ----------
-    path : tuple of str
-        Field names from the row on.
+    path : tuple of str or None
+        The way from the row on.
     op : str
         One of ``= <> < <= > >=``.
     value : Constant
         The right side.
     """
 
-    path: Path
+    path: FieldPath
     op: str
     value: Constant
 
     def __str__(self) -> str:
         """Show the comparison as a query would."""
-        value = self.value
-        if isinstance(value, Instant):
-            shown = f"`{instants.text(value.us)}`"
-        elif isinstance(value, str):
-            shown = f"'{value}'"
-        else:
-            shown = str(value).upper() if value is None or isinstance(value, bool) else str(value)
-        return f"{'.'.join(self.path)} {self.op} {shown}"
+        return f"{_name(self.path)} {self.op} {_literal(self.value)}"
+
+
+@record
+class TypeTest:
+    """A test for values of some types.
+
+    Attributes
+    ----------
+    path : tuple of str or None
+        The way from the row on.
+    types : int
+        The Ion types, as a bit mask.
+    or_missing : bool
+        Whether rows without a value there pass too.
+    words : str
+        What the condition says of the path, as in ``IS NOT NULL``.
+    """
+
+    path: FieldPath
+    types: int
+    or_missing: bool
+    words: str
+
+    def __str__(self) -> str:
+        """Show the test as a query would."""
+        return f"{_name(self.path)} {self.words}"
+
+
+@record
+class TextPrefix:
+    """A test for texts that begin with one of some texts.
+
+    Attributes
+    ----------
+    path : tuple of str or None
+        The way from the row on.
+    prefixes : tuple of str
+        The texts, none of which is empty.
+    words : str
+        What the condition says of the path, as in ``LIKE 'a%'``.
+    """
+
+    path: FieldPath
+    prefixes: tuple[str, ...]
+    words: str
+
+    def __str__(self) -> str:
+        """Show the test as a query would."""
+        return f"{_name(self.path)} {self.words}"
+
+
+@record
+class TextWords:
+    """A test for texts that hold all of some words.
+
+    Attributes
+    ----------
+    path : tuple of str or None
+        The way from the row on.
+    words : tuple of str
+        The words as :mod:`sdb.packfile.blockstatistics` keeps them.
+    """
+
+    path: FieldPath
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Show the words that are looked for."""
+        return f"{_name(self.path)} has {', '.join(map(_literal, self.words))}"
 
 
 @record
@@ -96,7 +172,9 @@ class Either:
     parts: tuple[Predicate, ...]
 
 
-Predicate: TypeAlias = Anywhere | Nowhere | Compare | Both | Either
+PathTest: TypeAlias = Compare | TypeTest | TextPrefix | TextWords
+"""Tests of one path."""
+Predicate: TypeAlias = Anywhere | Nowhere | PathTest | Both | Either
 
 
 def between(path: Path, start_us: int | None, stop_us: int | None) -> Both:
@@ -120,3 +198,31 @@ def between(path: Path, start_us: int | None, stop_us: int | None) -> Both:
     if stop_us is not None:
         parts.append(Compare(path, "<", Instant(stop_us)))
     return Both(tuple(parts))
+
+
+def path_tests(test: Predicate) -> Iterator[PathTest]:
+    """Go over the tests of paths in a predicate."""
+    match test:
+        case Both(parts) | Either(parts):
+            for part in parts:
+                yield from path_tests(part)
+        case Anywhere() | Nowhere():
+            return
+        case _:
+            yield test
+
+
+def _name(path: FieldPath) -> str:
+    """Show a path."""
+    from sdb.packfile.presence import field_name
+
+    return field_name(path)
+
+
+def _literal(value: Constant) -> str:
+    """Show a constant as a query would."""
+    if isinstance(value, Instant):
+        return f"`{instants.text(value.us)}`"
+    if isinstance(value, str):
+        return f"'{value}'"
+    return str(value).upper() if value is None or isinstance(value, bool) else str(value)

@@ -1,7 +1,8 @@
 """Prune a packfile to the blocks that can hold a row for which a condition is TRUE.
 
-Asked are the constants of the file, the types that occur at a path, and the time indexes. See
-docs/sql.md, "What is read".
+Asked are the constants of the file, the types that occur at a path and the time indexes, and then
+what the file knows of each block, its zone maps and filters, see :mod:`sdb.packfile.blockrules`.
+See docs/sql.md, "What is read".
 """
 
 from __future__ import annotations
@@ -11,17 +12,33 @@ import operator
 from itertools import chain
 
 from sdb import ion
-from sdb.packfile.predicate import Anywhere, Both, Compare, Either, Instant, Nowhere
+from sdb.errors import CorruptError
+from sdb.packfile import blockrules
+from sdb.packfile.predicate import (
+    ANY_TYPE,
+    NULL_TYPE,
+    Anywhere,
+    Both,
+    Compare,
+    Either,
+    Instant,
+    Nowhere,
+    TextPrefix,
+    TextWords,
+    TypeTest,
+)
 from sdb.packfile.timeindex import UNBOUNDED
 from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypeAlias
 
-    from sdb.packfile.predicate import Constant, Predicate
-    from sdb.packfile.sparseindex import SparseIndex
+    from sdb.packfile.blockstatistics import BlockStatistics
+    from sdb.packfile.predicate import Constant, PathTest, Predicate
+    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.sparseindex import Path, SparseIndex
     from sdb.packfile.timeindex import TimeIndex
 
 Intervals: TypeAlias = tuple[tuple[int, int], ...]
@@ -42,24 +59,27 @@ _OPERATORS = {
 
 @record
 class Reason:
-    """The answer of a file to one comparison.
+    """The answer of a file to one test.
 
     Attributes
     ----------
     condition : Predicate
-        The comparison, or the part of the condition of which nothing is known.
+        The test, or the part of the condition of which nothing is known.
     source : str
-        Where the answer is from: ``time index``, ``constant``, ``types``, ``nothing``.
+        Where the answer is from: ``time index``, ``constant``, ``types``, ``zone map``, ``filter``,
+        ``nothing``.
     intervals : Intervals
         The blocks that can hold rows for which it is TRUE.
     """
 
-    condition: Compare | Anywhere
+    condition: PathTest | Anywhere
     source: str
     intervals: Intervals
 
 
-def blocks(test: Predicate, sparse: SparseIndex) -> Intervals:
+def blocks(
+    test: Predicate, sparse: SparseIndex, statistics: BlockStatistics | None = None
+) -> Intervals:
     """Give the blocks of a file that have to be read.
 
     Parameters
@@ -68,6 +88,8 @@ def blocks(test: Predicate, sparse: SparseIndex) -> Intervals:
         What the condition was reduced to.
     sparse : SparseIndex
         What is known of the file.
+    statistics : BlockStatistics, optional
+        What is known of its blocks.
 
     Returns
     -------
@@ -79,19 +101,20 @@ def blocks(test: Predicate, sparse: SparseIndex) -> Intervals:
             return union([(0, sparse.blocks)])
         case Nowhere():
             return ()
-        case Compare():
-            return _compared(test, sparse)[1]
         case Either():
-            return union(chain.from_iterable(blocks(part, sparse) for part in test.parts))
+            parts = (blocks(part, sparse, statistics) for part in test.parts)
+            return union(chain.from_iterable(parts))
         case Both():
             left = union([(0, sparse.blocks)])
             for part in test.parts:
-                left = _common(left, blocks(part, sparse)) if left else ()
+                left = _common(left, blocks(part, sparse, statistics)) if left else ()
             return left
+        case _:
+            return [left for _, left in _answers(test, sparse, statistics)][-1]
 
 
-def reasons(test: Predicate, sparse: SparseIndex) -> list[Reason]:
-    """Tell how the answer of :func:`blocks` comes about.
+def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
+    """Tell whether statistics of blocks may leave out more than what is known of the whole file.
 
     Parameters
     ----------
@@ -102,30 +125,92 @@ def reasons(test: Predicate, sparse: SparseIndex) -> list[Reason]:
 
     Returns
     -------
+    bool
+        False for conditions that most blocks have a row for anyway, and for times of paths that
+        have an index.
+    """
+    match test:
+        case Both(parts):
+            return any(asks_statistics(part, sparse) for part in parts)
+        case Either(parts):
+            return bool(parts) and all(asks_statistics(part, sparse) for part in parts)
+        case Anywhere() | Nowhere() | Compare(op="<>"):
+            return False
+        case Compare(path, _, Instant()):
+            return _plain(path) not in sparse.indices
+        case TypeTest(or_missing=or_missing):
+            return not or_missing
+        case _:
+            return True
+
+
+def reasons(
+    test: Predicate, sparse: SparseIndex, statistics: BlockStatistics | None = None
+) -> list[Reason]:
+    """Tell how the answer of :func:`blocks` comes about.
+
+    Parameters
+    ----------
+    test : Predicate
+        What the condition was reduced to.
+    sparse : SparseIndex
+        What is known of the file.
+    statistics : BlockStatistics, optional
+        What is known of its blocks.
+
+    Returns
+    -------
     list of Reason
-        One for each comparison and each part of which nothing is known.
+        One for each part of which nothing is known, and one for each test, or several, each of
+        which leaves out more than the one before it.
     """
     match test:
         case Both() | Either():
-            return list(chain.from_iterable(reasons(part, sparse) for part in test.parts))
-        case Compare():
-            return [Reason(test, *_compared(test, sparse))]
+            parts = (reasons(part, sparse, statistics) for part in test.parts)
+            return list(chain.from_iterable(parts))
         case Anywhere(span) if span is not None:
             return [Reason(test, "nothing", blocks(test, sparse))]
-        case _:
+        case Anywhere() | Nowhere():
             return []
+        case _:
+            found = [Reason(test, *answer) for answer in _answers(test, sparse, statistics)]
+            return [one for one in found if one.source != "nothing"] or found
 
 
-def _compared(test: Compare, sparse: SparseIndex) -> tuple[str, Intervals]:
-    """Tell what a file knows of a comparison, and the blocks where it can be TRUE."""
+def _answers(
+    test: PathTest, sparse: SparseIndex, statistics: BlockStatistics | None
+) -> Iterator[tuple[str, Intervals]]:
+    """Ask a file about a test, and then what it knows of its blocks, as long as any are left."""
+    source, left = _told_of_file(test, sparse)
+    yield source, left
+    if statistics is None or not left or source == "constant":
+        return
+    for source, may_hold in blockrules.rules(test, statistics, _types_at(test.path, sparse)):
+        kept = union(
+            (number, number + 1)
+            for number in chain.from_iterable(range(start, stop) for start, stop in left)
+            if may_hold(number)
+        )
+        if kept != left:
+            left = kept
+            yield source, left
+
+
+def _told_of_file(test: PathTest, sparse: SparseIndex) -> tuple[str, Intervals]:
+    """Tell what a file knows of a test as a whole, and the blocks where it can be TRUE."""
     everything = union([(0, sparse.blocks)])
-    if len(test.path) == 1 and test.path[0] in sparse.constants:
-        possible = _holds(sparse.constants[test.path[0]], test.op, test.value)
+    name = test.path[0]
+    if len(test.path) == 1 and name in sparse.constants:
+        if not isinstance(test, Compare):
+            return "constant", everything
+        possible = _holds(sparse.constants[name], test.op, test.value)
         return "constant", everything if possible else ()
     if not _type_occurs(test, sparse):
         return "types", ()
-    index = sparse.indices.get(test.path)
-    if not isinstance(test.value, Instant) or index is None or index.is_empty:
+    if not isinstance(test, Compare) or not isinstance(test.value, Instant):
+        return "nothing", everything
+    index = sparse.indices.get(_plain(test.path))
+    if index is None or index.is_empty:
         return "nothing", everything
     start, stop = _within(index, test.op, test.value.us)
     return "time index", union([(start, min(stop, sparse.blocks))])
@@ -148,26 +233,56 @@ def _within(index: TimeIndex, op: str, us: int) -> tuple[int, int]:
             return 0, UNBOUNDED
 
 
-def _type_occurs(test: Compare, sparse: SparseIndex) -> bool:
-    """Tell whether the file can have a value at the path that the constant compares with."""
+def _type_occurs(test: PathTest, sparse: SparseIndex) -> bool:
+    """Tell whether the file can have a value at the path that the test is about."""
+    mask = _types_at(test.path, sparse)
+    match test:
+        case TypeTest(_, types, or_missing):
+            return or_missing or bool(mask & types)
+        case TextPrefix() | TextWords():
+            return bool(mask & _TEXTS)
+        case Compare(op="<>"):
+            return bool(mask)
+        case Compare(value=value):
+            return bool(mask & _types_of(value))
+
+
+def _types_at(path: FieldPath, sparse: SparseIndex) -> int:
+    """Give the Ion types that a file may have at a path: all, when that is not known."""
     summary = sparse.summary
-    if summary is None or test.value is None:
-        return True
-    mask = summary.types.get(test.path, 0 if summary.complete else None)
-    if mask is None:
-        return True
-    if test.op == "<>":
-        return mask != 0
-    match test.value:
+    if summary is None:
+        return ANY_TYPE
+    if None not in path:
+        return summary.types.get(_plain(path), 0 if summary.complete else ANY_TYPE)
+    # What is in lists the presence of fields tells.
+    try:
+        presence = sparse.presence()
+    except CorruptError:
+        return ANY_TYPE
+    if presence is None:
+        return ANY_TYPE
+    found = presence.fields.get(path)
+    return found.types if found is not None else 0 if presence.complete else ANY_TYPE
+
+
+def _plain(path: FieldPath) -> Path:
+    """Give a path as indexes have it, none of which is of what is in lists."""
+    return () if None in path else tuple(map(str, path))
+
+
+def _types_of(value: Constant) -> int:
+    """Give the Ion types of the values that compare with a constant."""
+    match value:
+        case None:
+            return NULL_TYPE
         case bool():
-            wanted = _BOOLS
+            return _BOOLS
         case int() | float():
-            wanted = _NUMBERS
+            return _NUMBERS
         case str():
-            wanted = _TEXTS
+            return _TEXTS
         case _:
-            wanted = _TIMES
-    return bool(mask & wanted)
+            return _TIMES
 
 
 def _holds(stored: object, op: str, value: Constant) -> bool:

@@ -11,11 +11,12 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
     from sdb._core import Matcher
     from sdb.packfile.predicate import Predicate
+    from sdb.packfile.prune import Intervals
     from sdb.packfile.sparseindex import Path
     from sdb.packfile.trailer import Trailer
 
@@ -60,6 +61,7 @@ def select(
     time_field: str | Sequence[str] | None = None,
     blocks: str | Iterable[int] | None = None,
     predicate: Predicate | None = None,
+    pruned: Callable[[Predicate], Intervals] | None = None,
 ) -> Selection:
     """Choose the blocks that can hold the rows that are asked for.
 
@@ -76,6 +78,9 @@ def select(
         Block numbers, as in ``"0,3-5,9-"``.
     predicate : Predicate, optional
         What else is TRUE for rows that are asked for.
+    pruned : callable, optional
+        Gives the blocks that can hold rows for which a predicate is TRUE; without it the trailer
+        alone tells.
 
     Returns
     -------
@@ -94,7 +99,7 @@ def select(
     if since is None and until is None:
         if time_field is not None:
             raise UsageError("a time field is of use only with since or until")
-        return Selection(_pruned(chosen, predicate, trailer))
+        return Selection(_pruned(chosen, predicate, trailer, pruned))
     path = time_path(trailer, time_field)
     start_us = None if since is None else instants.parse(since)
     stop_us = None if until is None else instants.parse(until)
@@ -102,19 +107,22 @@ def select(
 
     times = between(path, start_us, stop_us)
     both = times if predicate is None else Both((times, predicate))
-    return Selection(_pruned(chosen, both, trailer), path, start_us, stop_us)
+    return Selection(_pruned(chosen, both, trailer, pruned), path, start_us, stop_us)
 
 
 def _pruned(
-    chosen: Iterable[int], predicate: Predicate | None, trailer: Trailer
+    chosen: Iterable[int],
+    predicate: Predicate | None,
+    trailer: Trailer,
+    pruned: Callable[[Predicate], Intervals] | None,
 ) -> tuple[int, ...]:
     """Leave out the blocks that hold no row for which a predicate is TRUE."""
     if predicate is None:
         return tuple(chosen)
     from sdb.packfile import prune
 
-    ranges = [range(start, stop) for start, stop in prune.blocks(predicate, trailer.sparse)]
-    kept = set(chain.from_iterable(ranges))
+    found = prune.blocks(predicate, trailer.sparse) if pruned is None else pruned(predicate)
+    kept = set(chain.from_iterable(range(start, stop) for start, stop in found))
     return tuple(number for number in chosen if number in kept)
 
 

@@ -24,7 +24,17 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sdb.packfile.predicate import Anywhere, Both, Compare, Either, Instant
+from sdb.packfile.predicate import (
+    ANY_TYPE,
+    NULL_TYPE,
+    Anywhere,
+    Both,
+    Compare,
+    Either,
+    Instant,
+    TextPrefix,
+    TypeTest,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +56,7 @@ _OPERATORS: dict[type[api.Filter], str] = {
     api.GreaterThanOrEqual: ">=",
 }
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
+_SIMPLE = (*_INTEGERS, BooleanType, DoubleType, StringType, TimestampType, TimestampNTZType)
 
 
 def test_of(filters: Iterable[api.Filter], schema: StructType) -> Predicate:
@@ -67,11 +78,24 @@ def test_of(filters: Iterable[api.Filter], schema: StructType) -> Predicate:
 
 
 def _test(item: api.Filter, schema: StructType) -> Predicate:
-    if isinstance(item, api.In):
-        path = item.attribute
-        return Either(tuple(_compare(path, "=", value, schema) for value in item.value))
+    match item:
+        case api.In(path, values):
+            return Either(tuple(_compare(path, "=", value, schema) for value in values))
+        case api.IsNotNull(path):
+            return _present(path, schema)
+        case api.StringStartsWith(path, str() as text) if text:
+            is_text = _column(path, schema) == StringType()
+            words = f"begins with '{text}'"
+            return TextPrefix(tuple(path), (text,), words) if is_text else Anywhere()
     op = _OPERATORS.get(type(item))
     return _compare(item.attribute, op, item.value, schema) if op else Anywhere()  # type: ignore[attr-defined]
+
+
+def _present(path: tuple[str, ...], schema: StructType) -> Predicate:
+    """Ask for any value but NULL, where a column has nothing else for rows without one."""
+    if not isinstance(_column(path, schema), _SIMPLE):
+        return Anywhere()
+    return TypeTest(tuple(path), ANY_TYPE & ~NULL_TYPE, or_missing=False, words="IS NOT NULL")
 
 
 def _compare(path: tuple[str, ...], op: str, value: object, schema: StructType) -> Predicate:

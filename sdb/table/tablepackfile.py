@@ -7,12 +7,15 @@ import threading
 from sdb.errors import CorruptError, NotFoundError
 from sdb.packfile.reader import Packfile
 from sdb.packfile.trailer import read_trailer
+from sdb.records import replace
 from sdb.store.base import PIECE_BYTES, read_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from sdb.packfile.blockstatistics import BlockStatistics
+    from sdb.packfile.sparseindex import SparseIndex
     from sdb.packfile.trailer import Trailer
     from sdb.store.base import Reader
     from sdb.table.descriptor import Descriptor
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_OPEN = 128
 """So many objects of a query are open at once."""
+_BYTES_OF_PATH = 256  # about, in what is known of objects
 
 
 def missing(name: str) -> CorruptError:
@@ -152,14 +156,14 @@ class LateReader:
         """Descriptor of the open file; None where there is no such thing."""
         if self._root.store.is_remote:
             return None
-        reader = self._opened(0, 1)
+        reader = self._opened()
         held = _HeldDescriptor(reader.descriptor or 0)
         held.reader = reader
         return held
 
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range."""
-        return self._opened(start, stop).read(start, stop)
+        return self._opened(stop if start <= PIECE_BYTES else 1).read(start, stop)
 
     def pieces(self, start: int, stop: int) -> Generator[bytes]:
         """Read the bytes of a half-open range piece by piece."""
@@ -174,16 +178,27 @@ class LateReader:
 
     def opened(self) -> Reader:
         """Give the object itself, open: what a store copies from."""
-        return self._opened(0, 1)
+        return self._opened()
 
-    def _opened(self, start: int, stop: int) -> Reader:
-        """Open the object, which must be the one that the index tells of."""
+    def whole_trailer(self) -> Trailer:
+        """Read the trailer with all that it says, not only what the index has of it."""
+        reader = self._opened(0)
+        return read_trailer(reader, reader.path)
+
+    def _opened(self, head_bytes: int = 1) -> Reader:
+        """Open the object, which must be the one that the index tells of.
+
+        Parameters
+        ----------
+        head_bytes : int
+            So many of its first bytes come with it, over a network; 0: its end does.
+        """
         key = self._told.key
         found = self._objects.get(key)
         if found is not None:
             return found
         try:
-            reader = self._root.open(key, head_bytes=stop if start <= PIECE_BYTES else 1)
+            reader = self._root.open(key, head_bytes=head_bytes)
         except NotFoundError:
             raise missing(key) from None
         insist(reader, key, self.size_bytes, self.etag)
@@ -213,8 +228,10 @@ def whole_packfile(root: TableRoot, told: Descriptor, objects: OpenObjects) -> P
     CorruptError
         It is missing or damaged, or not what the index tells of.
     """
-    reader = LateReader(root, told, objects).opened()
-    return Packfile(reader.path, reader, read_trailer(reader, reader.path))
+    late = LateReader(root, told, objects)
+    trailer = late.whole_trailer()
+    reader = late.opened()
+    return Packfile(reader.path, reader, trailer)
 
 
 class TablePackfile(Packfile):
@@ -231,7 +248,8 @@ class TablePackfile(Packfile):
     """
 
     def __init__(self, root: TableRoot, told: Descriptor, objects: OpenObjects) -> None:
-        super().__init__(root.place(told.key), LateReader(root, told, objects), told.trailer)
+        self._late = LateReader(root, told, objects)
+        super().__init__(root.place(told.key), self._late, told.trailer)
         self._is_remote = root.store.is_remote
         self._root = root
         self._objects = objects
@@ -251,3 +269,57 @@ class TablePackfile(Packfile):
     def is_remote(self) -> bool:
         """True if blocks come over a network; the packfile is not opened for that."""
         return self._is_remote
+
+    def _read_known(self) -> tuple[SparseIndex, BlockStatistics | None]:
+        key = self._path, self._told.etag
+        found = _KNOWN.get(key)
+        if found is None:
+            found = Packfile(self._path, self._late, self._late.whole_trailer()).known
+            _KNOWN.put(key, found)
+        whole, statistics = found
+        own = self._trailer.sparse
+        # Partitions are constants of the index alone.
+        known = replace(own, summary=whole.summary, stored_presence=whole.stored_presence)
+        return known, statistics
+
+
+class _Known:
+    """Keeps what is known of the objects that were asked last, for queries of the same process.
+
+    Objects of a table do not change; those that were not used for longest are forgotten.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, str], tuple[SparseIndex, BlockStatistics | None]] = {}
+
+    def get(self, key: tuple[str, str]) -> tuple[SparseIndex, BlockStatistics | None] | None:
+        """Give what is known of an object, and keep it for longer."""
+        with self._lock:
+            found = self._kept.pop(key, None)
+            if found is not None:
+                self._kept[key] = found
+            return found
+
+    def put(self, key: tuple[str, str], found: tuple[SparseIndex, BlockStatistics | None]) -> None:
+        """Keep what is known of an object, and forget others that are too many."""
+        with self._lock:
+            if self._kept.pop(key, None) is None:
+                self._bytes += _size_bytes(found[0])
+            self._kept[key] = found
+            while self._bytes > self._most_bytes:
+                gone, _ = self._kept.pop(next(iter(self._kept)))
+                self._bytes -= _size_bytes(gone)
+
+
+def _size_bytes(sparse: SparseIndex) -> int:
+    """Give about the memory that takes most of what is known."""
+    stored = sparse.stored_statistics
+    types = 0 if sparse.summary is None else len(sparse.summary.types)
+    statistics = 0 if stored is None else stored.size_bytes
+    return statistics + len(sparse.stored_presence) + _BYTES_OF_PATH * (types + 1)
+
+
+_KNOWN = _Known(64 << 20)

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from sdb.packfile.predicate import Anywhere, Both, Compare, Either
+from sdb.packfile.predicate import Anywhere, Both, Compare, Either, TextPrefix, TypeTest
 from sdb.query.syntax import ast
 from sdb.spark.filters import test_of as reduced
 
@@ -60,6 +60,8 @@ US = ast.Instant(1_767_268_800_000_000)
             api.In(("i",), (1, None)),
             Either((Compare(("i",), "=", 1), Anywhere())),
         ),
+        (api.StringStartsWith(("s",), "x"), TextPrefix(("s",), ("x",), "begins with 'x'")),
+        (api.IsNotNull(("s",)), TypeTest(("s",), 0xFFFE, or_missing=False, words="IS NOT NULL")),
     ],
 )
 def test_filters_that_an_index_can_answer(pushed: api.Filter, test: object) -> None:
@@ -83,7 +85,10 @@ def test_filters_that_an_index_can_answer(pushed: api.Filter, test: object) -> N
         api.EqualNullSafe(("s",), None),
         api.IsNull(("s",)),
         api.Not(api.EqualTo(("s",), "x")),
-        api.StringStartsWith(("s",), "x"),
+        api.StringStartsWith(("v",), "x"),
+        api.StringStartsWith(("s",), ""),
+        api.IsNotNull(("o",)),
+        api.IsNotNull(("v",)),
     ],
 )
 def test_filters_of_which_nothing_is_known(pushed: api.Filter) -> None:

@@ -72,9 +72,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     before = tablepackfile.LateReader._opened
 
-    def open_(self: tablepackfile.LateReader, start: int, stop: int) -> Any:
+    def open_(self: tablepackfile.LateReader, head_bytes: int = 1) -> Any:
         found.append(self.path)
-        return before(self, start, stop)
+        return before(self, head_bytes)
 
     monkeypatch.setattr(tablepackfile.LateReader, "_opened", open_)
     return found

@@ -9,6 +9,7 @@ module         holds
 `columns`      columns of the output and their lanes
 `locations`    names of tables to paths and URLs
 `reduction`    conditions as far as metadata can answer them
+`prefixes`     texts that whatever matches a pattern begins with
 `tablescan`    packfiles and blocks that a table comes to
 `pseudo`       `_file` and `_row`, where no field has the name
 `period`       times that the rows of all tables must have

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from sdb import instants
-from sdb.packfile.predicate import Both, Compare, Either, Instant
+from sdb.packfile.predicate import Compare, Instant, path_tests
 from sdb.packfile.presence import field_name
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.syntax import literals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sdb.packfile.predicate import Predicate
-    from sdb.query.plan.dataset import ValuePath
+    from sdb.packfile.presence import FieldPath
     from sdb.query.plan.tablescan import PackfileScan
 
 _PLURALS = {
@@ -44,9 +44,11 @@ def mismatches(test: Predicate, parts: Sequence[PackfileScan]) -> list[str]:
     list of str
         A line for each path and type of constant.
     """
-    known: dict[ValuePath, int] = {}
-    lines: dict[tuple[ValuePath, int], str] = {}
-    for one in _comparisons(test):
+    known: dict[FieldPath, int] = {}
+    lines: dict[tuple[FieldPath, int], str] = {}
+    for one in path_tests(test):
+        if not isinstance(one, Compare):
+            continue
         if one.path not in known:
             known[one.path] = _held(one.path, parts)
         held, kind = known[one.path], _kind(one.value)
@@ -141,19 +143,14 @@ def _instead(test: Compare, path: str, held: int) -> str:  # noqa: PLR0911 - a t
     return ""
 
 
-def _comparisons(test: Predicate) -> Iterator[Compare]:
-    if isinstance(test, Compare):
-        yield test
-    elif isinstance(test, Both | Either):
-        for part in test.parts:
-            yield from _comparisons(part)
-
-
-def _held(path: ValuePath, parts: Sequence[PackfileScan]) -> int:
+def _held(path: FieldPath, parts: Sequence[PackfileScan]) -> int:
     """Give the types that rows have at a path; none where a packfile does not tell."""
     types = 0
+    steps = tuple([name for name in path if name is not None])
+    if len(steps) < len(path):
+        return 0
     for part in parts:
-        more = part.types(path)
+        more = part.types(steps)
         if more is None:
             return 0
         types |= more

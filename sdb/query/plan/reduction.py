@@ -1,8 +1,8 @@
 """Reduce conditions of SQL to predicates, which blocks are chosen by.
 
-NOT goes down to the comparisons, each of which turns
-into its opposite: a comparison with MISSING is neither true nor false, and so is its opposite. The
-blocks of a condition can not be complemented instead, since a block may hold rows of both kinds.
+NOT goes down to the tests of paths, each of which turns into its opposite: a comparison with
+MISSING is neither true nor false, and so is its opposite. The blocks of a condition can not be
+complemented instead, since a block may hold rows of both kinds.
 
 What is left is asked of the sparse index of each file, see :mod:`sdb.packfile.prune`.
 """
@@ -12,14 +12,29 @@ from __future__ import annotations
 import math
 
 from sdb import instants
-from sdb.packfile.predicate import Anywhere, Both, Compare, Either, Nowhere
+from sdb.packfile.predicate import (
+    ANY_TYPE,
+    LIST_TYPE,
+    NULL_TYPE,
+    TEXT_TYPES,
+    Anywhere,
+    Both,
+    Compare,
+    Either,
+    Nowhere,
+    TextPrefix,
+    TypeTest,
+)
+from sdb.query.plan.prefixes import address_prefixes, forms, like_literal, prefixes
 from sdb.query.plan.pseudo import is_pseudo
 from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sdb.packfile.predicate import Predicate
-    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.presence import FieldPath
 
 MOST_COMPARISONS = 20_000
 """A condition with more of them is not worth looking at."""
@@ -55,27 +70,129 @@ def _reduce(expr: ast.Expr, *, negated: bool) -> Predicate:  # noqa: PLR0911 - a
             return Both(parts) if (op == "AND") is not negated else Either(parts)
         case ast.Unary("NOT", operand):
             return _reduce(operand, negated=not negated)
-        case ast.Is(operand, "TRUE" | "FALSE" as what, negated=False) if not negated:
-            return _reduce(operand, negated=what == "FALSE")
-        case ast.Binary(op, left, right) if op in _OPPOSITE:
-            return _comparison(expr, _OPPOSITE[op] if negated else op, left, right)
-        case ast.Between(operand, low, high):
-            ends = ("<", ">") if negated else (">=", "<=")
-            parts = tuple(
-                _comparison(expr, op, operand, end)
-                for op, end in zip(ends, (low, high), strict=True)
-            )
-            return Either(parts) if negated else Both(parts)
-        case ast.In(operand, tuple() as items):
-            op = "<>" if negated else "="
-            parts = tuple(_comparison(expr, op, operand, item) for item in items)
-            return Both(parts) if negated else Either(parts)
         case ast.Literal(bool() as value):
             return Nowhere() if value is negated else Anywhere()
         case ast.Missing():
             return Nowhere()
+        case ast.Name() | ast.Dot() | ast.Index():
+            # A condition by itself: under AND and OR whatever is there and not TRUE is FALSE.
+            return _compared(expr, "<>" if negated else "=", expr, ast.Literal(True))  # noqa: FBT003
+        case ast.Is():
+            return _is(expr, negated=negated)
+        case ast.Match():
+            return _match(expr, negated=expr.negated is not negated)
+        case ast.Call():
+            return _call(expr, negated=negated)
+        case _:
+            return _comparison(expr, negated=negated)
+
+
+def _comparison(expr: ast.Expr, *, negated: bool) -> Predicate:
+    """Reduce a comparison, or what stands for several."""
+    match expr:
+        case ast.Binary(op, left, right) if op in _OPPOSITE:
+            return _compared(expr, _OPPOSITE[op] if negated else op, left, right)
+        case ast.Between(operand, low, high):
+            ends = ("<", ">") if negated else (">=", "<=")
+            parts = tuple(
+                _compared(expr, op, operand, end) for op, end in zip(ends, (low, high), strict=True)
+            )
+            return Either(parts) if negated else Both(parts)
+        case ast.In(operand, tuple() as items):
+            op = "<>" if negated else "="
+            parts = tuple(_compared(expr, op, operand, item) for item in items)
+            return Both(parts) if negated else Either(parts)
         case _:
             return Anywhere(expr.span)
+
+
+def _is(expr: ast.Is, *, negated: bool) -> Predicate:
+    """Reduce a test that is never MISSING: its opposite is TRUE of all other rows."""
+    truth = expr.negated is not negated
+    if expr.what in {"TRUE", "FALSE"}:
+        if truth:
+            return Anywhere(expr.span)
+        return _reduce(expr.operand, negated=expr.what == "FALSE")
+    path = _path(expr.operand)
+    if path is None:
+        return Anywhere(expr.span)
+    words = f"IS {'NOT ' if expr.negated else ''}{expr.what}"
+    types = 0 if expr.what == "MISSING" else NULL_TYPE
+    or_missing = expr.what == "MISSING"
+    if expr.negated:
+        # NULL is neither MISSING nor "not NULL", and what is MISSING is not "not NULL" either.
+        types, or_missing = ANY_TYPE & ~types, False
+    if negated:
+        types, or_missing, words = ANY_TYPE & ~types, not or_missing, f"NOT {words}"
+    return TypeTest(path, types, or_missing, words)
+
+
+def _match(expr: ast.Match, *, negated: bool) -> Predicate:
+    """Reduce a pattern match, which is TRUE or FALSE for texts alone."""
+    path = _path(expr.operand)
+    if path is None:
+        return Anywhere(expr.span)
+    words = f"{'NOT ' if negated else ''}{expr.op} '{expr.pattern}'"
+    if negated:
+        return _is_text(path, words)
+    if expr.op == "LIKE":
+        text, is_whole = like_literal(expr.pattern, expr.escape)
+        if is_whole:
+            return Compare(path, "=", text)
+    found = prefixes(expr)
+    return TextPrefix(path, found, words) if found else _is_text(path, words)
+
+
+def _call(expr: ast.Call, *, negated: bool) -> Predicate:
+    """Reduce a function of a path and constants that is a condition."""
+    found: tuple[str, ...]
+    match expr.name, expr.args:
+        case "ARRAY_CONTAINS", (operand, item):
+            return _contains(expr, operand, item, negated=negated)
+        case "STARTS_WITH", (operand, ast.Literal(str() as text)):
+            found, words = (str(text),) if text else (), f"begins with '{text}'"
+        case "REGEXP_LIKE", (operand, ast.Literal(str() as pattern)):
+            match = ast.Match("~", operand, str(pattern), None, False, span=expr.span)  # noqa: FBT003
+            return _match(match, negated=negated)
+        case "IS_SUBNET_OF", (*bounds, operand):
+            found, words = _addresses(bounds), "is an address of the network"
+        case _:
+            return Anywhere(expr.span)
+    path = _path(operand)
+    if path is None:
+        return Anywhere(expr.span)
+    if negated or not found:
+        return _is_text(path, "is a text")
+    return TextPrefix(path, found, words)
+
+
+def _contains(expr: ast.Call, operand: ast.Expr, item: ast.Expr, *, negated: bool) -> Predicate:
+    """Reduce the question whether a list has an element."""
+    path, constant = _path(operand), _constant(item)
+    if path is None or constant is None:
+        return Anywhere(expr.span)
+    if negated:
+        return TypeTest(path, LIST_TYPE, or_missing=False, words="is a list")
+    return _compared_with((*path, None), "=", constant)
+
+
+def _is_text(path: FieldPath, words: str) -> TypeTest:
+    return TypeTest(path, TEXT_TYPES, or_missing=False, words=words)
+
+
+def _addresses(bounds: Iterable[ast.Expr]) -> tuple[str, ...]:
+    """Give texts that the addresses of a network, or between two, begin with; none: not known."""
+    import ipaddress
+
+    texts = [str(bound.value) for bound in bounds if isinstance(bound, ast.Literal)]
+    try:
+        if len(texts) == 1:
+            network = ipaddress.IPv4Network(texts[0], strict=False)
+            return address_prefixes(int(network[0]), int(network[-1]))
+        low, high = (int(ipaddress.IPv4Address(text)) for text in texts)
+    except ValueError:
+        return ()
+    return address_prefixes(low, high)
 
 
 def _chain(expr: ast.Expr, op: str) -> list[ast.Expr]:
@@ -94,30 +211,38 @@ def _size(test: Predicate) -> int:
     return 1
 
 
-def _comparison(expr: ast.Expr, op: str, left: ast.Expr, right: ast.Expr) -> Predicate:
+def _compared(expr: ast.Expr, op: str, left: ast.Expr, right: ast.Expr) -> Predicate:
     constant = _constant(right)
     if constant is None:
         op, left, constant = _MIRRORED[op], right, _constant(left)
     if constant is None:
         return Anywhere(expr.span)
     if (path := _path(left)) is not None:
-        if not isinstance(constant.value, ast.TimeText):
-            return Compare(path, op, constant.value)
-        parts = tuple(
-            Compare(path, op, value)
-            for value in (ast.Instant(constant.value.us), str(constant.value))
-        )
-        return Both(parts) if op == "<>" else Either(parts)
+        return _compared_with(path, op, constant)
     match left, constant.value:
         case ast.Call("TO_UNIX_EPOCH" | "TO_UNIX_MICRO" as name, (operand,)), int() | float():
             path = _path(operand)
             unit_us = _SECOND_US if name == "TO_UNIX_EPOCH" else 1
             if path is not None and not isinstance(constant.value, bool):
                 return _epoch(path, op, constant.value, unit_us, expr)
+        case ast.Call("UPPER" | "LOWER" as name, (operand,)), str() as text if op == "=":
+            path, found = _path(operand), forms(text)
+            if path is not None and found:
+                return TextPrefix(path, found, f"in {name.lower()} case is '{text}'")
     return Anywhere(expr.span)
 
 
-def _epoch(path: Path, op: str, number: float, unit_us: int, expr: ast.Expr) -> Predicate:
+def _compared_with(path: FieldPath, op: str, constant: ast.Literal) -> Predicate:
+    """Compare a path with a constant, which may be two: a text that has the form of a time."""
+    if not isinstance(constant.value, ast.TimeText):
+        return Compare(path, op, constant.value)
+    parts = tuple(
+        Compare(path, op, value) for value in (ast.Instant(constant.value.us), str(constant.value))
+    )
+    return Both(parts) if op == "<>" else Either(parts)
+
+
+def _epoch(path: FieldPath, op: str, number: float, unit_us: int, expr: ast.Expr) -> Predicate:
     """Compare the number of whole units since 1970, rounded down, by comparing the time itself."""
     if not math.isfinite(number):
         return Anywhere(expr.span)
@@ -144,11 +269,11 @@ def _constant(expr: ast.Expr) -> ast.Literal | None:
             return None
 
 
-def _path(expr: ast.Expr) -> Path | None:
-    """Give the field names of a path through structures only."""
-    names = []
-    while isinstance(expr, ast.Dot):
-        names.append(expr.name)
+def _path(expr: ast.Expr) -> FieldPath | None:
+    """Give the field names of a path; an element of a list is one of all of them."""
+    names: list[str | None] = []
+    while isinstance(expr, ast.Dot | ast.Index):
+        names.append(expr.name if isinstance(expr, ast.Dot) else None)
         expr = expr.base
     if not isinstance(expr, ast.Name):
         return None

@@ -6,7 +6,7 @@ from itertools import accumulate, chain
 
 from sdb import ion
 from sdb.errors import CorruptError, from_os
-from sdb.packfile.prune import Intervals, blocks, reasons, union
+from sdb.packfile.prune import Intervals, union
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.records import record
 
@@ -210,7 +210,7 @@ class TableScan:
     ) -> None:
         self.name = name
         self.test = test
-        self.parts = tuple(PackfileScan(pack, blocks(test, pack.trailer.sparse)) for pack in packs)
+        self.parts = _pruned(test, list(packs))
         self.done = self.parts
         self.times = times
         self.steps = steps
@@ -276,4 +276,16 @@ class TableScan:
 
     def reasons(self, part: PackfileScan) -> list[Reason]:
         """Tell why the blocks of a packfile have to be read, and others not."""
-        return reasons(self.test, part.pack.trailer.sparse)
+        return part.pack.reasons(self.test)
+
+
+def _pruned(test: Predicate, packs: Sequence[Packfile]) -> tuple[PackfileScan, ...]:
+    """Leave out blocks; what is known of them is read over a network of several files at a time."""
+    if len(packs) > 1 and any(pack.is_remote for pack in packs):
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(min(_OPENERS, len(packs))) as pool:
+            found = list(pool.map(lambda pack: pack.pruned(test), packs))
+    else:
+        found = [pack.pruned(test) for pack in packs]
+    return tuple(map(PackfileScan, packs, found))

@@ -1,0 +1,218 @@
+"""Rules by which block statistics leave out blocks: what each of them proves.
+
+A rule looks at what is known of the values that a block has at a path. It answers False only if
+that proves that the test is TRUE for no row of the block; whatever it does not know may be so. What
+a block has beside values of the type that the test is about changes nothing: values of other types
+never pass, but for ``<>``, which asks whether there are any.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from sdb.packfile.predicate import Compare, Instant, TextPrefix, TextWords, TypeTest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeAlias
+
+    from sdb.packfile.blockstatistics import BlockStatistics
+    from sdb.packfile.membership import MembershipFilter
+    from sdb.packfile.predicate import PathTest
+    from sdb.packfile.zones import Zone
+
+BlockRule: TypeAlias = "Callable[[int], bool]"
+"""Tells whether a block, by its number, can hold a row that passes a test."""
+
+_NULL, _BOOLS, _NUMBERS, _TIMES, _TEXTS = 1, 1 << 1, 0b111 << 2, 1 << 6, 0b11 << 7
+_FALSE, _TRUE = 1, 2
+# Of bytes, which read as text too, and of what rows do not have, zones tell nothing but the type.
+_OTHERS = 0xFFFF & ~(_NULL | _BOOLS | _NUMBERS | _TIMES | _TEXTS | 1 << 11 | 1 << 13)
+_OPERATORS = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def rules(
+    test: PathTest, statistics: BlockStatistics, types: int
+) -> Iterator[tuple[str, BlockRule]]:
+    """Give what block statistics say of a test: the cheap answer first.
+
+    Parameters
+    ----------
+    test : Compare, TypeTest, TextPrefix or TextWords
+        The test.
+    statistics : BlockStatistics
+        What is known of the blocks.
+    types : int
+        The Ion types that the file may have at the path, as a bit mask.
+
+    Yields
+    ------
+    str
+        Where the answer is from.
+    callable
+        The answer for a block.
+    """
+    zones = statistics.zone(test.path)
+    if zones is not None:
+        fits = [zone is None or zone_fits(test, zone) for zone in zones]
+        yield "zone map", fits.__getitem__
+    if (found := _filter(test, statistics, types)) is not None:
+        member, values = found
+        answers = [member.blocks(value) for value in values]
+        yield "filter", lambda number: all(answer[number] for answer in answers)
+
+
+def zone_fits(test: PathTest, zone: Zone) -> bool:  # noqa: PLR0911 - a table
+    """Tell whether a block with a zone can hold a row that passes a test."""
+    match test:
+        case TypeTest(_, types, or_missing):
+            return type_fits(zone, types, or_missing=or_missing)
+        case TextPrefix(_, prefixes):
+            return any(prefix_fits(zone, prefix) for prefix in prefixes)
+        case TextWords():
+            return bool(zone.types & (_TEXTS | _OTHERS))
+        case Compare(_, "<>", value):
+            return differs(zone, value)
+        case Compare(_, op, None):
+            return null_fits(zone, op)
+        case Compare(_, op, bool() as value):
+            return bool_fits(zone, op, value=value)
+        case Compare(_, op, int() | float() as number):
+            return number_fits(zone, op, number)
+        case Compare(_, op, str() as text):
+            return text_fits(zone, op, text)
+        case Compare(_, op, Instant(us)):
+            return time_fits(zone, op, us)
+    return True
+
+
+def type_fits(zone: Zone, types: int, *, or_missing: bool) -> bool:
+    """No value of the block has one of the types, and rows without a value do not pass.
+
+    Rows without a value are not counted: they may be in any block.
+    """
+    return or_missing or bool(zone.types & types)
+
+
+def null_fits(zone: Zone, op: str) -> bool:
+    """Only NULL equals NULL, and nothing is less: no value of the block is NULL."""
+    return op in {"=", "<=", ">="} and bool(zone.types & _NULL)
+
+
+def bool_fits(zone: Zone, op: str, *, value: bool) -> bool:
+    """None of the booleans of the block compares so; FALSE is less than TRUE."""
+    held = [truth for truth, bit in ((False, _FALSE), (True, _TRUE)) if zone.booleans & bit]
+    return any(_OPERATORS[op](truth, value) for truth in held)
+
+
+def number_fits(zone: Zone, op: str, number: float) -> bool:
+    """No number of the block, and none between its bounds, compares so.
+
+    Numbers compare by value, integers and doubles alike, which Python does exactly; -0.0 is 0.
+    NaN is above or beside all others, depending on who asks: it proves nothing, and neither do
+    bounds of a block that has it.
+    """
+    if not zone.types & _NUMBERS:
+        return False
+    if zone.has_nan or math.isnan(number):
+        return True
+    return zone.numbers is None or _between(*zone.numbers, op, number)
+
+
+def time_fits(zone: Zone, op: str, us: int) -> bool:
+    """No time of the block, and none between its bounds, compares so."""
+    if not zone.types & _TIMES:
+        return False
+    return zone.times is None or _between(*zone.times, op, us)
+
+
+def text_fits(zone: Zone, op: str, text: str) -> bool:
+    """No text between the bounds of the block compares so, byte by byte of its UTF-8 form.
+
+    The lower bound may be shorter than the least text and the upper one lie above the greatest, or
+    be none; that changes no answer to the wrong side.
+    """
+    if not zone.types & (_TEXTS | _OTHERS):
+        return False
+    if zone.types & _OTHERS or zone.texts is None:
+        return True
+    return _between(*zone.texts, op, _utf8(text))
+
+
+def prefix_fits(zone: Zone, prefix: str) -> bool:
+    """No text between the bounds of the block begins with the prefix, byte by byte.
+
+    Those that begin with it lie between it and the first text after all of them. So the upper bound
+    must not be below the prefix, and the lower one not above all texts with it: it is not greater,
+    or begins with it itself.
+    """
+    if not zone.types & (_TEXTS | _OTHERS):
+        return False
+    if zone.types & _OTHERS or zone.texts is None:
+        return True
+    least, greatest = zone.texts
+    wanted = _utf8(prefix)
+    return least[: len(wanted)] <= wanted and (greatest is None or wanted <= greatest)
+
+
+def differs(zone: Zone, value: object) -> bool:
+    """All values of the block equal the constant: there is one type, and no range.
+
+    Values of other types are different from it, NULL too. Bounds of texts may be shorter than the
+    texts, so that they never prove equality. NaN differs from all numbers.
+    """
+    match value:
+        case None:
+            kind, is_one = _NULL, True
+        case bool():
+            kind, is_one = _BOOLS, zone.booleans == (_TRUE if value else _FALSE)
+        case int() | float():
+            kind, is_one = _NUMBERS, zone.numbers == (value, value) and not zone.has_nan
+        case Instant(us):
+            kind, is_one = _TIMES, zone.times == (us, us)
+        case _:
+            kind, is_one = _TEXTS, False
+    return bool(zone.types & ~kind) or (bool(zone.types) and not is_one)
+
+
+def _between(least: Any, greatest: Any, op: str, value: Any) -> bool:  # noqa: ANN401 - ordered
+    """Tell whether a value between two bounds can compare so with another one; None: no bound."""
+    if op in {"<", "<="}:
+        return bool(_OPERATORS[op](least, value))
+    if op in {">", ">="}:
+        return greatest is None or bool(_OPERATORS[op](greatest, value))
+    return bool(least <= value) and (greatest is None or bool(value <= greatest))
+
+
+def _filter(
+    test: PathTest, statistics: BlockStatistics, types: int
+) -> tuple[MembershipFilter, tuple[Any, ...]] | None:
+    """Give the filter that knows of a test, and what a block has to hold for it.
+
+    Filters of texts have strings and symbols: bytes, whose printed form is a text too, they do not.
+    """
+    values: tuple[Any, ...]
+    match test:
+        case TextWords() | Compare(_, "=", str()) if types & _OTHERS:
+            return None
+        case TextWords(path, words):
+            found, values = statistics.words(path), words
+        case Compare(path, "=", str() as text):
+            found, values = statistics.texts(path), (str(text),)
+        case Compare(path, "=", int() | float() as number) if not isinstance(number, bool):
+            found, values = statistics.integers(path), (number,)
+        case _:
+            return None
+    return None if found is None else (found, values)
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

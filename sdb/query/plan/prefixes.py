@@ -1,0 +1,155 @@
+r"""Texts that whatever matches a pattern begins with.
+
+Each function gives texts of which any match begins with one, whatever comes behind; or none, when
+it does not know. It stops early rather than late: a shorter text is true of more.
+
+Where upper and lower case are the same, a text is there in all its forms. Only ASCII letters are,
+of which few other characters are forms: the Kelvin sign of k, the long s of s, and the i with and
+without a dot of i. At any other character that may have forms the text stops.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.query.syntax import ast
+
+_MOST_FORMS = 64
+_MORE_FORMS = {"k": "\u212a", "s": "\u017f", "i": "\u0130\u0131"}
+# Characters that stand for themselves in RE2, unless a quantifier follows.
+_PLAIN = frozenset(" _-/:@,;=<>\"'&%#!~`")
+_QUANTIFIERS = frozenset("*?{")
+_SIMILAR = frozenset("%_*+?{}()[\\")
+
+
+def prefixes(match: ast.Match) -> tuple[str, ...]:
+    """Give texts that a match of LIKE, ILIKE, SIMILAR TO or a regular expression begins with.
+
+    Parameters
+    ----------
+    match : Match
+        The pattern; whether it is negated is not looked at.
+
+    Returns
+    -------
+    tuple of str
+        Any match begins with one of them; none when that is not known.
+    """
+    match match.op:
+        case "LIKE" | "ILIKE":
+            text = like_literal(match.pattern, match.escape)[0]
+        case "SIMILAR TO":
+            text = _similar(match.pattern)
+        case _:
+            text = regex_prefix(match.pattern)
+    if match.op in {"ILIKE", "~*"}:
+        return forms(text)
+    return (text,) if text else ()
+
+
+def like_literal(pattern: str, escape: str | None) -> tuple[str, bool]:
+    """Give the text in front of the first wildcard of LIKE, and whether there is no wildcard.
+
+    Examples
+    --------
+    >>> like_literal("a%b", None), like_literal("100!%", "!")
+    (('a', False), ('100%', True))
+    """
+    out = []
+    characters = iter(pattern)
+    for character in characters:
+        if character == escape:
+            out.append(next(characters, character))
+        elif character in "%_":
+            return "".join(out), False
+        else:
+            out.append(character)
+    return "".join(out), True
+
+
+def regex_prefix(pattern: str) -> str:
+    r"""Give the text that a regular expression is tied to at the start of what it is looked for in.
+
+    Examples
+    --------
+    >>> regex_prefix(r"^GET /api\.v1/x?"), regex_prefix("^a|b"), regex_prefix("abc")
+    ('GET /api.v1/', '', '')
+    """
+    if not pattern.startswith("^") or "|" in pattern:
+        return ""
+    out: list[str] = []
+    at = 1
+    while at < len(pattern):
+        character = pattern[at]
+        if character == "\\" and at + 1 < len(pattern) and _is_mark(pattern[at + 1]):
+            at += 1
+            character = pattern[at]
+        elif not (character.isalnum() or character in _PLAIN):
+            break
+        out.append(character)
+        at += 1
+    if at < len(pattern) and pattern[at] in _QUANTIFIERS:
+        # What may be there any number of times may be missing.
+        out = out[:-1]
+    return "".join(out)
+
+
+def forms(text: str) -> tuple[str, ...]:
+    """Give the texts in upper and lower case that one stands for, or the begins of all of them.
+
+    Examples
+    --------
+    >>> forms("ab"), forms("k1")
+    (('ab', 'aB', 'Ab', 'AB'), ('k1', 'K1', '\u212a1'))
+    """
+    letters: list[str] = []
+    count = 1
+    for character in text:
+        if not character.isascii():
+            break
+        lower, upper = character.lower(), character.upper()
+        one = character if lower == upper else lower + upper + _MORE_FORMS.get(lower, "")
+        count *= len(one)
+        if count > _MOST_FORMS:
+            break
+        letters.append(one)
+    return tuple(map("".join, product(*letters))) if letters else ()
+
+
+def address_prefixes(low: int, high: int) -> tuple[str, ...]:
+    """Give texts that IPv4 addresses between two begin with; octets may have leading zeros.
+
+    Examples
+    --------
+    >>> address_prefixes(0xC0A80A00, 0xC0A80AFF)[:3], address_prefixes(0, 0xFFFFFFFF)
+    (('192.168.10.', '192.168.010.'), ())
+    """
+    found = [""]
+    for shift in (24, 16, 8, 0):
+        first, last = low >> shift & 0xFF, high >> shift & 0xFF
+        dot = "." if shift else ""
+        octets = dict.fromkeys(
+            f"{octet:0{digits}}{dot}" for octet in range(first, last + 1) for digits in (1, 2, 3)
+        )
+        if len(found) * len(octets) > _MOST_FORMS:
+            break
+        found = [begin + octet for begin in found for octet in octets]
+        if first != last:
+            break
+    return tuple(filter(None, found))
+
+
+def _similar(pattern: str) -> str:
+    """Give the text in front of the first sign of SIMILAR TO."""
+    if "|" in pattern:
+        return ""
+    end = next((at for at, sign in enumerate(pattern) if sign in _SIMILAR), len(pattern))
+    may_be_missing = end < len(pattern) and pattern[end] in _QUANTIFIERS
+    return pattern[: max(end - 1, 0) if may_be_missing else end]
+
+
+def _is_mark(character: str) -> bool:
+    """Tell whether a backslash makes a character stand for itself: no letter and no digit."""
+    return character.isascii() and character.isprintable() and not character.isalnum()

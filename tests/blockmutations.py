@@ -1,0 +1,83 @@
+"""Rules of pruning made sharper than they may be: what is replaced in which module, and by what."""
+
+from __future__ import annotations
+
+from sdb.packfile import blockrules, prune
+from sdb.query.plan import prefixes, reduction
+
+MUTATIONS = {
+    "bounds are not values": (blockrules, "(least <= value)", "(least < value)"),
+    "upper bounds neither": (blockrules, "bool(value <= greatest)", "bool(value < greatest)"),
+    "at most is less": (blockrules, "](least, value))", "](least, value) and least != value)"),
+    "at least is more": (
+        blockrules,
+        "](greatest, value))",
+        "](greatest, value) and greatest != value)",
+    ),
+    "NaN has bounds": (blockrules, "if zone.has_nan or ", "if "),
+    "numbers are doubles": (blockrules, "op, number)\n", "op, float(number))\n"),
+    "one type of number": (blockrules, "0b111 << 2", "0b011 << 2"),
+    "integers are positive": (blockrules, "0b111 << 2", "0b101 << 2"),
+    "texts have an upper bound": (blockrules, "greatest is None or ", "greatest is not None and "),
+    "prefixes are whole bounds": (blockrules, "least[: len(wanted)] <=", "least <="),
+    "prefixes are below": (blockrules, "wanted <= greatest)", "wanted < greatest)"),
+    "one prefix is enough": (blockrules, "any(prefix_fits", "all(prefix_fits"),
+    "NULL is unequal to NULL": (blockrules, '{"=", "<=", ">="}', '{"<=", ">="}'),
+    "NULL differs from nothing": (blockrules, "zone.types & ~kind)", "zone.types & ~kind & ~1)"),
+    "types do not differ": (blockrules, "return bool(zone.types & ~kind) or ", "return "),
+    "one time is all": (blockrules, "zone.times == (us, us)", "zone.times and zone.times[0] == us"),
+    "one number is all": (
+        blockrules,
+        "zone.numbers == (value, value)",
+        "zone.numbers and zone.numbers[1] == value",
+    ),
+    "NaN equals": (blockrules, "(value, value) and not zone.has_nan", "(value, value)"),
+    "a boolean is all": (blockrules, "zone.booleans == (_TRUE if value else _FALSE)", "True"),
+    "no booleans are less": (
+        blockrules,
+        "((False, _FALSE), (True, _TRUE))",
+        "((True, _TRUE),)",
+    ),
+    "all is there": (blockrules, "return or_missing or", "return"),
+    "filters hold other numbers": (blockrules, "(number,)", "(number + 1,)"),
+    "filters are for all ops": (blockrules, 'Compare(path, "=", str()', "Compare(path, _, str()"),
+    "and is or": (prune, "_common(left, blocks(part, sparse, statistics)) if left else ()", "()"),
+    "lists are in summaries": (prune, "if None not in path:", "if path:"),
+    "present is NULL": (prune, "return NULL_TYPE", "return 0"),
+    "missing has no type": (prune, "return or_missing or", "return"),
+    "FALSE is all that is not TRUE": (
+        reduction,
+        '"<>" if negated else "="',
+        '"=" if negated else "="',
+    ),
+    "NOT stays": (
+        reduction,
+        "_reduce(operand, negated=not negated)",
+        "_reduce(operand, negated=negated)",
+    ),
+    "OR of opposites": (reduction, '(op == "AND") is not negated', 'op == "AND"'),
+    "NOT NULL is MISSING": (
+        reduction,
+        "ANY_TYPE & ~types, not or_missing, f",
+        "types, not or_missing, f",
+    ),
+    "NULL is MISSING": (
+        reduction,
+        'types = 0 if expr.what == "MISSING" else NULL_TYPE',
+        "types = NULL_TYPE\n    types &= 0 if expr.negated else 0",
+    ),
+    "NOT NULL is all": (reduction, 'not or_missing, f"NOT', 'False, f"NOT'),
+    "IS NOT TRUE is FALSE": (reduction, "if truth:", "if False:"),
+    "NOT LIKE is LIKE": (reduction, "negated=expr.negated is not negated", "negated=False"),
+    "LIKE has no wildcards": (reduction, "if is_whole:", "if True:"),
+    "lists do without": (reduction, "TypeTest(path, LIST_TYPE", "TypeTest(path, NULL_TYPE"),
+    "folding is of ASCII": (prefixes, ', "")', ', "")[:0]'),
+    "upper case alone": (prefixes, "else lower + upper", "else upper"),
+    "regexes begin": (prefixes, 'not pattern.startswith("^") or ', ""),
+    "alternatives have a begin": (prefixes, '("^") or "|" in pattern', '("^")'),
+    "quantifiers ask for one": (prefixes, 'frozenset("*?{")', 'frozenset("*")'),
+    "octets are short": (prefixes, "digits in (1, 2, 3)", "digits in (1,)"),
+    "networks end at octets": (prefixes, "range(first, last + 1)", "range(first, last)"),
+    "LIKE knows one wildcard": (prefixes, 'character in "%_"', 'character in "%"'),
+    "escapes are wild": (prefixes, "if character == escape:", "if False:"),
+}

@@ -1,0 +1,139 @@
+"""Block statistics made the slow way, from rows as Python has them."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sdb import ion
+from sdb.packfile.zones import Zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sdb.packfile.presence import FieldPath
+
+_BOUND_BYTES = 3
+
+
+@dataclass
+class Filter:
+    """The values of each block, and some that it does not have."""
+
+    sets: list[set[Any]]
+    false: set[Any] = field(default_factory=set)
+
+    def may_hold(self, block: int, value: Any) -> bool:
+        """Tell whether a block may have a value; of fractions nothing is known."""
+        if isinstance(value, float) and not value.is_integer():
+            return True
+        return value in self.sets[block] or value in self.false
+
+    def blocks(self, value: Any) -> tuple[bool, ...]:
+        """Tell for each block whether it may have a value."""
+        return tuple([self.may_hold(block, value) for block in range(len(self.sets))])
+
+
+class Oracle:
+    """Statistics of blocks; see :class:`sdb.packfile.blockstatistics.BlockStatistics`."""
+
+    def __init__(self, blocks: Sequence[Sequence[dict[str, Any]]]) -> None:
+        self._blocks = [list(_values(rows)) for rows in blocks]
+        self.paths = {path for values in self._blocks for path, _ in values}
+
+    def _at(self, path: FieldPath) -> list[list[Any]]:
+        return [[value for where, value in values if where == path] for values in self._blocks]
+
+    def zone(self, path: FieldPath) -> tuple[Zone, ...]:
+        """Give what each block has at a path."""
+        return tuple(map(zone, self._at(path)))
+
+    def texts(self, path: FieldPath) -> Filter | None:
+        """Give the texts at a path; none where there are bytes, which read as other texts."""
+        found = self._at(path)
+        if any(isinstance(value, bytes) for values in found for value in values):
+            return None
+        return Filter([{value for value in values if isinstance(value, str)} for values in found])
+
+    def integers(self, path: FieldPath) -> Filter | None:
+        """Give the whole numbers at a path."""
+        return Filter([set(map(int, filter(_is_whole, values))) for values in self._at(path)])
+
+    def words(self, _: FieldPath) -> Filter | None:
+        """Give the words at a path: none."""
+        return None
+
+
+def zone(values: list[Any]) -> Zone:
+    """Say of values what a zone does."""
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    bounded = [number for number in numbers if not math.isnan(number)]
+    times = [us for value in values if (us := ion.instant_to_us(value)) is not None]
+    texts = sorted(value.encode() for value in values if isinstance(value, str))
+    return Zone(
+        functools.reduce(operator.or_, (1 << kind(value) for value in values), 0),
+        len(values),
+        values.count(None),
+        (min(bounded), max(bounded)) if bounded else None,
+        (texts[0][:_BOUND_BYTES], _above(texts[-1])) if texts else None,
+        (min(times), max(times)) if times else None,
+        any(value is False for value in values) | any(value is True for value in values) << 1,
+        len(bounded) < len(numbers),
+    )
+
+
+def _above(text: bytes) -> bytes | None:
+    """Give a short text that is not below one; None: there is none."""
+    if len(text) <= _BOUND_BYTES:
+        return text
+    if len(text) > 4 * _BOUND_BYTES:
+        return None
+    short = text[:_BOUND_BYTES].rstrip(b"\xff")
+    return short[:-1] + bytes([short[-1] + 1]) if short else None
+
+
+def kind(value: Any) -> int:
+    """Give the Ion type of a value."""
+    match value:
+        case None:
+            return 0
+        case bool():
+            return 1
+        case int():
+            return 2 if value >= 0 else 3
+        case float():
+            return 4
+        case str():
+            return 8
+        case bytes():
+            return 10
+        case list():
+            return 11
+        case dict():
+            return 13
+        case _:
+            return 6
+
+
+def _is_whole(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value == int(value)
+
+
+def _values(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[FieldPath, Any]]:
+    for row in rows:
+        yield from _inside((), row)
+
+
+def _inside(path: FieldPath, value: Any) -> Iterator[tuple[FieldPath, Any]]:
+    if path:
+        yield path, value
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _inside((*path, name), inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _inside((*path, None), inner)
