@@ -65,12 +65,15 @@
 ``tablelog``         what each version has changed
 ``tablediff``        differences between two versions
 ``tablerestore``     old content as a new version
+``branchstart``      the index that a branch begins with
 ``tablerefs``        tags and branches
 ``mergebase``        the version that two branches have in common
 ``mergesides``       what each of two branches has changed since
 ``tablemerge``       the changes of a branch in another one
 ``systemrows``       rows that tell of tables
 ``transfer``         packfiles that another table shall have
+``holds``            branches that keep packfiles for other tables
+``sharing``          packfiles that two tables refer to
 ``tablefork``        forks and pushes
 ``tablepackfile``    packfiles of a table, opened when they are read
 ``tabledescription``  what an index says of its table and packfiles

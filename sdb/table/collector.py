@@ -195,8 +195,10 @@ class _Collector:
         reach = Reach(self._root, self._keys, boundary_us)
         current_us = {branch: self._current_us(branch, head) for branch, head in heads.items()}
         for branch, head in heads.items():
-            reach.head(head.index, head.state, current_us[branch])
+            reach.head(head.index, head.state, branch, current_us[branch])
         garbage = [one for one in old if one.key not in reach.found]
+        if not dry_run:
+            self._let_go(heads.values(), reach.found)
         if dry_run or not garbage:
             return Collected(None, boundary_us, tuple(garbage), len(listed), reach.versions)
         made = [
@@ -204,12 +206,23 @@ class _Collector:
             for branch, head in heads.items()
         ]
         reach = Reach(self._root, self._keys, boundary_us)
-        for one in made:  # and not from the index: others may have overwritten it since
-            reach.head(one.index, one.state)
+        # And not from the index: others may have overwritten it since.
+        for branch, one in zip(heads, made, strict=True):
+            reach.head(one.index, one.state, branch)
         garbage = [one for one in old if one.key not in reach.found]
         self._delete(garbage, progress)
         version = made[0].state.version
         return Collected(version, boundary_us, tuple(garbage), len(listed), reach.versions)
+
+    def _let_go(self, heads: Iterable[TableHandle], needed: set[str]) -> None:
+        """Let other tables collect what this one has shared with them and needs no more."""
+        shares = {
+            table: name for one in heads if one.state for table, name in one.state.shares.items()
+        }
+        if shares:
+            from sdb.table.sharing import let_go
+
+            let_go(self._root, shares, needed, self._around)
 
     def _heads(self, listed: Iterable[Entry]) -> dict[str, TableHandle]:
         """Open the newest version of each branch, of main first."""

@@ -63,7 +63,10 @@ class Freshness:
             return change
         if change.content is not None:  # of a version that is kept, or of another branch
             return change
-        added = [self._kept(one, boundary_us) for one in change.added]
+        own = f"{self._writer.keys.folder}/"  # what is another table's, that one keeps
+        added = [
+            self._kept(one, boundary_us) if one.key.startswith(own) else one for one in change.added
+        ]
         return replace(change, added=tuple(added), since_us=boundary_us)
 
     def _kept(self, found: Descriptor, boundary_us: int) -> Descriptor:

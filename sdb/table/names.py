@@ -151,6 +151,17 @@ def packfile_suffix(algorithm: str) -> str:
     raise UsageError(f"tables have no packfiles of the algorithm {algorithm!r}")
 
 
+def folder_of(key: str) -> str:
+    """Give the beginning of the keys of the table that an object belongs to.
+
+    Examples
+    --------
+    >>> folder_of("db/web/gha/data/2026/X.zion")
+    'db/web/gha'
+    """
+    return "/".join(key.split("/", 3)[:3])
+
+
 @record
 class TableKeys:
     """Keys of the objects of a table.

@@ -12,6 +12,7 @@ from sdb.table.index import TableIndex
 from sdb.table.indirect import read_list
 from sdb.table.inputstree import InputsTree
 from sdb.table.parentage import parents_of
+from sdb.table.references import MAIN
 from sdb.table.versionhistory import VersionPointer, read_history
 
 TYPE_CHECKING = False
@@ -59,7 +60,11 @@ class Reach:
         return len(self._versions)
 
     def head(
-        self, index: TableIndex, state: VersionState | None, current_us: int | None = None
+        self,
+        index: TableIndex,
+        state: VersionState | None,
+        branch: str,
+        current_us: int | None = None,
     ) -> None:
         """Add the newest version, and all that it keeps.
 
@@ -69,6 +74,8 @@ class Reach:
             The index.
         state : VersionState or None
             The state of the version.
+        branch : str
+            The branch whose newest version it is.
         current_us : int or None
             When it became the newest; None: just now.
 
@@ -86,19 +93,24 @@ class Reach:
             return
         self.found.add(self._keys.version(state.version, state.commit))
         self._kept_by(state)
-        self._since(state, current_us)
+        self._since(state, branch, current_us)
 
-    def _since(self, state: VersionState, current_us: int | None) -> None:
+    def _since(self, state: VersionState, branch: str, current_us: int | None) -> None:
         """Add what was the newest version within the time, and what these kept.
 
         A version tells when it was made, and it may have taken long to become the newest. It was,
-        however, before the one after it was made.
+        however, before the one after it was made. What was before the version that a branch began
+        with was never the newest of that branch.
         """
         later, ended_us = state, current_us
+        if (later.branch or MAIN) != branch:
+            return
         for one in parents_of(state.parent, self._root.fetch, self._root.keyring):
             if ended_us is not None and ended_us <= self._since_us:
                 return
             self._version(VersionPointer(one.state.version, one.key, one.etag), one)
+            if (one.state.branch or MAIN) != branch:
+                return  # the branch began here, with what was left of the history
             self._kept_by(one.state)
             ended_us = later.parent_since_us or later.at_us
             later = one.state

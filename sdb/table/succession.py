@@ -217,6 +217,7 @@ class Succession:
             author=change.author,
             message=change.message,
             ids=change.ids,
+            shares={**state.shares, **change.shares},
             dropped=change.operation == DROP or (state.dropped and change.operation in _LEAVING),
             rows=max(0, state.rows + rows),
             size_bytes=max(0, state.size_bytes + size_bytes),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import ConflictError
-from sdb.records import record, replace
+from sdb.records import field, record, replace
 from sdb.table.indirect import Writer, read_list
 from sdb.table.inputstree import InputsTree, Taking
 
@@ -113,6 +113,8 @@ class TableChange:
         What is older may be collected, from the version on that this makes; 0: as before.
     parent_since_us : int
         When the version that this follows had become the newest; 0: not known.
+    shares : dict
+        Tables whose packfiles it refers to, and the branches that keep them.
     """
 
     operation: str
@@ -130,6 +132,7 @@ class TableChange:
     untagged: frozenset[str] = frozenset()
     boundary_us: int = 0
     parent_since_us: int = 0
+    shares: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:

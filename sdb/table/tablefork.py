@@ -8,8 +8,9 @@ from __future__ import annotations
 from sdb.errors import ConflictError, ExistsError
 from sdb.progress import counted, silent
 from sdb.records import record
-from sdb.table import names
+from sdb.table import names, sharing
 from sdb.table.commit import check_writable, commit
+from sdb.table.surroundings import REAL
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import find_table
 from sdb.table.transfer import Transfer
@@ -20,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.table.index import TableIndex
+    from sdb.table.surroundings import Surroundings
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 
@@ -73,13 +75,15 @@ def fork(
     database: str,
     table: str,
     *,
+    share: bool = False,
     author: str = "",
     message: str = "",
+    around: Surroundings = REAL,
     progress: Progress = silent,
 ) -> SentTable:
     """Make a table of its own of a version, below the same root.
 
-    Packfiles are copied by the file system or the store where these can.
+    Packfiles are copied by the file system or the store where these can, or not at all.
 
     Parameters
     ----------
@@ -87,8 +91,14 @@ def fork(
         The table, or a version of it.
     database, table : str
         Names of the new table.
+    share : bool
+        Whether it refers to the packfiles of the other table, which keeps them for it in a branch.
+        Those of the original are copied all the same, and it gets no definition: the original would
+        delete what one of both tables does not need.
     author, message : str
         Who forks, and why; the first version tells it.
+    around : Surroundings
+        The clock and the dice.
     progress : Progress
         Told how many bytes of packfiles are there.
 
@@ -111,21 +121,39 @@ def fork(
     exists = ExistsError(f"there is a table {database}.{table} below {source.root.location}")
     if find_table(source.root, database, table) is not None:
         raise exists
+    source = sharing.settled(source, around) if share else source
     transfer = Transfer(source, source.root, keys)
     wanted = tuple(source.descriptors())
     total = sum(one.size_bytes for one in wanted)
-    added = transfer.packfiles(wanted, counted(progress, total))
-    transfer.definition()
+    kept = {one.key: one for one in wanted if share and sharing.is_shareable(one.key)}
+    shares = sharing.hold(source, kept, keys, around) if kept else {}
+    others = [one for one in wanted if one.key not in kept]
+    brought = dict(
+        zip(
+            [one.key for one in others],
+            transfer.packfiles(others, counted(progress, total)),
+            strict=True,
+        )
+    )
+    if not share:
+        transfer.definition()
     message = message or f"fork of {_shown(source)}"
-    inputs = transfer.inputs(None)
-    change = TableChange(FORK, added, inputs=inputs, author=author, message=message)
+    change = TableChange(
+        FORK,
+        tuple([kept.get(one.key) or brought[one.key] for one in wanted]),
+        inputs=transfer.inputs(None),
+        author=author,
+        message=message,
+        shares=shares,
+    )
 
     def plan(index: TableIndex) -> TableChange:
         if index.inline or state_of(index.user_data) is not None:
             raise exists
         return change
 
-    done = commit(source.root, keys, plan)
+    done = commit(source.root, keys, plan, around=around)
+    sharing.check_held(source.root, shares)
     counts = (len(wanted), total, transfer.sent, transfer.sent_bytes)
     name = f"{database}.{table}"
     return SentTable(name, source.root.location, done.version, *counts, done.is_new)

@@ -12,7 +12,9 @@ from sdb import instants
 from sdb.errors import ConflictError, ExistsError, NotFoundError, UncertainError, UsageError
 from sdb.records import record, replace
 from sdb.table import etags, names
+from sdb.table.branchstart import first_index
 from sdb.table.commit import PATIENCE_SECONDS, check_writable, commit
+from sdb.table.holds import check_free
 from sdb.table.objectwriter import put_new
 from sdb.table.references import MAIN
 from sdb.table.succession import is_foreign
@@ -166,7 +168,7 @@ def tag(
         See :func:`sdb.table.commit.commit`.
     """
     keys = _checked(root, database, table, name)
-    handle = _adopted(root, keys, around).at(reference)
+    handle = adopted(root, keys, around).at(reference)
     pointer = pointer_to(handle)
 
     def change(state: VersionState) -> VersionState | None:
@@ -219,6 +221,7 @@ def branch(
     name: str,
     reference: Given = MAIN,
     *,
+    is_hold: bool = False,
     around: Surroundings = REAL,
 ) -> NamedVersion:
     """Begin a branch at a version: what is committed to it is seen by nobody else.
@@ -233,6 +236,8 @@ def branch(
         The branch.
     reference : str, int or datetime
         Where it begins, see :mod:`sdb.table.references`; at the newest version if not given.
+    is_hold : bool
+        Whether it is to keep packfiles for another table, and no history.
     around : Surroundings
         The clock and the dice.
 
@@ -253,9 +258,8 @@ def branch(
         See :func:`sdb.table.commit.commit`.
     """
     keys = _checked(root, database, table, name)
-    handle = _adopted(root, keys, around).at(reference)
-    pointer = pointer_to(handle)
-    data = root.fetch(pointer.key, pointer.etag)
+    handle = adopted(root, keys, around).at(reference)
+    data = first_index(handle, pointer_to(handle), around, is_hold=is_hold)
     exists = ExistsError(f"{handle.name} has a branch {name!r}", hint=f"sdb branch -d {name}")
     tried = False
 
@@ -279,21 +283,43 @@ def branch(
 
 
 def delete_branch(
-    root: TableRoot, database: str, table: str, name: str, *, around: Surroundings = REAL
+    root: TableRoot,
+    database: str,
+    table: str,
+    name: str,
+    *,
+    is_forced: bool = False,
+    around: Surroundings = REAL,
 ) -> None:
     """Take a branch away; versions that only it has are collected later.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    name : str
+        The branch.
+    is_forced : bool
+        Whether it may be one that keeps packfiles for another table.
+    around : Surroundings
+        The clock and the dice.
 
     Raises
     ------
     UnknownReferenceError
         There is no such branch.
     ConflictError, UncertainError
-        See :func:`sdb.table.commit.commit`.
+        See :func:`sdb.table.commit.commit`. Or another table shares packfiles by it.
     """
     keys = _checked(root, database, table, name)
     head = open_table(root, database, table).state
-    if head is None or name not in head.branches:
-        raise _absent(keys, "branch", name, () if head is None else head.branches)
+    known = () if head is None else head.branches
+    if name not in known and not root.has(keys.branch(name)):
+        raise _absent(keys, "branch", name, known)
+    if not is_forced:
+        check_free(root, keys, name)
     # Its head goes first: no later branch of this name may find it.
     place = root.place(keys.branch(name))
     try:
@@ -329,8 +355,14 @@ def _absent(
     return UnknownReferenceError(f"{keys.database}.{keys.table} has no {kind} {name!r}", hint=hint)
 
 
-def _adopted(root: TableRoot, keys: names.TableKeys, around: Surroundings) -> TableHandle:
-    """Open a table, after a commit that makes a version of what another program has written."""
+def adopted(root: TableRoot, keys: names.TableKeys, around: Surroundings) -> TableHandle:
+    """Open a table, after a commit that makes a version of what another program has written.
+
+    Raises
+    ------
+    ConflictError
+        It writes all the time.
+    """
     for _ in range(_ADOPTIONS):
         head = open_table(root, keys.database, keys.table)
         if head.state is not None and not is_foreign(head.index, head.state):
@@ -353,7 +385,7 @@ def _swap(root: TableRoot, keys: names.TableKeys, change: Change, around: Surrou
         try:
             if _swapped(root, keys, change):
                 return
-            _adopted(root, keys, around)
+            adopted(root, keys, around)
         except (ConflictError, UncertainError) as error:
             unknown = error if isinstance(error, UncertainError) else unknown
             if around.elapsed() - began >= PATIENCE_SECONDS:

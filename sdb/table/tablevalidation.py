@@ -7,7 +7,8 @@ from sdb.packfile import validate
 from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.records import record
-from sdb.table import contentid, etags
+from sdb.table import contentid, etags, names
+from sdb.table.references import MAIN
 from sdb.table.versionhistory import read_history
 
 TYPE_CHECKING = False
@@ -203,7 +204,7 @@ class _TableCheck:
             if told.sparse.constants != trailer.sparse.constants:
                 self.find(key, "its constants are not those that the index has")
             self._compare_times(key, told, trailer)
-            named = _content_id(key, self._handle)
+            named = _content_id(key)
             if named is not None and contentid.of_content(reader) != named:
                 self.find(key, "its content is not what its name says")
             return trailer
@@ -249,9 +250,12 @@ class _TableCheck:
                 self.find(max(keys), f"has rows of {name}, as {min(keys)} has")
 
     def history(self) -> None:
-        """Read the versions that the table keeps, and what names them."""
-        state = self._handle.state
-        if state is None:
+        """Read the versions that the table keeps, and what names them.
+
+        What an old version tells of those before it may have expired since.
+        """
+        state, keys, path = self._handle.state, self._handle.keys, self._handle.reader.path
+        if state is None or path.startswith(self._root.place(f"{keys.folder}/versions/")):
             return
         listed = list(state.history)
         for ref in state.older:
@@ -261,7 +265,9 @@ class _TableCheck:
                 self.find(ref.key, error.message)
         wanted = [(one.key, one.etag) for one in listed]
         wanted += [(tag.key, tag.etag) for tag in state.tags.values()]
-        if state.parent is not None:
+        # A branch may begin with a version whose parent has expired.
+        has_begun = path == self._root.place(keys.branch(state.branch or MAIN))
+        if state.parent is not None and has_begun:
             wanted.append((state.parent.key, state.parent.etag))
         for key, etag in dict.fromkeys(wanted):
             try:
@@ -270,9 +276,9 @@ class _TableCheck:
                 self.find(key, error.message)
 
 
-def _content_id(key: str, handle: TableHandle) -> str | None:
+def _content_id(key: str) -> str | None:
     """Give the content id that a packfile of ours is named by; None: it is not one of ours."""
-    if not key.startswith(f"{handle.keys.folder}/data/"):
+    if not key.startswith(f"{names.folder_of(key)}/data/"):
         return None
     name = key.rpartition("/")[2].removesuffix(".zion").partition("-")[0]
     return name if len(name) == _CONTENT_ID_LETTERS else None

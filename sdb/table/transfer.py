@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb.errors import CorruptError, ExistsError, NotFoundError
 from sdb.records import replace
 from sdb.table import etags
+from sdb.table.names import folder_of
 from sdb.table.objectwriter import look, put_new
 from sdb.table.tablechange import FAILED, ChangedInput
 
@@ -53,8 +54,8 @@ class Transfer:
         return f"{self._keys.folder}/{self.relative(key)}"
 
     def relative(self, key: str) -> str:
-        """Give the key of a packfile below the folder of its table."""
-        return key.removeprefix(f"{self._source.keys.folder}/")
+        """Give the key of a packfile below the folder of its table, which may be a third one."""
+        return key.removeprefix(f"{folder_of(key)}/")
 
     def definition(self) -> None:
         """Copy the definition, unless the other table has one."""

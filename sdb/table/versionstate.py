@@ -137,6 +137,9 @@ class VersionState:
         Ids of transactions that the commit did, besides its own.
     parent_since_us : int
         When the parent had become the newest version, at the latest; 0: not known.
+    shares : dict
+        For each table below the same root whose packfiles it refers to, the branch of that table
+        which keeps them.
     """
 
     table: bytes
@@ -166,6 +169,7 @@ class VersionState:
     ids: tuple[str, ...] = ()
     parent_since_us: int = 0
     dropped: bool = False
+    shares: dict[str, str] = field(default_factory=dict)
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -202,6 +206,7 @@ class VersionState:
         if self.parent_since_us:
             value["parent-since"] = ion.instant_from_us(self.parent_since_us)
         value |= {"dropped": True} if self.dropped else {}
+        value |= {"shares": dict(self.shares)} if self.shares else {}
         return value | self.unknown
 
     @classmethod
@@ -256,6 +261,7 @@ class VersionState:
             all_listed(found, "ids", _id),
             structs.instant(found, "parent-since") or 0,
             found.get("dropped") is True,
+            _shares(found.get("shares", {})),
         )
         _check_order(state)
         return state
@@ -352,7 +358,7 @@ _MEMBERS = frozenset(
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
         *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
         "parent-since",
-        "dropped",
+        *("dropped", "shares"),
     }
 )
 
@@ -414,6 +420,11 @@ def _branch(value: object) -> str:
 def _tags(value: object) -> dict[str, VersionPointer]:
     found = any_struct(value, "the tags")
     return {_branch(name): VersionPointer.from_struct(tag) for name, tag in found.items()}
+
+
+def _shares(value: object) -> dict[str, str]:
+    found = any_struct(value, "the tables that share packfiles")
+    return {_name(table, "table"): _branch(branch) for table, branch in found.items()}
 
 
 def _check_order(state: VersionState) -> None:

@@ -36,8 +36,9 @@ from sdb.table.index import TableIndex
 from sdb.table.indirect import read_list
 from sdb.table.inputstree import InputsTree
 from sdb.table.succession import FOREIGN, seal_of
+from sdb.table.transfer import Transfer
 from sdb.table.versionhistory import read_history
-from tests.table import actors, branching
+from tests.table import actors, branching, forking
 from tests.table.actors import INPUTS, KEYS, LOCAL, MARK, SLOW_SECONDS, World
 from tests.table.scheduler import DAY_SECONDS, Actor
 
@@ -65,6 +66,7 @@ def small_bounds() -> Iterator[None]:
         mock.patch.object(tiers, "FEW", 2),
         mock.patch.object(tiers, "_FACTOR", 2),
         mock.patch.object(StatementWork, "run", actors.played_update),
+        mock.patch.object(Transfer, "packfiles", forking.played_transfer),
     ):
         yield
 
@@ -75,7 +77,8 @@ def run(seed: int) -> World:
     dice = world.random
     schedule = world.schedule
     with small_bounds(), _unheard():
-        keepers = dice.choice((0, 0, 1, 2))
+        is_forked = seed % 5 == 1
+        keepers = dice.choice((0, 0, 1, 2)) or int(is_forked)
         schedule.long_days = dice.choice((0.003, 0.03)) if keepers else 0
         for name, work, count, most in (
             ("insert", actors.inserter, dice.randrange(1, 4), 4),
@@ -94,6 +97,8 @@ def run(seed: int) -> World:
         strangers = 4 if seed % 8 == 0 else dice.choice((0, 0, 1, 2))
         for number in range(strangers):
             schedule.add(f"original{number}", actors.original(world, dice.randrange(1, 4)))
+        if is_forked:
+            schedule.add("fork", forking.forker(world, 3))
         schedule.run()
         settle(world)
         check(world)
@@ -130,7 +135,8 @@ def tidy(world: World) -> None:
     told = actors.collect(world, actor, dry_run=True)
     done = actors.collect(world, actor)
     assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
-    left = {url.removeprefix("mem://r/") for url in world.store.contents}
+    contents = (url for url in world.store.contents if not forking.is_of_fork(url))
+    left = {url.removeprefix("mem://r/") for url in contents}
     heads = {key for key in left if key.endswith("/index")}
     late = {url.removeprefix("mem://r/") for url, _ in world.store.log[-2 * len(heads) :]}
     for key in heads:
@@ -268,6 +274,7 @@ def check(world: World) -> None:
     _check_reads(world, heads)
     _check_kept(world, heads[-1], chain)
     _check_deleted(world)
+    forking.check_forks(world)
 
 
 def _check_kept(world: World, head: bytes, chain: list[Version]) -> None:

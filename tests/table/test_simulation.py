@@ -20,6 +20,7 @@ from sdb.table import (
     freshness,
     overwritten,
     reachability,
+    sharing,
     succession,
     tablechange,
     tablerefs,
@@ -234,9 +235,26 @@ def rows_that_came_in_meanwhile_are_passed_over(patch: pytest.MonkeyPatch) -> No
     patch.setattr(transaction._Attempts, "_work", work)
 
 
+def forks_are_not_known(patch: pytest.MonkeyPatch) -> None:
+    good = collector._Collector._heads
+
+    def heads(collecting: Any, listed: Any) -> Any:
+        found = good(collecting, listed)
+        return {name: one for name, one in found.items() if not name.startswith("fork-")}
+
+    patch.setattr(collector._Collector, "_heads", heads)
+
+
+def forks_let_go_what_they_need(patch: pytest.MonkeyPatch) -> None:
+    good = sharing.let_go
+    patch.setattr(sharing, "let_go", lambda root, shares, _, around: good(root, shares, (), around))
+
+
 @pytest.mark.parametrize(
     "mutation",
     [
+        forks_are_not_known,
+        forks_let_go_what_they_need,
         names_are_taken_for_versions,
         names_of_a_version_are_those_of_its_first_attempt,
         branches_are_taken_for_what_was_overwritten,

@@ -7,7 +7,7 @@ import sys
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import AsJson, Message, ProgressMode, Quiet, Root, TableVersion
-from sdb.cli.parameters import Argument, Context
+from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import author, named_table, opened_table
 from sdb.errors import UsageError
 from sdb.typed import Annotated
@@ -15,6 +15,7 @@ from sdb.typed import Annotated
 EXAMPLES = (
     "sdb fork --root lake web.gha web.trial",
     "sdb fork --root lake web.gha@-1 web.before -m 'as it was'",
+    "sdb fork --root lake --share web.gha web.trial",
 )
 
 
@@ -22,6 +23,9 @@ def command(
     context: Context,
     name: TableVersion,
     new: Annotated[str, Argument(metavar="DB.NEW", help="The new table.")],
+    share: Annotated[
+        bool, Option("--share", help="Refer to the same packfiles, which stay where they are.")
+    ] = False,
     message: Message = "",
     root: Root = None,
     progress: ProgressMode = "auto",
@@ -30,8 +34,8 @@ def command(
 ) -> None:
     """Make a table of its own of a table, or of a version of it.
 
-    Packfiles are copied by the file system or the store where these can. A fork that was broken off
-    goes on where it was.
+    Packfiles are copied by the file system or the store where these can, or shared. A fork that was
+    broken off goes on where it was.
     """
     from sdb.table.tablefork import fork
 
@@ -43,6 +47,7 @@ def command(
             opened_table(context, root, name),
             database,
             table,
+            share=share,
             author=author(),
             message=message,
             progress=meter,
@@ -50,5 +55,7 @@ def command(
     if as_json:
         output.say_json(found.as_dict())
     elif not quiet:
-        text = f"{new} has the {found.packfiles:,} packfiles of {name}"
-        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+        text = f"{new} {'shares' if share else 'has'} the {found.packfiles:,} packfiles of {name}"
+        copied = f", {found.sent:,} of them copied" if share and found.sent else ""
+        behind = "; it has no definition, and is not synced" if share else ""
+        output.say(output.plain(f"sdb: {text}{copied}{behind}"), to=sys.stderr)

@@ -1,0 +1,87 @@
+"""The index that a branch begins with: a version, with as much of its history as is still kept."""
+
+from __future__ import annotations
+
+from sdb.records import replace
+from sdb.table.objectwriter import ObjectWriter
+from sdb.table.references import MAIN
+from sdb.table.tablehandle import find_table
+from sdb.table.versionhistory import listing_of, read_history
+from sdb.table.versionstate import with_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.surroundings import Surroundings
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.versionhistory import HistoryRef, PastVersion, VersionPointer
+    from sdb.table.versionstate import VersionState
+
+
+def first_index(
+    version: TableHandle, pointer: VersionPointer, around: Surroundings, *, is_hold: bool
+) -> bytes:
+    """Give the index that a branch begins with.
+
+    An old version tells of versions before it that have expired since: a branch must not lead to
+    what was collected.
+
+    Parameters
+    ----------
+    version : TableHandle
+        The version, one of ours.
+    pointer : VersionPointer
+        Where it is kept.
+    around : Surroundings
+        The clock and the dice.
+    is_hold : bool
+        Whether the branch is to keep packfiles alone, and no history.
+
+    Returns
+    -------
+    bytes
+        The index.
+    """
+    root, keys = version.root, version.keys
+    data = root.fetch(pointer.key, pointer.etag)
+    state = version.state
+    branch = MAIN if state is None else state.branch or MAIN
+    tip = find_table(root, keys.database, keys.table, branch=branch)
+    newest = None if tip is None or is_hold else tip.state
+    if state is None or (
+        newest and (newest.version, newest.commit) == (state.version, state.commit)
+    ):
+        return data
+    history, older = _before(version, newest, around)
+    known = {} if newest is None else newest.merges
+    begun = replace(
+        state,
+        history=history,
+        older=older,
+        tags={},
+        branches=(),
+        merged=None,
+        merges={name: one for name, one in state.merges.items() if known.get(name) == one},
+        kept=pointer.etag,
+    )
+    user_data = with_state(version.index.user_data, begun)
+    return replace(version.index, user_data=user_data).encode(root.keyring)
+
+
+def _before(
+    version: TableHandle, newest: VersionState | None, around: Surroundings
+) -> tuple[tuple[PastVersion, ...], tuple[HistoryRef, ...]]:
+    """Give the versions before a version that the newest one still tells of."""
+    if newest is None:
+        return (), ()
+    state = version.state
+    number = 0 if state is None else state.version
+    writer = ObjectWriter(version.root, version.keys, around)
+    older = []
+    for ref in newest.older:
+        if ref.last < number:
+            older.append(ref)
+        elif ref.first < number:
+            listed = read_history(version.root.fetch(ref.key, ref.etag), ref)
+            before = tuple([one for one in listed if one.version < number])
+            older.append(listing_of(before, writer.history))
+    return tuple([one for one in newest.history if one.version < number]), tuple(older)

@@ -1,0 +1,61 @@
+"""Holds: branches by which a table keeps the packfiles that another one refers to."""
+
+from __future__ import annotations
+
+import re
+
+from sdb.errors import ConflictError
+from sdb.table.names import TableKeys, flaw_of_name
+from sdb.table.tablehandle import find_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.tableroot import TableRoot
+    from sdb.table.versionhistory import VersionPointer
+
+_NAME = re.compile(r"fork-([^.]+)\.(.+)-[A-Z2-7]{8}")
+_DIGEST_BYTES = 5
+
+
+def hold_name(keys: TableKeys, pointer: VersionPointer) -> str:
+    """Name the branch that keeps a version of a table for another one.
+
+    Parameters
+    ----------
+    keys : TableKeys
+        The names of the other table.
+    pointer : VersionPointer
+        The version.
+
+    Returns
+    -------
+    str
+        The name.
+    """
+    from base64 import b32encode
+    from hashlib import blake2b
+
+    digest = blake2b(f"{pointer.key} {pointer.etag}".encode(), digest_size=_DIGEST_BYTES).digest()
+    return f"fork-{keys.database}.{keys.table}-{b32encode(digest).decode()}"
+
+
+def check_free(root: TableRoot, keys: TableKeys, branch: str) -> None:
+    """Insist on a branch that keeps nothing for another table.
+
+    Raises
+    ------
+    ConflictError
+        There is a table that shares packfiles by it.
+    """
+    found = _NAME.fullmatch(branch)
+    if found is None or flaw_of_name(found[1]) or flaw_of_name(found[2]):
+        return
+    other = find_table(root, found[1], found[2])
+    name = f"{keys.database}.{keys.table}"
+    if other is None or other.state is None or other.state.shares.get(name) != branch:
+        return
+    raise ConflictError(
+        f"{branch} keeps packfiles of {name} for {other.name}, which shares them",
+        path=keys.branch(branch),
+        hint=f"when {other.name} does not need them any more, sdb gc {other.name} takes it away",
+    )

@@ -1,0 +1,176 @@
+"""Sharing: a table that refers to packfiles of another one below the same root.
+
+The other table begins a branch for it, the hold, which leads to these packfiles. So whoever
+collects there needs to know nothing of the table that shares them; and when that does not need them
+any more, its own collector takes the hold away.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
+from sdb.table import names
+from sdb.table.holds import hold_name
+from sdb.table.references import MAIN, VersionReference
+from sdb.table.succession import is_foreign
+from sdb.table.tablehandle import open_table
+from sdb.table.tablerefs import adopted, branch, delete_branch, pointer_to
+from sdb.table.versionlookup import ExpiredError, UnknownReferenceError, Versions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from sdb.table.surroundings import Surroundings
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+    from sdb.table.versionhistory import VersionPointer
+    from sdb.table.versionstate import VersionState
+
+
+def is_shareable(key: str) -> bool:
+    """Tell whether two tables may refer to a packfile.
+
+    The original deletes what it has named itself where only one of them refers to it.
+
+    Examples
+    --------
+    >>> is_shareable("db/web/gha/data/X.zion"), is_shareable("db/web/gha/packed-X.zion")
+    (True, False)
+    """
+    above = f"{names.folder_of(key)}/data/"
+    return key.startswith(above) and not key.rpartition("/")[2].startswith("packed-")
+
+
+def settled(source: TableHandle, around: Surroundings) -> TableHandle:
+    """Give a version of ours for what another program may have written over it."""
+    if source.state is None or is_foreign(source.index, source.state):
+        return adopted(source.root, source.keys, around)
+    return source
+
+
+def hold(
+    source: TableHandle, shared: Iterable[str], keys: names.TableKeys, around: Surroundings
+) -> dict[str, str]:
+    """Let tables keep the packfiles that a new table will refer to.
+
+    Parameters
+    ----------
+    source : TableHandle
+        The version that the new table is made of; see :func:`settled`.
+    shared : iterable of str
+        Keys of the packfiles. Some may be of tables that the source itself shares them with.
+    keys : TableKeys
+        The names of the new table.
+    around : Surroundings
+        The clock and the dice.
+
+    Returns
+    -------
+    dict
+        For each of the tables the branch that keeps them.
+
+    Raises
+    ------
+    ConflictError
+        The version has expired meanwhile.
+    UsageError
+        The name of the new table cannot be a part of that of a branch.
+    """
+    folders = {names.folder_of(key) for key in shared}
+    state = _state(source)
+    held: dict[str, str] = {}
+    if source.keys.folder in folders:
+        held[source.name] = _held(source, keys, around)
+    for table, name in state.shares.items():
+        database, _, rest = table.partition(".")
+        if names.TableKeys(database, rest).folder in folders:
+            holder = open_table(source.root, database, rest, branch=name)
+            held[table] = _held(holder, keys, around)
+    return held
+
+
+def _state(source: TableHandle) -> VersionState:
+    if source.state is None:
+        raise UsageError(f"{source.name}: no sdb has written this version")
+    return source.state
+
+
+def _held(source: TableHandle, keys: names.TableKeys, around: Surroundings) -> str:
+    """Begin the branch that keeps a version, unless it is there."""
+    root, own, state = source.root, source.keys, _state(source)
+    pointer = pointer_to(source)
+    name = hold_name(keys, pointer)
+    wanted = VersionReference(
+        "version", state.version, text=str(state.version), branch=state.branch or MAIN
+    )
+    with suppress(ExistsError):  # of a fork that was broken off
+        branch(root, own.database, own.table, name, wanted, is_hold=True, around=around)
+    if not _is_kept(source, wanted, pointer):
+        raise ConflictError(
+            f"{source.name}@{state.version} has expired meanwhile",
+            path=pointer.key,
+            hint=f"sdb branch -d {source.name} {name} takes away what was to keep it",
+        )
+    return name
+
+
+def _is_kept(source: TableHandle, wanted: VersionReference, pointer: VersionPointer) -> bool:
+    """Tell whether a version is still one that a collector keeps.
+
+    If it is so after the branch was begun, it was so before, and nothing of it was collected.
+    """
+    keys = source.keys
+    head = open_table(source.root, keys.database, keys.table, branch=wanted.branch)
+    try:
+        found = Versions(head).by_number(wanted)
+    except (ExpiredError, UnknownReferenceError):
+        return False
+    if found is None:
+        return pointer_to(head).key == pointer.key
+    return found.key == pointer.key
+
+
+def check_held(root: TableRoot, shares: Mapping[str, str]) -> None:
+    """Insist on the branches that keep packfiles.
+
+    Raises
+    ------
+    ConflictError
+        Someone has taken one away.
+    """
+    for table, name in shares.items():
+        key = names.TableKeys(*table.split(".", 1)).branch(name)
+        if not root.has(key):
+            raise ConflictError(
+                f"{table} does not keep what it shares: the branch {name} was taken away meanwhile",
+                path=key,
+                hint="drop the new table, and fork again",
+            )
+
+
+def let_go(
+    root: TableRoot, shares: Mapping[str, str], needed: Collection[str], around: Surroundings
+) -> None:
+    """Take away the branches that keep what a table does not need any more.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root.
+    shares : mapping
+        The tables, and their branches.
+    needed : collection of str
+        Keys of all objects that the table needs.
+    around : Surroundings
+        The clock and the dice.
+    """
+    for table, name in shares.items():
+        keys = names.TableKeys(*table.split(".", 1))
+        if any(key.startswith(f"{keys.folder}/") for key in needed):
+            continue
+        try:
+            delete_branch(root, keys.database, keys.table, name, is_forced=True, around=around)
+        except NotFoundError:
+            continue

@@ -1,0 +1,224 @@
+"""Forks that share packfiles: who keeps them for whom, and until when."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb import errors
+from sdb.table import tablerefs
+from sdb.table.tablehandle import open_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sdb.query.connected import TableConnection
+
+DAY_SECONDS = 86_400
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> TableConnection:
+    found = sdb.connect(tmp_path / "lake")
+    found.execute("CREATE TABLE d.t")
+    for number in range(3):
+        found.append("d.t", [{"n": number}, {"n": number + 10}])
+    return found
+
+
+def numbers(db: TableConnection, name: str) -> list[int]:
+    with db.sql(f"SELECT n FROM {name}") as result:
+        return sorted(row["n"] for row in result)
+
+
+def holds(db: TableConnection, table: str = "d.t") -> list[str]:
+    return [one.name for one in db.table(table).refs() if one.name.startswith("fork-")]
+
+
+def tidy(db: TableConnection, tmp_path: Path, *tables: str) -> None:
+    """Let days pass, all old versions expire, and what nothing leads to go; several times."""
+    for _ in range(3):
+        for path in (tmp_path / "lake").rglob("*"):
+            if path.is_file():
+                at = path.stat().st_mtime - 3 * DAY_SECONDS
+                os.utime(path, (at, at))
+        for name in tables:
+            db.table(name).expire(all_but_head=True)
+            db.table(name).gc(grace=0)
+
+
+def packfiles(tmp_path: Path, table: str) -> int:
+    return len(list((tmp_path / "lake/db/d" / table).rglob("*.zion")))
+
+
+def test_a_fork_shares_packfiles_until_it_does_not_need_them(
+    db: TableConnection, tmp_path: Path
+) -> None:
+    done = db.table("d.t").fork("d.f", share=True)
+    assert (done.packfiles, done.sent, done.is_new) == (3, 0, True)
+    assert packfiles(tmp_path, "f") == 0
+    (hold,) = holds(db)
+    before = numbers(db, "d.t")
+    db.execute("TRUNCATE d.t")
+    tidy(db, tmp_path, "d.t", "d.f")
+    assert (numbers(db, "d.f"), numbers(db, "d.t")) == (before, [])
+    assert db.table("d.f").validate().ok
+    # What is written is its own.
+    db.execute("UPDATE d.f SET n = n + 100 WHERE n = 1")
+    db.append("d.f", [{"n": 7}])
+    assert numbers(db, "d.f") == [0, 2, 7, 10, 11, 12, 101]
+    assert packfiles(tmp_path, "f") == 2
+    assert holds(db) == [hold]
+    with pytest.raises(errors.ConflictError, match=r"for d\.f, which shares them"):
+        db.table("d.t").delete_branch(hold)
+    db.execute("DELETE FROM d.f WHERE n < 100")
+    assert holds(db) == [hold]
+    tidy(db, tmp_path, "d.f")
+    assert holds(db) == []
+    tidy(db, tmp_path, "d.t")
+    assert packfiles(tmp_path, "t") == 0
+    assert numbers(db, "d.f") == [101]
+
+
+def test_a_fork_that_was_dropped_lets_go_when_it_has_expired(
+    db: TableConnection, tmp_path: Path
+) -> None:
+    db.table("d.t@2").fork("d.f", share=True)
+    with pytest.raises(errors.UnsupportedError, match=r"has branches: fork-d\.f-"):
+        db.execute("DROP TABLE d.t")
+    db.execute("DROP TABLE d.f")
+    db.execute("UNDROP TABLE d.f")
+    assert numbers(db, "d.f") == [0, 10]
+    db.execute("DROP TABLE d.f")
+    tidy(db, tmp_path, "d.f")
+    assert holds(db) == []
+    db.execute("DROP TABLE d.t")
+    assert db.tables() == []
+
+
+def test_a_fork_whose_folder_is_gone(db: TableConnection, tmp_path: Path) -> None:
+    db.table("d.t").fork("d.f", share=True)
+    shutil.rmtree(tmp_path / "lake/db/d/f")
+    tidy(db, tmp_path, "d.t")
+    (hold,) = holds(db)
+    db.table("d.t").delete_branch(hold)
+    assert holds(db) == []
+
+
+def test_a_fork_of_a_fork(db: TableConnection, tmp_path: Path) -> None:
+    db.table("d.t").fork("d.f", share=True)
+    db.append("d.f", [{"n": 50}])
+    wanted = numbers(db, "d.f")
+    db.table("d.f").fork("d.g", share=True)
+    assert (len(holds(db)), len(holds(db, "d.f"))) == (2, 1)
+    for table in ("d.t", "d.f"):
+        db.execute(f"TRUNCATE {table}")
+    tidy(db, tmp_path, "d.f", "d.t", "d.g")
+    assert len(holds(db)) == 2  # what d.f keeps for d.g is d.t's
+    assert numbers(db, "d.g") == wanted
+    # One that copies needs nobody.
+    copied = db.table("d.g").fork("d.h")
+    assert (copied.sent, packfiles(tmp_path, "h")) == (4, 4)
+    db.execute("DROP TABLE d.g")
+    tidy(db, tmp_path, "d.g", "d.f", "d.t")
+    assert packfiles(tmp_path, "t") + packfiles(tmp_path, "f") == 0
+    assert numbers(db, "d.h") == wanted
+    assert db.table("d.h").validate().ok
+
+
+def test_copies_of_a_fork(db: TableConnection, tmp_path: Path) -> None:
+    db.table("d.t").fork("d.f", share=True)
+    wanted = numbers(db, "d.f")
+    db.table("d.f").push(tmp_path / "pushed")
+    assert numbers(sdb.connect(tmp_path / "pushed"), "d.f") == wanted
+    assert sdb.connect(tmp_path / "pushed").table("d.f").validate().ok
+    shutil.copytree(tmp_path / "lake", tmp_path / "copy")
+    assert numbers(sdb.connect(tmp_path / "copy"), "d.f") == wanted
+    alone = tmp_path / "alone/db/d/f"
+    shutil.copytree(tmp_path / "lake/db/d/f", alone)
+    found = sdb.connect(tmp_path / "alone").table("d.f").validate().findings
+    assert [one.text for one in found] == ["is missing"] * 3
+
+
+def test_a_version_that_expires_while_it_is_forked(
+    db: TableConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The branch that is to keep it comes too late."""
+    good = tablerefs.put_new
+
+    def late(*given: Any, **options: Any) -> str:
+        monkeypatch.setattr(tablerefs, "put_new", good)
+        db.execute("TRUNCATE d.t")
+        tidy(db, tmp_path, "d.t")
+        return good(*given, **options)
+
+    monkeypatch.setattr(tablerefs, "put_new", late)
+    with pytest.raises(errors.ConflictError, match="expired meanwhile"):
+        db.table("d.t").fork("d.f", share=True)
+    with pytest.raises(errors.NotFoundError):
+        db.table("d.f")
+
+
+def test_a_fork_that_was_broken_off_is_made_again(
+    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sdb.table import tablefork
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tablefork, "commit", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            db.table("d.t").fork("d.f", share=True)
+    assert len(holds(db)) == 1
+    db.table("d.t").fork("d.f", share=True)
+    assert len(holds(db)) == 1
+    assert numbers(db, "d.f") == numbers(db, "d.t")
+
+
+def test_a_hold_that_was_taken_away_meanwhile_is_told(
+    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sdb.table import tablefork
+
+    good = tablefork.commit
+
+    def commit(*given: Any, **options: Any) -> Any:
+        for name in holds(db):
+            tablerefs.delete_branch(db.root, "d", "t", name)
+        return good(*given, **options)
+
+    monkeypatch.setattr(tablefork, "commit", commit)
+    with pytest.raises(errors.ConflictError, match="was taken away meanwhile"):
+        db.table("d.t").fork("d.f", share=True)
+
+
+def test_packfiles_of_the_original_are_copied(tmp_path: Path) -> None:
+    """Its collector deletes those of its names that one table does not need."""
+    from tests.table.roots import unpacked
+
+    root = unpacked("01-basic-1", tmp_path)
+    db = sdb.connect(root)
+    (table,) = [f"{one}.{name}" for one in db.root.databases() for name in db.root.tables(one)][:1]
+    names = [one.name for one in db.table(table).handle.descriptors()]
+    assert all(name.startswith("packed-") for name in names)
+    done = db.table(table).fork("d.f", share=True)
+    assert done.sent == len(names)
+    assert not open_table(db.root, "d", "f").state.shares  # type: ignore[union-attr]
+
+
+def test_a_branch_at_a_version_whose_parent_has_expired(
+    db: TableConnection, tmp_path: Path
+) -> None:
+    db.table("d.t").tag("old", 2)
+    tidy(db, tmp_path, "d.t")
+    db.table("d.t").branch("audit", "old")
+    db.execute("TRUNCATE d.t")
+    tidy(db, tmp_path, "d.t")
+    db.append("d.t@audit", [{"n": 99}])
+    tidy(db, tmp_path, "d.t")
+    assert numbers(db, "d.t@audit") == [0, 10, 99]
+    for name in ("d.t", "d.t@old", "d.t@audit", "d.t@audit@-1"):
+        assert not db.table(name).validate().findings, name
