@@ -79,6 +79,11 @@ def test_branches_and_forks_are_the_same_in_every_store(place: Place) -> None:
     done = table.at(2).fork("e.f")
     assert (done.sent, db.table("e.f").to_arrow().num_rows) == (2, 3)
     assert db.table("e.f").validate().ok
+    assert table.fork("e.g", share=True).sent == 0
+    db.execute("UPDATE e.g SET v = 0 WHERE v = 1")
+    assert db.table("e.g").to_arrow().num_rows == table.to_arrow().num_rows == 12
+    assert db.table("e.g").validate().ok
+    assert len(table.refs()) == 2
     if place.root.startswith("mem"):
         return  # it has one root
     other = place.at("other")
