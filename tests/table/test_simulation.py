@@ -284,7 +284,8 @@ def forks_let_go_what_they_need(patch: pytest.MonkeyPatch) -> None:
 )
 def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     mutation(monkeypatch)
-    for seed in range(SEEDS):
+    first, step = (1, 5) if mutation.__name__.startswith("forks_") else (0, 1)
+    for seed in range(first, SEEDS, step):
         try:
             simulation.run(seed)
         except (AssertionError, SdbError):  # of the check, or of who reads what is left
