@@ -1,8 +1,8 @@
-"""Bytes of metadata that many commits of one packfile leave behind, and requests of a few deeds.
+"""Bytes of metadata that many commits of one packfile leave behind.
 
-``python benchmarks/commits.py [COMMITS]`` makes a table in memory with a quarter, half and all of the
-commits, each of a packfile as `sdb insert` packs it, and prints what all objects but packfiles have
-together; then which requests a branch, a tag and single versions take.
+``python benchmarks/commits.py [COMMITS]`` makes a table in memory with a quarter, half and all of
+the commits, each of one packfile and one input as a sync makes them, and prints what all objects
+have together that are no packfiles, and the processor time of a commit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SAMPLES = 16
 
 def samples() -> list[Descriptor]:
     """Pack a few inputs of events, and give what an index says of them."""
-    dice = random.Random(1)
+    dice = random.Random(1)  # noqa: S311
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(SAMPLES):
@@ -54,7 +54,7 @@ def metadata(commits: int, packed: list[Descriptor]) -> int:
     """Make commits of one packfile and one input each; gives the bytes of all that they wrote."""
     store = MemoryStore()
     root = TableRoot("mem://r", store, Keyring.of_root(is_remote=False))
-    dice = random.Random(2)
+    dice = random.Random(2)  # noqa: S311
     for number in range(commits):
         sample = packed[number % len(packed)]
         key = KEYS.content("", dice.randbytes(20).hex().upper()[:32], str(number))
