@@ -96,6 +96,21 @@ class unheard:  # noqa: N801 - used as a function
         _hearers[:] = self._before
 
 
+class heard:  # noqa: N801 - used as a function
+    """Give the warnings of a part of the work to who does it, as a list."""
+
+    def __enter__(self) -> list[str]:
+        """Begin to collect them."""
+        self._before = _hearers[:]
+        found: list[str] = []
+        _hearers[:] = [_once(found.append)]
+        return found
+
+    def __exit__(self, *_: object) -> None:
+        """Let them be heard as before."""
+        _hearers[:] = self._before
+
+
 def _outside() -> int:
     """Count the frames from :func:`warn` to the first one that is not of this package."""
     import sys

@@ -86,14 +86,16 @@ class Choice:
     append: bool
     print_submit: bool
 
-    def check_unused(self) -> None:
+    def target_bytes(self) -> int:
+        """Give how much input a task gets, in bytes."""
+        return bounds.TARGET.read(_TARGET_SIZE if self.target_size is None else self.target_size)
+
+    def check_unused(self, hint: str = "sdb spark pack") -> None:
         """Refuse them where packing is not for Spark."""
         given = {f"--{name.replace('_', '-')}": getattr(self, name) for name in field_names(Choice)}
         unused = [flag for flag, value in given.items() if value is not None and value is not False]
         if unused:
-            raise UsageError(
-                f"these options are for Spark: {', '.join(unused)}", hint="sdb spark pack"
-            )
+            raise UsageError(f"these options are for Spark: {', '.join(unused)}", hint=hint)
 
 
 def settings(conf: list[str] | None) -> dict[str, str]:
@@ -123,9 +125,7 @@ def run(
         raise UsageError("the threads of a task are its processors in Spark", hint=hint)
     if form.force and choice.append:
         raise UsageError("--force replaces what is there, and --append keeps it")
-    target_bytes = bounds.TARGET.read(
-        _TARGET_SIZE if choice.target_size is None else choice.target_size
-    )
+    target_bytes = choice.target_bytes()
     if choice.print_submit:
         output.say(submit_command(choice.master, choice.conf))
         return

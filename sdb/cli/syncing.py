@@ -7,18 +7,21 @@ import signal
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 
 from sdb import instants
 from sdb.cli import output
-from sdb.errors import UsageError
+from sdb.cli.meter import Meter
+from sdb.errors import SdbError, UsageError
 from sdb.table.syncresult import Synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from threading import Event
     from typing import Any
 
+    from sdb.cli.spark import Choice
     from sdb.table.followedtable import PassedOver, Trouble
     from sdb.table.tableroot import TableRoot
 
@@ -50,6 +53,99 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
         text = f"{name}: successfully scanned {synced.text_bytes} bytes"
         text += f", {synced.rows:,} rows of {len(synced.taken):,} inputs, version {synced.version}"
         _say(text)
+
+
+@contextmanager
+def syncs_of(
+    choice: Choice | None, *, threads: int | None, quiet: bool
+) -> Iterator[Callable[..., Synced]]:
+    """Give what syncs a table: this program, or Spark, which is stopped in the end.
+
+    Parameters
+    ----------
+    choice : Choice or None
+        How Spark packs; None: this program packs.
+    threads : int, optional
+        How many threads this program has for it.
+    quiet : bool
+        Whether not to tell what an earlier run has left.
+
+    Yields
+    ------
+    callable
+        See :func:`sdb.table.tablesync.sync_table`.
+    """
+    if choice is None:
+        from sdb.table.tablesync import sync_table
+
+        yield partial(sync_table, threads=threads)
+        return
+    if threads is not None:
+        hint = "--conf spark.task.cpus=N"
+        raise UsageError("the threads of a task are its processors in Spark", hint=hint)
+    from sdb.cli.spark import settings
+    from sdb.spark.bulksync import SparkSyncs
+
+    with SparkSyncs(
+        master=choice.master,
+        conf=settings(choice.conf),
+        tasks=choice.tasks,
+        target_bytes=choice.target_bytes(),
+    ) as syncs:
+
+        def sync(root: TableRoot, database: str, table: str, **options: Any) -> Synced:  # noqa: ANN401
+            done = syncs.sync(root, database, table, **options)
+            if done.resumed and not quiet:
+                what = f"{done.resumed:,} packfiles of an earlier run were taken as they are"
+                _say(f"{database}/{table}: {what}, {done.packed:,} were packed")
+            return done.synced
+
+        yield sync
+
+
+def sync_tables(
+    sync: Callable[..., Synced],
+    names: tuple[TableRoot, str, list[str]],
+    *,
+    progress: str,
+    dry_run: bool,
+    verbose: bool,
+    quiet: bool,
+    **options: Any,  # noqa: ANN401 - those of a sync
+) -> tuple[list[Synced], list[SdbError]]:
+    """Sync tables one after the other, and tell of each.
+
+    Parameters
+    ----------
+    sync : callable
+        Syncs one.
+    names : tuple
+        The root, the database and the tables.
+    progress : str
+        See :class:`sdb.cli.meter.Meter`.
+    dry_run, verbose, quiet : bool
+        Whether only to tell what would be done, and how much to tell.
+    options
+        Others of :func:`sdb.table.tablesync.sync_table`.
+
+    Returns
+    -------
+    tuple of list
+        What became of tables, and what is wrong with others.
+    """
+    found: list[Synced] = []
+    failures: list[SdbError] = []
+    root, database, tables = names
+    for table in tables:
+        try:
+            with Meter(f"syncing {table}", progress, quiet=quiet) as meter:
+                synced = sync(root, database, table, dry_run=dry_run, progress=meter, **options)
+        except SdbError as error:
+            failures.append(error)
+            continue
+        found.append(synced)
+        tell(synced, dry_run=dry_run, verbose=verbose, quiet=quiet)
+    return found, failures
 
 
 def follow_tables(

@@ -5,7 +5,9 @@
 ``environment``        the environment of executors, in one file
 ``plan``               tasks: inputs, or pieces of them
 ``attempt``            an attempt of a task, on an executor
+``job``                jobs that pack
 ``bulk``               packing on Spark
+``bulksync``           syncs on Spark
 ``source``             the data source `zion`
 ``settings``           options of the data source
 ``listing``            packfiles of a data source

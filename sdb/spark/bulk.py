@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import io
-import re
 import time
 import uuid
 from dataclasses import dataclass
 from functools import partial
 
 from sdb import bounds, formats, notes
-from sdb.errors import ConflictError, ExistsError, SdbError, UncertainError, UsageError, text_of
+from sdb.errors import ConflictError, ExistsError, SdbError, UsageError, text_of
 from sdb.packfile import manifest
 from sdb.packfile.inputs import Input, recognise
 from sdb.progress import silent
 from sdb.spark import session
 from sdb.spark.attempt import Options, Outcome, Work, attempt, located, packed
+from sdb.spark.job import Job
 from sdb.spark.plan import TARGET_BYTES, Task, measure, plan
 from sdb.store.url import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
-    from pyspark import Accumulator, SparkContext
     from pyspark.sql import SparkSession
 
     from sdb.progress import Progress
     from sdb.store.base import Location
-
-_POLL_SECONDS = 0.1
-_STOP_SECONDS = 10
-_CHANCES = 4
-_LOCAL_CHANCES = re.compile(r"local\[[^,\]]+,\s*(\d+)\]")
-_FAILED_TASK = re.compile(r"Task (\d+) in stage \S+ failed (\d+) times?")
-_PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +138,8 @@ def pack_on_spark(  # noqa: PLR0913 - the command's options, by name
             parallelism=context.defaultParallelism,
             format=options.format,
         )
-        outcomes = _Job(context, work, cut).run(progress)
+        job = Job(context, ("sdb pack", work.job), cut, partial(_attempt, work))
+        outcomes = tuple(job.run(progress))
     except BaseException:
         stop()
         _sweep(work)
@@ -204,110 +196,8 @@ def _nothing() -> Generator[bytes]:
     yield b""
 
 
-class _Job:
-    """One job of Spark, which runs in a thread, so that this one can watch it."""
-
-    def __init__(self, context: SparkContext, work: Work, tasks: Sequence[Task]) -> None:
-        from pyspark.accumulators import AddingAccumulatorParam
-
-        self._context = context
-        self._work = work
-        self._tasks = tasks
-        self._group = f"sdb-{work.job}"
-        self._done = context.accumulator(0)
-        nothing: Any = ()  # adding makes a new tuple, where a list would be changed
-        self._failures = context.accumulator(nothing, AddingAccumulatorParam(nothing))
-        self._outcomes: list[Outcome] = []
-        self._error: Exception | None = None
-
-    def run(self, progress: Progress) -> tuple[Outcome, ...]:
-        """Run the tasks; gives what each came to.
-
-        Raises
-        ------
-        SdbError
-            A task failed for good; the others were cancelled.
-        """
-        from pyspark import InheritableThread
-
-        total = sum(task.size_bytes for task in self._tasks)
-        thread = InheritableThread(target=self._collect, name="sdb-job", daemon=True)
-        thread.start()
-        try:
-            while thread.is_alive() and not self._failures.value:
-                thread.join(_POLL_SECONDS)
-                progress(self._done.value, total)
-        finally:
-            if thread.is_alive():
-                self._context.cancelJobGroup(self._group)
-                thread.join(_STOP_SECONDS)
-        if self._failures.value:
-            raise self._failures.value[0]
-        if self._error is not None:
-            raise self._explained(self._error)
-        return tuple(sorted(self._outcomes, key=lambda outcome: outcome.task))
-
-    def _collect(self) -> None:
-        context, count = self._context, len(self._tasks)
-        context.setJobGroup(self._group, f"sdb pack: {count} tasks", interruptOnCancel=True)
-        run = partial(_run, self._work, _chances(context), self._done, self._failures)
-        try:
-            found = context.parallelize(self._tasks, count).mapPartitions(run).collect()
-            self._outcomes.extend(found)
-        except Exception as error:  # noqa: BLE001 - raised by the thread that waits
-            self._error = error
-
-    def _explained(self, error: Exception) -> SdbError:
-        """Say which inputs a task had that failed, and why."""
-        java = getattr(error, "java_exception", None)
-        text = str(java.getMessage() if java is not None else error)
-        reasons = _PYTHON_ERROR.findall(text)
-        reason = reasons[-1] if reasons else text.partition("\n")[0]
-        found = _FAILED_TASK.search(text)
-        if found is None:
-            return SdbError(f"packing on Spark: {reason}", hint="SDB_DEBUG=1 shows more")
-        paths = [piece.file.path for piece in self._tasks[int(found[1])].pieces]
-        more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-        return SdbError(
-            f"packing {paths[0]}{more}: the task failed {found[2]} times: {reason}",
-            path=paths[0],
-            hint="SDB_DEBUG=1 shows more",
-        )
-
-
-def _chances(context: SparkContext) -> int:
-    """Tell how often Spark tries a task."""
-    master = str(context.master)
-    if master.startswith("local") and not master.startswith("local-cluster"):
-        found = _LOCAL_CHANCES.fullmatch(master)
-        return int(found[1]) if found else 1
-    return int(context.getConf().get("spark.task.maxFailures", str(_CHANCES)) or _CHANCES)
-
-
-def _run(
-    work: Work,
-    chances: int,
-    done: Accumulator[int],
-    failures: Accumulator[tuple[SdbError, ...]],
-    tasks: Iterator[Task],
-) -> Iterator[Outcome]:
-    """Run the task of a partition, on an executor.
-
-    What another attempt would meet too is no reason for one: it is told to the driver, and the task
-    has come to its end.
-    """
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    assert context is not None  # noqa: S101 - Spark sets it
-    for task in tasks:
-        try:
-            outcome = attempt(work, task, context.cpus())
-        except SdbError as error:
-            is_passing = type(error) is SdbError or isinstance(error, UncertainError)
-            if is_passing and context.attemptNumber() + 1 < chances:
-                raise
-            failures.add((located(error, task),))
-            return
-        done.add(outcome.input_bytes)
-        yield outcome
+def _attempt(work: Work, task: Task, threads: int) -> Outcome:
+    try:
+        return attempt(work, task, threads)
+    except SdbError as error:
+        raise located(error, task) from None

@@ -99,6 +99,11 @@ class Task:
         """Size of the pieces, as they are stored."""
         return sum(piece.stop - piece.start for piece in self.pieces)
 
+    @property
+    def paths(self) -> list[str]:
+        """The inputs."""
+        return [piece.file.path for piece in self.pieces]
+
 
 def measure(inputs: Location | Iterable[Location]) -> list[InputFile]:
     """Find inputs, and how large they are.
@@ -185,8 +190,7 @@ def plan(
         raise UsageError("a task gets at least one byte, and there is at least one task")
     total = sum(file.size_bytes for file in files)
     if tasks is None:
-        busy = min(parallelism, -(-total // _LEAST_BYTES))
-        tasks = max(1, busy, -(-total // target_bytes))
+        tasks = tasks_for(total, target_bytes, parallelism)
     share = max(1, -(-total // tasks))
     pieces: list[Piece] = []
     for file in files:
@@ -194,6 +198,12 @@ def plan(
         for start, stop in pairwise([0, *cuts, file.size_bytes]):
             pieces.append(Piece(file, start, stop, len(pieces)))
     return _divided(pieces, tasks)
+
+
+def tasks_for(size_bytes: int, target_bytes: int, parallelism: int) -> int:
+    """Tell how many tasks inputs of a size are for, see :func:`plan`."""
+    busy = min(parallelism, -(-size_bytes // _LEAST_BYTES))
+    return max(1, busy, -(-size_bytes // target_bytes))
 
 
 def _cuts(file: InputFile, share: int, format: str | None) -> list[int]:  # noqa: A002 - as above

@@ -50,6 +50,8 @@
 ``inputwatch``       folders in which inputs may have appeared
 ``inputrows``        rows of inputs, and packfiles without them
 ``syncresult``       inputs that came in, failed, or are not what they were
+``inputpacking``     inputs that become packfiles
+``leftpackfiles``    packfiles of a sync that was killed
 ``tablesync``        inputs that come in, each one once
 ``followedtable``    a table of which inputs are taken for ever
 ``tablefollow``      syncs for ever

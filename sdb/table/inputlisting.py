@@ -38,6 +38,8 @@ class ListedInput:
         What the pattern has captured, by name.
     is_remote : bool
         Whether its store is; see :class:`sdb.store.base.Store`.
+    size_bytes : int
+        Its size when it was listed.
     """
 
     uri: str
@@ -45,6 +47,7 @@ class ListedInput:
     version: str
     captured: dict[str, str]
     is_remote: bool
+    size_bytes: int = 0
 
     @property
     def store(self) -> Store:
@@ -115,11 +118,12 @@ def list_inputs(
     is_remote = store.is_remote
     above = prefix if prefix == _LOCAL else f"{start}/"
     match = matcher(pattern)
-    for relative, location, version in _walk(lister or store, start, "", segments):
+    for relative, entry in _walk(lister or store, start, "", segments):
         uri = above + relative
         captured = match(uri)
         if captured is not None:
-            yield ListedInput(uri, location, version, captured, is_remote)
+            where, version, size = entry.location, entry.version, entry.size_bytes
+            yield ListedInput(uri, where, version, captured, is_remote, size)
 
 
 def place_of_input(root: TableRoot, uri: str) -> str:
@@ -154,20 +158,19 @@ def named_inputs(
         captured = match(uri)
         if captured is not None:
             place = place_of_input(root, uri)
-            is_remote = store_of(place).is_remote
-            yield ListedInput(uri, place, found[uri].version, captured, is_remote)
+            is_remote, entry = store_of(place).is_remote, found[uri]
+            yield ListedInput(uri, place, entry.version, captured, is_remote, entry.size_bytes)
 
 
 def _walk(
     store: Lister, folder: str, above: str, segments: list[str]
-) -> Iterator[tuple[str, str, str]]:
-    """Go over objects that may fit: path below the first folder, location, version."""
+) -> Iterator[tuple[str, Entry]]:
+    """Go over objects that may fit: path below the first folder, and what a listing has of it."""
     first, below = segments[0], segments[1:]
     if not below:
         start = len(folder) + (not folder.endswith("/"))
         for entry in store.list(folder):
-            location = entry.location
-            yield above + location[start:], location, entry.version
+            yield above + entry.location[start:], entry
         return
     names = [first]
     if not _MAGIC.isdisjoint(first):

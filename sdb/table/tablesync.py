@@ -6,26 +6,16 @@ read is recorded as failed, and the others are taken.
 
 from __future__ import annotations
 
-import io
 from fnmatch import fnmatchcase
-from itertools import chain, groupby
+from itertools import chain
 
 from sdb import notes
-from sdb.errors import (
-    AccessError,
-    ConflictError,
-    CorruptError,
-    InputError,
-    NotFoundError,
-    UnsupportedError,
-    UsageError,
-)
-from sdb.packfile.inputs import recognise
-from sdb.packfile.writer import pack
+from sdb.errors import ConflictError, UsageError
 from sdb.progress import silent
 from sdb.records import replace
 from sdb.table import names
 from sdb.table.commit import check_branch, check_writable, commit
+from sdb.table.inputpacking import LocalPacking
 from sdb.table.inputrows import RemovedRows, find_inputs, remove_rows
 from sdb.table.inputstree import InputsTree
 from sdb.table.references import MAIN
@@ -34,32 +24,25 @@ from sdb.table.syncplan import plan_sync
 from sdb.table.syncresult import RejectedInput, Synced
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import find_table, read_definition
-from sdb.table.tablepacking import pack_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from sdb.packfile.inputs import Input
     from sdb.table.definition import Definition
     from sdb.table.descriptor import Descriptor
     from sdb.table.index import TableIndex
+    from sdb.table.inputpacking import InputPacking, PackedInputs
     from sdb.table.syncplan import NewInput, SyncPlan
     from sdb.table.tablehandle import TableHandle
-    from sdb.table.tablepacking import PackedRows
     from sdb.table.tableroot import TableRoot
 
 CHANGED = ("keep", "replace", "fail")
 VANISHED = ("keep", "delete")
-_CHANGES = "{}: changes while it is read; the next sync takes it"
 _GONE = "it vanished, and its rows were deleted"
 _REPLANS = 5
-MOST_INPUTS = 10_000
-"""So many inputs are in a packfile at most."""
-
 _ATTEMPTS = 20
-_FLAWS = (InputError, CorruptError, UnsupportedError)
 
 
 def tables_to_sync(root: TableRoot, database: str, pattern: str = "*") -> list[str]:
@@ -79,6 +62,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     vanished: str = "keep",
     branch: str = MAIN,
     author: str = "",
+    packing: InputPacking | None = None,
     progress: Callable[[int, int | None], None] = silent,
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
@@ -105,10 +89,12 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         The branch that gets the rows.
     author : str
         Who syncs; the version tells it.
+    packing : InputPacking, optional
+        Who packs; this program if not given.
     progress : Progress
-        Told how many bytes were read.
+        Told how many bytes were read, if this program packs.
     options
-        Others of :func:`sdb.pack`.
+        Others of :func:`sdb.pack`, if this program packs.
 
     Returns
     -------
@@ -133,6 +119,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         check_writable(root)
     definition = read_definition(root, keys)
     check_branch(root, keys, branch)
+    packing = packing or LocalPacking(root, keys, progress, options)
     retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
     for _ in range(_REPLANS):
         handle = find_table(root, database, table, branch=branch)
@@ -144,7 +131,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
             raise ConflictError(message, hint="--changed keep leaves its rows as they are")
         newer = plan.newer if changed == "replace" else ()
         gone = plan.vanished if vanished == "delete" else ()
-        sync = _Sync(root, keys, definition, progress, options)
+        sync = _Sync(root, keys, definition, packing)
         sync.branch, sync.author = branch, author
         if handle is not None and (newer or gone):
             plan, newer, gone = sync.look(handle, plan, newer, gone)
@@ -184,7 +171,8 @@ def take(
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
     """Take the inputs of a plan that has only some of them, in one version; see `sync_table`."""
-    sync = _Sync(root, keys, definition, silent, options, is_whole=False)
+    packing = LocalPacking(root, keys, silent, options)
+    sync = _Sync(root, keys, definition, packing, is_whole=False)
     sync.branch, sync.author = branch, author
     return sync.run(plan)
 
@@ -208,18 +196,16 @@ class _Sync:
         root: TableRoot,
         keys: names.TableKeys,
         definition: Definition,
-        progress: Callable[[int, int | None], None],
-        options: dict[str, Any],
+        packing: InputPacking,
         *,
         is_whole: bool = True,
     ) -> None:
         self._root = root
         self._keys = keys
         self._definition = definition
-        self._progress = progress
-        self._options = options
+        self._packing = packing
         self._is_whole = is_whole
-        self._packed: dict[tuple[str, ...], PackedRows] = {}
+        self._packed: dict[tuple[str, ...], PackedInputs] = {}
         self.branch, self.author = MAIN, ""
         self._handle: TableHandle | None = None
         self._gone: tuple[str, ...] = ()
@@ -252,14 +238,12 @@ class _Sync:
         new: Sequence[NewInput] = [*plan.new, *newer]
         self._gone = gone
         for _ in range(_ATTEMPTS):
-            groups = []
+            packed = self._pack([one for one in new if not one.flaw])
             flawed = [one for one in new if one.flaw]
-            for group in _groups([one for one in new if not one.flaw]):
-                good, bad = self._checked(group)
-                groups += [good] if good else []
-                flawed += bad
-            new = [*chain.from_iterable(groups), *flawed]
-            self._remove([one.uri for one in chain.from_iterable(groups) if one.replaces])
+            flawed += chain.from_iterable(one.failed for one in packed)
+            groups = [one for one in packed if one.inputs]
+            new = [*chain.from_iterable(one.inputs for one in groups), *flawed]
+            self._remove([one.uri for one in new if one.replaces and not one.flaw])
             change = self._change(groups, flawed)
             if change.is_nothing:
                 return self._told(plan, groups, flawed, None)
@@ -271,6 +255,14 @@ class _Sync:
             return self._told(plan, groups, flawed, version)
         message = f"{self._keys.folder}: others have taken the same inputs all the time"
         raise ConflictError(message, hint="run it again")
+
+    def _pack(self, new: Sequence[NewInput]) -> list[PackedInputs]:
+        """Pack inputs, but for groups that an earlier attempt has packed."""
+        groups = [tuple(group) for group in self._packing.groups(new)]
+        fresh = iter(self._packing.pack([one for one in groups if _key(one) not in self._packed]))
+        found = [self._packed.get(_key(group)) or next(fresh) for group in groups]
+        self._packed |= {_key(one.inputs): replace(one, failed=()) for one in found}
+        return found
 
     def _remove(self, replaced: Sequence[str]) -> None:
         """Write packfiles without the rows of inputs that are replaced or gone."""
@@ -311,16 +303,15 @@ class _Sync:
 
         return commit(self._root, self._keys, planned, branch=self.branch).version
 
-    def _change(self, groups: list[list[NewInput]], flawed: list[NewInput]) -> TableChange:
+    def _change(self, groups: list[PackedInputs], flawed: list[NewInput]) -> TableChange:
         added: list[Descriptor] = []
         inputs: list[ChangedInput] = []
         for group in groups:
-            descriptor = self._packed[_key(group)].descriptor
             inputs += [
                 ChangedInput(one.uri, one.etag, len(added), is_forced=one.is_forced)
-                for one in group
+                for one in group.inputs
             ]
-            added += [] if descriptor is None else [descriptor]
+            added += [] if group.descriptor is None else [group.descriptor]
         # What failed before and fails again is known already.
         inputs += [
             ChangedInput(one.uri, one.etag, FAILED, reason=one.flaw)
@@ -343,19 +334,19 @@ class _Sync:
     def _told(
         self,
         plan: SyncPlan,
-        groups: list[list[NewInput]],
+        groups: list[PackedInputs],
         flawed: list[NewInput],
         version: int | None,
     ) -> Synced:
-        results = [self._packed[_key(group)].result for group in groups]
-        replaced = [one.uri for one in chain.from_iterable(groups) if one.replaces]
+        taken = [*chain.from_iterable(one.inputs for one in groups)]
+        replaced = [one.uri for one in taken if one.replaces]
         return Synced(
             self._keys.database,
             self._keys.table,
             version,
-            tuple(one.uri for one in chain.from_iterable(groups)),
-            sum(one.rows for one in results),
-            sum(one.text_bytes for one in results),
+            tuple(one.uri for one in taken),
+            sum(one.rows for one in groups),
+            sum(one.text_bytes for one in groups),
             tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in flawed),
             tuple(uri for uri in plan.changed if uri not in replaced),
             tuple(uri for uri in plan.vanished if uri not in self._gone),
@@ -364,85 +355,6 @@ class _Sync:
             self._removed.rows,
         )
 
-    def _checked(self, group: list[NewInput]) -> tuple[list[NewInput], list[NewInput]]:
-        """Pack the inputs of a partition: gives those that have rows, and those that fail."""
-        bad: list[NewInput] = []
-        while group and _key(group) not in self._packed:
-            try:
-                packed = self._pack(group)
-            except (*_FLAWS, NotFoundError, AccessError, ConflictError):
-                looked = [self._looked(one) for one in group]
-                if not any(one is None or one.flaw for one in looked):
-                    raise
-                bad += [one for one in looked if one is not None and one.flaw]
-                group = [one for one in looked if one is not None and not one.flaw]
-                continue
-            same = [one for one in group if one.listed.store.is_remote or one.listed.is_same()]
-            if same == group:
-                self._packed[_key(group)] = packed
-            elif late := sorted({one.uri for one in group} - {one.uri for one in same}):
-                notes.warn(_CHANGES.format(late[0]))
-            group = same
-        return group, bad
 
-    def _pack(self, group: list[NewInput]) -> PackedRows:
-        partition = group[0].partition
-        return pack_rows(
-            self._root,
-            self._keys,
-            [self._recognised(one) for one in group],
-            "" if partition is None else partition.directory,
-            constants=None if partition is None else partition.constants or None,
-            progress=self._progress,
-            **self._options,
-        )
-
-    def _recognised(self, one: NewInput) -> Input:
-        rule = one.rule
-        hints = None if rule.hints in {None, "null"} else (rule.hints or "").encode()
-        try:
-            # The rows must be those of the ETag that the table is told.
-            version = one.listed.version
-            found = recognise(one.listed.place, rule.format or None, hints=hints, version=version)
-        except UsageError as error:  # hints that do not fit the content
-            raise InputError(error.message) from None
-        return replace(found, name=one.uri)
-
-    def _looked(self, one: NewInput) -> NewInput | None:
-        """Pack an input alone, into nothing, to see what is wrong; None: it cannot be read now."""
-        try:
-            pack([self._recognised(one)], _Nowhere(), **self._options)
-        except NotFoundError:
-            return None
-        except ConflictError:
-            notes.warn(_CHANGES.format(one.uri))
-            return None
-        except AccessError as error:
-            notes.warn(f"left out: {error.message}")
-            return None
-        except _FLAWS as error:
-            return replace(one, flaw=error.message)
-        return one
-
-
-class _Nowhere(io.BytesIO):
-    """A file that keeps nothing."""
-
-    def write(self, data: Any, /) -> int:  # noqa: ANN401 - bytes of any kind
-        return len(data)
-
-
-def _groups(new: list[NewInput]) -> Iterator[list[NewInput]]:
-    """Give the inputs of each packfile: those of a partition, at most so many."""
-
-    def directory(one: NewInput) -> str:
-        return "" if one.partition is None else one.partition.directory
-
-    for _, found in groupby(sorted(new, key=directory), directory):
-        group = list(found)
-        for start in range(0, len(group), MOST_INPUTS):
-            yield group[start : start + MOST_INPUTS]
-
-
-def _key(group: list[NewInput]) -> tuple[str, ...]:
+def _key(group: Sequence[NewInput]) -> tuple[str, ...]:
     return tuple(f"{one.etag} {one.uri}" for one in group)

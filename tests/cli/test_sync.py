@@ -14,7 +14,7 @@ import pytest
 
 import sdb
 from sdb.errors import AccessError, SdbWarning
-from sdb.table import inputrows, tablesync
+from sdb.table import inputpacking, inputrows
 from sdb.table.inputlisting import ListedInput
 from sdb.table.inputstree import InputsTree
 from sdb.table.names import TableKeys
@@ -209,7 +209,7 @@ def test_inputs_that_may_not_be_read_are_left_for_later(
     for number in range(3):
         put(lake, f"in/{number}.json", json.dumps({"a": number}))
     root = table_root(lake)
-    good_etag, good_recognise = ListedInput.etag, tablesync.recognise
+    good_etag, good_recognise = ListedInput.etag, inputpacking.recognise
 
     def etag(listed: ListedInput, cache: EtagCache) -> str:
         if listed.uri.endswith("/1.json"):
@@ -223,7 +223,7 @@ def test_inputs_that_may_not_be_read_are_left_for_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(ListedInput, "etag", etag)
-        patch.setattr(tablesync, "recognise", recognise)
+        patch.setattr(inputpacking, "recognise", recognise)
         with pytest.warns(SdbWarning, match=r"left out: opening in/[12]\.json"):
             found = sync_table(root, "d", "t")
     assert (found.taken, found.rejected) == (("file://in/0.json",), ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.cli import output
-from sdb.cli.meter import Meter
+from sdb.cli import spark as sparks
 from sdb.cli.options import (
     AsJson,
     Branch,
@@ -19,7 +19,7 @@ from sdb.cli.options import (
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import author
-from sdb.errors import SdbError, UsageError
+from sdb.errors import UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -27,11 +27,10 @@ EXAMPLES = (
     "sdb sync --dry-run --json --root lake web 'gh*'",
     "sdb sync --follow --interval 10s --root lake web",
     "sdb sync --queue https://sqs.eu-west-1.amazonaws.com/123456789012/logs web",
+    "sdb sync --spark --master 'local[2]' --root lake web",
 )
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from sdb.table.syncresult import Synced
 
 
 def command(
@@ -81,6 +80,14 @@ def command(
             "--interval", metavar="TIME", help="With --follow or --queue, the time between commits."
         ),
     ] = "5s",
+    spark: Annotated[
+        bool, Option("--spark", help="Pack on Spark, and commit here: for the first terabytes.")
+    ] = False,
+    master: sparks.Master = None,
+    tasks: sparks.Tasks = None,
+    target_size: sparks.TargetSize = None,
+    conf: sparks.Conf = None,
+    print_submit: sparks.PrintSubmit = False,
     branch: Branch = "main",
     root: Root = None,
     threads: Threads = None,
@@ -93,16 +100,26 @@ def command(
 
     What cannot be read is told, recorded and left out (exit code 1).
     """
-    from sdb.cli.syncing import follow_tables, tell
-    from sdb.table.tablesync import sync_table, tables_to_sync
+    from sdb.cli.syncing import follow_tables, sync_tables, syncs_of
+    from sdb.table.tablesync import tables_to_sync
 
     prepare(verbose=verbose, quiet=quiet)
     place = table_root(context, root)
+    choice = sparks.Choice(
+        master, tasks, target_size, conf, append=False, print_submit=print_submit
+    )
+    if not spark:
+        choice.check_unused("sdb sync --spark")
+    if print_submit:
+        output.say(sparks.submit_command(master, conf))
+        return 0
     if follow or queue is not None:
-        if dry_run or retry or (changed, vanished) != ("keep", "keep"):
-            others = "--dry-run, --retry, --changed or --vanished"
+        given = {"--dry-run": dry_run, "--retry": retry, "--spark": spark}
+        given |= {"--changed": changed != "keep", "--vanished": vanished != "keep"}
+        others = [flag for flag, is_given in given.items() if is_given]
+        if others:
             flag = "--follow" if queue is None else "--queue"
-            raise UsageError(f"{flag} takes what is new: not with {others}")
+            raise UsageError(f"{flag} takes what is new: not with {', '.join(others)}")
         return follow_tables(
             place,
             database,
@@ -116,34 +133,25 @@ def command(
             author=author(),
             threads=threads,
         )
-    found: list[Synced] = []
-    failures: list[SdbError] = []
     tables = tables_to_sync(place, database, pattern)
     if not tables:
         notes.warn(
             f"no table of {database} below {place.location} has a definition and fits {pattern!r}"
         )
-    for table in tables:
-        try:
-            with Meter(f"syncing {table}", progress, quiet=quiet) as meter:
-                synced = sync_table(
-                    place,
-                    database,
-                    table,
-                    dry_run=dry_run,
-                    retry=retry,
-                    changed=changed,
-                    vanished=vanished,
-                    branch=branch,
-                    author=author(),
-                    threads=threads,
-                    progress=meter,
-                )
-        except SdbError as error:
-            failures.append(error)
-            continue
-        found.append(synced)
-        tell(synced, dry_run=dry_run, verbose=verbose, quiet=quiet)
+    with syncs_of(choice if spark else None, threads=threads, quiet=quiet) as sync:
+        found, failures = sync_tables(
+            sync,
+            (place, database, tables),
+            progress=progress,
+            dry_run=dry_run,
+            verbose=verbose,
+            quiet=quiet,
+            retry=retry,
+            changed=changed,
+            vanished=vanished,
+            branch=branch,
+            author=author(),
+        )
     if as_json:
         output.say_json({"tables": [one.as_dict() for one in found]})
     for failure in failures[1:]:
