@@ -203,7 +203,7 @@ class LaneScan:
         self,
         sort: Sequence[tuple[int, bool, bool]],
         most: int,
-        bounds: Sequence[Sequence[int | None]],
+        bounds: Sequence[Sequence[int | tuple[object, ...] | None]],
         *,
         most_bytes: int = ...,
     ) -> tuple[list[int], list[tuple[int, int]]] | None: ...

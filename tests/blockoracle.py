@@ -8,11 +8,16 @@ import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import sdb
 from sdb import ion
+from sdb.packfile.blockstatistics import INTEGERS, TEXTS, encode_statistics
+from sdb.packfile.membership import MembershipFilter
 from sdb.packfile.zones import Zone
+from sdb.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from sdb.packfile.presence import FieldPath
 
@@ -65,6 +70,25 @@ class Oracle:
     def words(self, _: FieldPath) -> Filter | None:
         """Give the words at a path: none."""
         return None
+
+
+def add_statistics(path: Path) -> None:
+    """Give a packfile statistics of all of its paths."""
+    with sdb.open(path) as pack:
+        trailer = pack.trailer
+        numbers = range(len(trailer.blocks))
+        oracle = Oracle([list(pack.rows(blocks=[number])) for number in numbers])
+    zones = {where: oracle.zone(where) for where in oracle.paths}
+    filters = {}
+    for where in oracle.paths:
+        for kind, found in ((TEXTS, oracle.texts(where)), (INTEGERS, oracle.integers(where))):
+            if found is not None:
+                blocks = [list(values) for values in found.sets]
+                filters[where, kind] = MembershipFilter.of(blocks, is_text=kind == TEXTS)
+    stored = encode_statistics(zones, filters)
+    data = path.read_bytes()[: trailer.offset]
+    told = replace(trailer, sparse=replace(trailer.sparse, stored_statistics=stored))
+    path.write_bytes(data + told.encode())
 
 
 def zone(values: list[Any]) -> Zone:

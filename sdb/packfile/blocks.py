@@ -134,7 +134,8 @@ class BlockReader:
 
         sparse = self._trailer.sparse
         found = prune.blocks(test, sparse)
-        if not found or not prune.asks_statistics(test, sparse):
+        # Statistics stand beside a summary alone, which tells which types there are.
+        if not found or sparse.summary is None or not prune.asks_statistics(test, sparse):
             return found
         return prune.blocks(test, *self.known)
 
@@ -143,7 +144,8 @@ class BlockReader:
         from sdb.packfile import prune
 
         sparse = self._trailer.sparse
-        if not prune.blocks(test, sparse) or not prune.asks_statistics(test, sparse):
+        is_known = sparse.summary is not None and prune.asks_statistics(test, sparse)
+        if not is_known or not prune.blocks(test, sparse):
             return prune.reasons(test, sparse)
         return prune.reasons(test, *self.known)
 

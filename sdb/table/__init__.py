@@ -23,8 +23,7 @@
 ``contentid``        names of packfiles that tell their content
 ``versionhistory``   where the versions of a table are
 ``versionstate``     what an index says of the version that it is
-``turns``            programs of one machine that let each other go first
-``surroundings``     clock, patience, turns and dice of a writer
+``surroundings``     clock, patience and dice of a writer
 ``objectwriter``     objects that are written once
 ``tablechange``      what a commit does to an index
 ``succession``       versions that follow each other
@@ -62,7 +61,6 @@
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading
-``leases``           what somebody has been reading for long
 ``recentdefinitions`` definitions that inserts have read lately
 ``references``       how versions are named, and which index that is
 ``versionlookup``    versions by number, distance and time

@@ -272,15 +272,6 @@ class TableKeys:
         """Give the key of a list of old versions."""
         return f"{self.folder}/history-{uid}"
 
-    def lease(self, uid: str) -> str:
-        """Give the key of a lease: what somebody is reading."""
-        return f"{self.folder}/leases/{uid}"
-
-    def is_lease(self, key: str) -> bool:
-        """Tell whether a key is that of a lease."""
-        above = f"{self.folder}/leases/"
-        return key.startswith(above) and key.removeprefix(above).isalnum()
-
 
 def _mark(commit: str) -> str:
     """Give what tells the id of a commit from all others, in few letters."""

@@ -27,7 +27,7 @@ from sdb.query.analyze.folding import fold
 from sdb.query.plan import reduction
 from sdb.query.syntax.parser import parse
 from tests.blockmutations import MUTATIONS
-from tests.blockoracle import Oracle
+from tests.blockoracle import Oracle, add_statistics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -271,6 +271,61 @@ def run(folder: Path, seeds: range, count: int) -> float:
 
 def test_no_row_is_lost(tmp_path: Path) -> None:
     assert run(tmp_path, range(12), 30) > 0.3
+
+
+def packed(folder: Path, seed: int, pools: Pools) -> Path:
+    """Pack rows to blocks that have statistics."""
+    path = folder / f"{seed}.zion"
+    made = [row for block in rows(Rng(seed), pools) for row in block]
+    source = path.with_suffix(".ion")
+    numbered = [{**row, "number": at} for at, row in enumerate(made)]
+    source.write_bytes(b"".join(map(ion.dumps, numbered)))
+    sdb.pack([source], path, block_bytes=512, align_bytes=512, overwrite=True, threads=1)
+    add_statistics(path)
+    return path
+
+
+def queries(folder: Path, seeds: range) -> int:
+    """Run queries of packfiles with and without statistics; give the blocks that were left out."""
+    out = 0
+    for seed in seeds:
+        rng = Rng(seed)
+        pools = Pools(rng, only_few_numbers=seed % 6 == 0)
+        path = packed(folder, seed, pools)
+        table = f"read_file('{path}')"
+        order = f"{rng.choice(['', 'DESC'])} {rng.choice(['', 'NULLS LAST'])}"
+        few = f"LIMIT {rng.randrange(1, 6)}"
+        for query in (
+            f"SELECT number FROM {table} WHERE {condition(rng, pools)}",
+            f"SELECT number FROM {table} WHERE {condition(rng, pools)}",
+            f"SELECT number FROM {table} ORDER BY {rng.choice(PATHS)} {order} {few}",
+            f"SELECT number FROM {table} ORDER BY x {order} {few}",
+            f"SELECT number FROM {table} WHERE x > 1 ORDER BY x {order}, n.b {few}",
+            f"SELECT a.number, e FROM {table} AS a, a.l AS e WHERE e = {constant(rng, pools)}",
+            f"SELECT MIN(x), MAX(x), COUNT(x), COUNT(*), EARLIEST(n.b), LATEST(x) FROM {table}",
+        ):
+            try:
+                check(parse(query), 0)
+            except QueryError:
+                continue
+            with (
+                sdb.sql(query, threads=1) as pruned,
+                sdb.sql(query, threads=1, prune=False) as full,
+            ):
+                answers = [b"".join(one.lines()) for one in (pruned, full)]
+                assert answers[0] == answers[1], (seed, query)
+                out += full.reading.blocks - pruned.reading.blocks
+    return out
+
+
+def test_queries_answer_the_same(tmp_path: Path) -> None:
+    assert queries(tmp_path, range(10)) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_many_queries_answer_the_same(tmp_path: Path) -> None:
+    assert queries(tmp_path, range(5000, 5300)) > 0
 
 
 @pytest.mark.slow

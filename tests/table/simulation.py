@@ -94,8 +94,6 @@ def run(seed: int) -> World:
         if dice.random() < 0.3:
             schedule.add("branch", branching.brancher(world, dice.randrange(1, 4)))
             schedule.add("merge", branching.merger(world, dice.randrange(1, 3)))
-        if keepers and seed % 4 == 1:
-            schedule.add("lease", actors.lessee(world, 1))
         strangers = 4 if seed % 8 == 0 else dice.choice((0, 0, 1, 2))
         for number in range(strangers):
             schedule.add(f"original{number}", actors.original(world, dice.randrange(1, 4)))

@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use zion::aggregate::{Call, Function, Grain, Key};
 use zion::number::Number;
 use zion::scan::{
-    Constant, Inside, Lane, Letter, MAX_STEPS, Op, Path, Pattern, Predicate, Sort, Step, Unnest,
+    Constant, Front, Inside, Lane, Letter, MAX_STEPS, Op, Path, Pattern, Predicate, Sort, Step, Unnest,
 };
 use zion::{Error, Result};
 
@@ -130,6 +130,23 @@ fn constant(value: &Bound<'_, PyAny>) -> PyResult<Constant> {
         "u" => Constant::Time(content()?.extract()?),
         "z" => Constant::Null,
         other => return Err(wrong(&format!("a value of kind {other:?}"))),
+    })
+}
+
+/// What comes first in a block: None if that is not known, a time in microseconds, a constant, in which texts are
+/// bytes that may be cut anywhere, or `("none",)`.
+pub fn front(value: &Bound<'_, PyAny>) -> PyResult<Front> {
+    if value.is_none() {
+        return Ok(Front::Unknown);
+    }
+    if let Ok(us) = value.extract::<i64>() {
+        return Ok(Front::Value(Constant::Time(us)));
+    }
+    let pair = value.cast::<PyTuple>()?;
+    Ok(match &*pair.get_item(0)?.extract::<String>()? {
+        "none" => Front::NoValue,
+        "s" => Front::Value(Constant::Text(pair.get_item(1)?.extract::<Vec<u8>>()?.into())),
+        _ => Front::Value(constant(value)?),
     })
 }
 

@@ -13,12 +13,12 @@ use zion::profile::Shaped;
 use zion::runs::Form;
 use zion::scan::{First, Origins, Plan, Ranking, Request, Watch};
 
-use crate::asked::{self, AnyCall, AnyKey, AnyPath, AnySort, lane, predicate, sorts, unnest};
+use crate::asked::{self, AnyCall, AnyKey, AnyPath, AnySort, front, lane, predicate, sorts, unnest};
 use crate::capsule;
 use crate::errors::to_py;
 use crate::feed::{Batches, Feed, Source};
 use crate::groups::{Ask, Table, shape};
-use crate::late::{Bounds, Found, Scene};
+use crate::late::{Found, Scene};
 use crate::place::Meter;
 
 /// Reader, chunks of each block, algorithm, size of chunks, blame.
@@ -174,18 +174,19 @@ impl LaneScan {
     /// The numbers of the first `most` rows in an order of lanes, in that order, and the blocks that were read
     /// for it. See `Scene::first` for what `bounds` are. None when what tells their order takes too much memory.
     #[pyo3(signature = (sort, most, bounds, *, most_bytes=usize::MAX))]
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
     fn first(
         &self,
         py: Python<'_>,
         sort: Vec<AnySort>,
         most: usize,
-        bounds: Bounds,
+        bounds: Vec<Vec<Bound<'_, PyAny>>>,
         most_bytes: usize,
     ) -> PyResult<Option<Found>> {
-        let descending = sort.first().is_some_and(|(_, descending, _)| *descending);
         let ranking = Ranking { by: sorts(sort), most, most_bytes };
         let start = First::new(&self.request.plan, &ranking).map_err(to_py)?;
-        self.scene().first(py, &self.request, start, bounds, descending)
+        let fronts = bounds.iter().map(|all| all.iter().map(front).collect()).collect::<PyResult<_>>()?;
+        self.scene().first(py, &self.request, start, fronts)
     }
 
     /// The rows of some numbers, in their order; the predicate is not asked. None when they take too much memory.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use zion::scan::{First, Picks, ROW_BITS, Request, arranged};
+use zion::scan::{First, Front, Picks, ROW_BITS, Request, arranged};
 use zion::{Error, Result};
 
 use crate::errors::to_py;
@@ -18,8 +18,8 @@ use crate::place::Meter;
 /// Rows that take more memory are not put in order.
 const MOST_BYTES: usize = 1 << 30;
 
-/// For each source and each of its blocks the time that none of its values is in front of, if it is known.
-pub type Bounds = Vec<Vec<Option<i64>>>;
+/// For each source and each of its blocks what none of its values is in front of, if that is known.
+pub type Fronts = Vec<Vec<Front>>;
 /// Source and number of a block.
 type Place = (usize, usize);
 /// Numbers of rows, and the blocks that were read.
@@ -51,12 +51,11 @@ impl Scene<'_> {
         py: Python<'_>,
         request: &Request,
         start: First,
-        bounds: Bounds,
-        descending: bool,
+        bounds: Fronts,
     ) -> PyResult<Option<Found>> {
         let all = blocks(self.sources);
-        let mut left = ordered(&all, bounds, descending).map_err(to_py)?;
-        let unknown = left.partition_point(|(bound, _)| bound.is_none());
+        let mut left = ordered(&all, bounds, &start).map_err(to_py)?;
+        let unknown = left.partition_point(|(bound, _)| *bound == Front::Unknown);
         let unknown: Vec<Place> = left.drain(..unknown).map(|(_, place)| place).collect();
         let runs = py.detach(|| request.gather(start.clone())).map_err(to_py)?;
         let mut feed = Feed::over(Arc::clone(self.sources), Arc::clone(self.meter), runs, unknown);
@@ -72,7 +71,7 @@ impl Scene<'_> {
                 }
             }
             let most = feed.read_blocks().len().max(1);
-            let is_wanted = |(bound, _): &&(Option<i64>, Place)| !bound.is_some_and(|us| rows.is_settled(us));
+            let is_wanted = |(bound, _): &&(Front, Place)| !rows.is_settled(bound);
             let wanted = left.iter().take(most).take_while(is_wanted).count();
             if wanted == 0 {
                 break;
@@ -116,16 +115,13 @@ impl Scene<'_> {
 }
 
 /// Blocks with their bounds: those without one, then the others from the very first rows on.
-fn ordered(all: &[Place], bounds: Bounds, descending: bool) -> Result<VecDeque<(Option<i64>, Place)>> {
-    let bounds: Vec<Option<i64>> = bounds.into_iter().flatten().collect();
+fn ordered(all: &[Place], bounds: Fronts, start: &First) -> Result<VecDeque<(Front, Place)>> {
+    let bounds: Vec<Front> = bounds.into_iter().flatten().collect();
     if bounds.len() != all.len() {
         return Err(Error::argument(format!("{} bounds for {} blocks", bounds.len(), all.len())));
     }
     let mut blocks: Vec<_> = bounds.into_iter().zip(all.iter().copied()).collect();
-    blocks.sort_by(|(a, _), (b, _)| match (a, b) {
-        (Some(a), Some(b)) if descending => b.cmp(a),
-        _ => a.cmp(b),
-    });
+    blocks.sort_by(|(a, _), (b, _)| start.order(a, b));
     Ok(blocks.into())
 }
 

@@ -63,8 +63,7 @@ def command(
         return
     if verbose:
         for one in found.garbage:
-            what = f"the upload of {one.key}" if one.kind == "upload" else one.key
-            output.say(output.plain(f"{'would remove' if dry_run else 'removed'} {what}"))
+            output.say(output.plain(f"{'would remove' if dry_run else 'removed'} {one.key}"))
     if not quiet:
         verb = "would go" if dry_run else "gone"
         count = f"{len(found.garbage):,} of {found.objects:,} objects"

@@ -180,7 +180,9 @@ class From:
         """Read tables, but for blocks where the condition is never TRUE."""
         (source, *others) = self.select.sources
         alone = not others and not isinstance(source.table, ast.UnpivotTable)
-        where = about(self.select.where, alias, alone=alone)
+        is_first = source.alias == alias
+        lists = tuple(others) if is_first else ()
+        where = about(self.select.where, alias, alone=alone, others=lists)
         scan = self.context.scan(tables, where)
         if where is None or alias is not None or self.scope.parent is None:
             return scan

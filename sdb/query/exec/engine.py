@@ -10,6 +10,7 @@ from sdb.query.analyze.types import STRING
 from sdb.query.exec import udfs
 from sdb.query.exec.indexed import counted_groups
 from sdb.query.exec.native import run as answered
+from sdb.query.exec.toldtotals import told_totals
 from sdb.query.exec.watching import Watching, places
 from sdb.query.plan.choice import choose
 from sdb.query.plan.columns import Column, Execution
@@ -84,8 +85,10 @@ def run(
         return _explained(statement, translated(), chosen)
     if isinstance(chosen, Count):
         return _counted(chosen)
-    if isinstance(chosen, HashAggregate) and (counted := counted_groups(chosen)) is not None:
-        return counted
+    if isinstance(chosen, HashAggregate):
+        told = counted_groups(chosen) or told_totals(chosen)
+        if told is not None:
+            return told
     keys = watched(statement)
     if chosen is None:
         return _executed(translated(), threads, memory_bytes, keys=keys)

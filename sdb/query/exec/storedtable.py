@@ -12,7 +12,6 @@ from sdb.packfile.prune import blocks
 from sdb.packfile.reader import open_packfile
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.query.plan.tablescan import IndexSteps
-from sdb.table.leases import hold
 from sdb.table.names import TableKeys, flaw_of_name
 from sdb.table.references import VersionReference, parse_time
 from sdb.table.succession import is_foreign
@@ -44,7 +43,6 @@ class StoredTable:
 
     def __init__(self, handle: TableHandle) -> None:
         self._handle = handle
-        self._lease = hold(handle)
         self._objects = OpenObjects()
         self._lists: dict[int, DescriptorList] = {}
         self._listed: dict[tuple[int, int], Packfile] = {}
@@ -113,9 +111,8 @@ class StoredTable:
         return found
 
     def close(self) -> None:
-        """Close what is open, and let collectors have what only this reader needs."""
+        """Close what is open."""
         self._objects.close()
-        self._lease.release()
 
     def _chosen(self, test: Predicate) -> list[int]:
         tree = self._handle.index.indirect

@@ -3,10 +3,11 @@
 What rows are sorted by is read first, and only where a row comes from is kept. The rows that come
 out are made afterwards, from the chunks that hold them; no other row ever is.
 
-When they are sorted by a time that is indexed, blocks are read from that which may have the very
-first rows on, until no other can have one that is wanted: as soon as enough rows are known that are
-in front of the bound of the next block. That is sound for a block if none of its rows is in front
-of the bound that the index gives, that is, if its values at the path are
+When they are sorted by a time that is indexed, or by a path that zones are known of, blocks are
+read from that which may have the very first rows on, until no other can have one that is wanted: as
+soon as enough rows are known that are in front of the bound of the next block. Zones give bounds of
+values of all types (:mod:`sdb.query.plan.blockfronts`). A time index is sound for a block if none
+of its rows is in front of the bound that it gives, that is, if its values at the path are
 
 * timestamps, of which the index knows all;
 * of types that are behind timestamps in this direction: strings when times ascend, numbers and
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeAlias
 
+    from sdb.query.plan.blockfronts import Front
     from sdb.query.plan.dataset import ValuePath
     from sdb.query.plan.operations import TopK
     from sdb.query.plan.scans import Predicate
 
 
-Bounds: TypeAlias = list[list[int | None]]
-"""For each source and each of its blocks a time, in microseconds since 1970."""
+Bounds: TypeAlias = "list[list[Front]]"
+"""For each source and each of its blocks a value that none of its rows is in front of."""
 
 
 class Ordered:
@@ -127,7 +129,7 @@ def _kept(sources: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def bounds(first: TopK) -> Bounds:
-    """Give for each block the time that its rows are behind.
+    """Give for each block a value that its rows are not in front of.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def bounds(first: TopK) -> Bounds:
     Returns
     -------
     Bounds
-        The times; ``None`` for blocks that may have other rows.
+        The values; ``None`` for blocks of which nothing is known.
     """
     _, descending, nulls_last = first.sort[0]
     path = first.keys[0][1]
@@ -170,5 +172,7 @@ def note(first: TopK, bounds: Bounds) -> str:
     if all(bound is None for bound in chain.from_iterable(bounds)):
         return ""
     path = ".".join(map(str, first.keys[0][1]))
-    direction = "latest" if first.sort[0][1] else "earliest"
+    is_time = all(isinstance(bound, int | None) for bound in chain.from_iterable(bounds))
+    words = ("earliest", "latest") if is_time else ("least", "greatest")
+    direction = words[first.sort[0][1]]
     return f"from the {direction} {path} on, as many as {first.limit + first.offset:,} rows need"

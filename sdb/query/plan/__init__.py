@@ -11,6 +11,7 @@ module         holds
 `reduction`    conditions as far as metadata can answer them
 `prefixes`     texts that whatever matches a pattern begins with
 `tablescan`    packfiles and blocks that a table comes to
+`blockfronts`  what comes first in a block, of what rows are sorted by
 `pseudo`       `_file` and `_row`, where no field has the name
 `period`       times that the rows of all tables must have
 `rewrite`      conditions in a tree: split, joined

@@ -134,7 +134,8 @@ class _Rows:
         if len(tables) < len(parts) or (others and self.is_unpivot):
             raise Unsuited
         alone = not others and not self.is_unpivot
-        where = about(node.where, None if self.is_unpivot else first.alias, alone=alone)
+        alias = None if self.is_unpivot else first.alias
+        where = about(node.where, alias, alone=alone, others=node.sources[1:])
         self.scan = ScanNode("s1", tuple(tables), where, datasets)
         self.scope = scope_of(node, None, frozenset())
         # To what depth the rows of each source are unfolded.

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypeAlias
 
+    from sdb.query.plan.blockfronts import Front
     from sdb.query.syntax import ast
 
 ValuePath: TypeAlias = tuple[str | int, ...]
@@ -72,12 +73,12 @@ class Dataset(Protocol):
     def origins(self) -> list[tuple[str, list[int]]]:
         """For each source the name of its file, and the numbers of the first rows of its blocks."""
 
-    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[list[int | None]]:
-        """For each source and each of its blocks a time that no other under a path is in front of.
+    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[list[Front]]:
+        """For each source and each of its blocks a value that no other is in front of at a path.
 
-        Times are in microseconds since 1970. `latest` asks for a time that none is after, and not
-        before. ``None`` stands for blocks of which this is not known, or where values may be of
-        other types than timestamps and those of the mask `beside`.
+        `latest` asks for one that none is greater than, and not less. ``None`` stands for blocks of
+        which this is not known. Of the mask `beside` are the types that are behind times in that
+        order; all types, if only rows with a time count.
         """
 
     def visited(self, blocks: Sequence[tuple[int, int]]) -> None:

@@ -8,6 +8,7 @@ from sdb import ion
 from sdb.errors import CorruptError, from_os
 from sdb.packfile.prune import Intervals, union
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
+from sdb.query.plan.blockfronts import front
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.prune import Reason
     from sdb.packfile.reader import Packfile
+    from sdb.query.plan.blockfronts import Front
     from sdb.query.plan.dataset import ValuePath
 
 _OPENERS = 16
@@ -145,18 +147,23 @@ class PackfileScan:
                 types |= _BITS.get(kind, ANY)
         return types
 
-    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[int | None]:
-        """Give for each block a time that no other at a path is in front of.
+    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[Front]:
+        """Give for each block a value that no other at a path is in front of.
 
         See :meth:`sdb.query.plan.dataset.Dataset.bounds`.
         """
         numbers = self.blocks
         types = ANY if beside == ANY else self.types(path)
         index = self.pack.trailer.sparse.indices.get(path)  # type: ignore[arg-type]
-        if index is None or types is None or types & ~(beside | TIME | MISSING):
+        if index is not None and types is not None and not types & ~(beside | TIME | MISSING):
+            ranges = map(index.known_range, numbers)
+            return [None if known is None else known[latest] for known in ranges]
+        names = tuple([step for step in path if isinstance(step, str)])
+        _, statistics = self.pack.known
+        zones = None if statistics is None else statistics.zone(names)
+        if zones is None or len(names) < len(path) or path[0] in self.pack.trailer.sparse.constants:
             return [None] * len(numbers)
-        ranges = map(index.known_range, numbers)
-        return [None if known is None else known[latest] for known in ranges]
+        return [front(zones[number], descending=latest, beside=beside) for number in numbers]
 
 
 @record
@@ -217,6 +224,11 @@ class TableScan:
         self._prune = prune
 
     @property
+    def is_pruned(self) -> bool:
+        """Tell whether metadata is trusted to leave out rows, or to stand for them."""
+        return self._prune
+
+    @property
     def read(self) -> list[PackfileScan]:
         """The packfiles with blocks to read."""
         return [part for part in self.parts if part.intervals]
@@ -251,11 +263,11 @@ class TableScan:
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
-    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[list[int | None]]:
-        """Give for each block a time that no other under a path is in front of.
+    def bounds(self, path: ValuePath, *, latest: bool, beside: int) -> list[list[Front]]:
+        """Give for each block a value that no other under a path is in front of.
 
         See :meth:`sdb.query.plan.dataset.Dataset.bounds`. Time indexes say nothing of other values,
-        so that the types of the file have to.
+        so that the types of the file have to, or zones.
         """
         if not self._prune:
             return [[None] * len(part.blocks) for part in self.read]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::accumulator::Accumulator;
 use super::order::{Rank, Sort};
 use super::plan::Plan;
+use super::predicate::Constant;
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ion::SymbolTable;
@@ -20,6 +21,37 @@ pub struct Ranking {
     pub most: usize,
     /// Rows are given up when what tells their places takes more memory.
     pub most_bytes: usize,
+}
+
+/// What is known of the values that rows of a block are sorted by first.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Front {
+    /// Nothing.
+    Unknown,
+    /// None is in front of this one.
+    Value(Constant),
+    /// There is none, so that no row comes out.
+    NoValue,
+}
+
+impl Front {
+    fn group(&self) -> u8 {
+        match self {
+            Self::Unknown => 0,
+            Self::Value(_) => 1,
+            Self::NoValue => 2,
+        }
+    }
+}
+
+fn rank(bound: &Constant) -> Rank<&[u8]> {
+    match bound {
+        Constant::Null => Rank::Null,
+        Constant::Bool(flag) => Rank::Bool(*flag),
+        Constant::Number(number) => Rank::Number(*number),
+        Constant::Text(text) => Rank::Text(text),
+        Constant::Time(us) => Rank::Time(*us),
+    }
 }
 
 /// A row: its number, and what it is sorted by.
@@ -161,12 +193,21 @@ impl First {
         }
     }
 
-    /// Whether all rows that are wanted are known, if others have no value that is in front of a time.
-    pub fn is_settled(&mut self, us: i64) -> bool {
+    /// Whether all rows that are wanted are known, if others have no value that is in front of a bound.
+    pub fn is_settled(&mut self, bound: &Front) -> bool {
         self.cut();
         let Some(sort) = self.places.by.first().filter(|_| self.places.most > 0) else { return true };
+        let Front::Value(bound) = bound else { return *bound == Front::NoValue };
         let last = self.last().and_then(|last| last.key.first());
-        last.is_some_and(|last| sort.compare(last, &Rank::<&[u8]>::Time(us)).is_lt())
+        last.is_some_and(|last| sort.compare(last, &rank(bound)).is_lt())
+    }
+
+    /// Which of two bounds is in front, of blocks that have to be read in any case none.
+    pub fn order(&self, a: &Front, b: &Front) -> Ordering {
+        match (a, b, self.places.by.first()) {
+            (Front::Value(a), Front::Value(b), Some(sort)) => sort.compare(&rank(a), &rank(b)),
+            _ => a.group().cmp(&b.group()),
+        }
     }
 
     /// The numbers of the rows, in order.
@@ -298,14 +339,37 @@ mod tests {
     fn other_rows_do_not_matter_when_all_that_are_wanted_are_in_front() -> Result<()> {
         let mut first = First::new(&plan(&[])?, &ranking(2, usize::MAX))?;
         add(&mut first, &[[TIME, ONE]])?;
-        assert!(!first.is_settled(BEFORE), "there may be more");
+        assert!(!first.is_settled(&time(BEFORE)), "there may be more");
         add(&mut first, &[[TIME, TWO], [ONE, ONE]])?;
-        assert!(first.is_settled(BEFORE));
-        assert!(!first.is_settled(0), "a row of the same time may have a lesser second value");
+        assert!(first.is_settled(&time(BEFORE)));
+        assert!(!first.is_settled(&time(0)), "a row of the same time may have a lesser second value");
         add(&mut first, &[[TEXT, TWO], [TEXT, ONE]])?;
-        assert!(first.is_settled(i64::MAX));
-        assert!(First::new(&plan(&[])?, &ranking(0, 0))?.is_settled(0));
+        assert!(first.is_settled(&time(i64::MAX)));
+        assert!(First::new(&plan(&[])?, &ranking(0, 0))?.is_settled(&time(0)));
         Ok(())
+    }
+
+    #[test]
+    fn bounds_are_of_all_types() -> Result<()> {
+        let mut first = First::new(&plan(&[])?, &ranking(1, usize::MAX))?;
+        let number = |value: f64| Front::Value(Constant::Number(value.into()));
+        let text = |value: &[u8]| Front::Value(Constant::Text(value.into()));
+        add(&mut first, &[[TWO, ONE]])?;
+        assert!(first.is_settled(&number(1.5)));
+        assert!(!first.is_settled(&number(2.0)), "a row of the same number may have a lesser second value");
+        assert!(!first.is_settled(&number(f64::NAN)), "NaN is above all numbers");
+        assert!(!first.is_settled(&text(b"")), "texts are above numbers");
+        assert!(first.is_settled(&Front::Value(Constant::Bool(true))));
+        assert!(first.is_settled(&Front::NoValue) && !first.is_settled(&Front::Unknown));
+        let mut bounds = [Front::NoValue, number(1.0), text(b"a"), Front::Unknown, number(f64::NAN), time(0)];
+        bounds.sort_by(|a, b| first.order(a, b));
+        assert_eq!(bounds[..4], [Front::Unknown, text(b"a"), time(0), bounds[3].clone()]);
+        assert_eq!(bounds[4..], [number(1.0), Front::NoValue]);
+        Ok(())
+    }
+
+    fn time(us: i64) -> Front {
+        Front::Value(Constant::Time(us))
     }
 
     #[test]

@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicU64;
 use arrow_array::RecordBatch;
 
 pub use accumulator::Accumulator;
-pub use first::{First, Ranking};
+pub use first::{First, Front, Ranking};
 pub use ion::IonRows;
 pub use order::Sort;
 pub use origin::Origins;

@@ -1,0 +1,177 @@
+"""Needles: one row in many, by block statistics, without them, and by DuckDB on Parquet.
+
+    python benchmarks/needles.py [--megabytes 1000] [--packfiles 100] [--probes 1000000]
+
+Rows are events with ids, users and addresses, in the order of time. Parquet has zstd, and what
+DuckDB writes of its own: Bloom filters and statistics of row groups. Times are those of whole
+processes, the better of three, and so are ratios; bytes are those of the blocks that a query reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sdb
+from sdb.packfile.blockstatistics import TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROW_BYTES = 380
+USERS = 20_000
+WORDS = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india")
+PARQUET = "COPY (FROM read_json('{0}')) TO '{1}' (FORMAT parquet, COMPRESSION zstd)"
+
+
+def rows(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
+    """Make events; each id occurs once, a user in one stretch of the time."""
+    rng = random.Random(seed)  # noqa: S311 - the same each time
+    for number in range(count):
+        user = (number * USERS // count + rng.randrange(3)) % USERS
+        yield {
+            "time": f"2026-01-{1 + number * 28 // count:02}T{number % 24:02}:00:{number % 60:02}Z",
+            "id": event_id(number),
+            "user": f"user-{user:06}",
+            "ip": ".".join(str(rng.randrange(256)) for _ in range(4)),
+            "status": rng.choice([200, 200, 200, 404, 500]),
+            "bytes": rng.randrange(1 << 20),
+            "message": " ".join(rng.choices(WORDS, k=12)),
+            "request": {"id": f"{rng.getrandbits(128):032x}", "path": f"/v1/{rng.randrange(9999)}"},
+        }
+
+
+def event_id(number: int) -> str:
+    """Give the id of an event, which tells nothing of its place."""
+    return f"{number * 0x9E3779B97F4A7C15 % (1 << 64):016x}"
+
+
+def write_rows(path: Path, count: int, seed: int = 1) -> None:
+    """Write events as lines of JSON."""
+    with path.open("w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows(count, seed))
+
+
+def seconds(*command: str) -> float:
+    """Give the time of a process, the better of three."""
+    best = float("inf")
+    for _ in range(3):
+        started = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+def in_duckdb(sql: str) -> tuple[str, ...]:
+    """Give the command that has DuckDB answer a query."""
+    return sys.executable, "-c", f"import duckdb; print(duckdb.sql({sql!r}).fetchall())"
+
+
+def in_sdb(sql: str, *options: str) -> tuple[str, ...]:
+    """Give the command that has `sdb` answer a query."""
+    return sys.executable, "-m", "sdb", "query", "--fmt", "json", *options, sql
+
+
+def line(what: str, *figures: str) -> None:
+    """Print a line of the table."""
+    print(f"{what:44}", *(f"{figure:>16}" for figure in figures), flush=True)
+
+
+def one_id(folder: Path, count: int) -> None:
+    """Look for an event by its id."""
+    wanted = event_id(count // 3)
+    pack, parquet = folder / "rows.zion", folder / "rows.parquet"
+    query = f"SELECT * FROM read_file('{pack}') WHERE id = '{wanted}'"
+    with sdb.sql(query) as result:
+        assert len(list(result)) == 1
+        read = result.reading
+    own = seconds(*in_sdb(query))
+    unpruned = seconds(*in_sdb(query, "--no-prune"))
+    other = seconds(*in_duckdb(f"SELECT * FROM '{parquet}' WHERE id = '{wanted}'"))
+    share = read.stored_bytes / read.all_stored_bytes
+    line("one id: bytes, of all", f"{read.stored_bytes:,}", f"{share:.2%}")
+    line("  whole process", f"{own * 1000:.0f} ms")
+    line("  unpruned, DuckDB on Parquet", f"{unpruned / own:.2f} x", f"{other / own:.2f} x")
+
+
+def one_user(folder: Path, count: int, packfiles: int) -> None:
+    """Look for the events of a user in a table of many packfiles."""
+    root = folder / "root"
+    sdb.connect(str(root)).create("web.log", {})
+    table = sdb.connect(str(root)).table("web.log")
+    for number in range(packfiles):
+        source = folder / "part.json"
+        write_rows(source, count // packfiles, number + 2)
+        table.append(source)
+    wanted = "user-010000"
+    query = f"SELECT COUNT(*) AS n FROM web.log WHERE user = '{wanted}'"
+    with sdb.sql(query, root=str(root)) as result:
+        found = next(iter(result))["n"]
+        read = result.reading
+    everywhere = "SELECT DISTINCT _file AS f FROM web.log WHERE user = '{}'"
+    with sdb.sql(everywhere.format(wanted), root=str(root), prune=False) as result:
+        holding = len(list(result))
+    line(
+        f"one user: {found:,} events, blocks read, of all",
+        f"{read.blocks:,}",
+        f"{read.all_blocks:,}",
+    )
+    line("  packfiles that hold them", f"{holding:,}")
+    line("  bytes read, of all", f"{read.stored_bytes:,}", f"{read.all_stored_bytes:,}")
+
+
+def false_positives(folder: Path, probes: int) -> None:
+    """Ask the filter of ids for ids that are not there."""
+    with sdb.open(folder / "rows.zion") as pack:
+        _, statistics = pack.known
+    found = None if statistics is None else statistics.texts(("id",))
+    if statistics is None or found is None:
+        line("no filter of ids")
+        return
+    rng = random.Random(3)  # noqa: S311 - the same each time
+    held = asked = 0
+    while asked < probes:
+        answers = found.blocks(f"{rng.getrandbits(64):016x}")
+        held += sum(answers)
+        asked += len(answers)
+    size = statistics.sizes[("id",), TEXTS]
+    line("false positives, of probes", f"{held / asked:.3%}", f"{asked:,}")
+    line("  bytes of the filter", f"{size:,}")
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--megabytes", type=int, default=40)
+    options.add_argument("--packfiles", type=int, default=10)
+    options.add_argument("--probes", type=int, default=100_000)
+    asked = options.parse_args()
+    count = asked.megabytes * 1_000_000 // ROW_BYTES
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source = folder / "rows.json"
+        write_rows(source, count)
+        import duckdb
+
+        duckdb.sql(PARQUET.format(source, folder / "rows.parquet"))
+        sdb.pack([source], folder / "rows.zion")
+        with sdb.open(folder / "rows.zion") as pack:
+            stored = pack.trailer.sparse.stored_statistics
+            size = 0 if stored is None else stored.size_bytes
+            line("statistics, of the packfile", f"{size:,}", f"{size / pack.size_bytes:.2%}")
+        source_bytes = source.stat().st_size
+        line("rows, bytes of JSON", f"{count:,}", f"{source_bytes:,}")
+        one_id(folder, count)
+        false_positives(folder, asked.probes)
+        one_user(folder, count, asked.packfiles)
+
+
+if __name__ == "__main__":
+    main()
