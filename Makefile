@@ -69,6 +69,7 @@ bench: $(VENV)/.built $(VENV)/.dev
 	$(BIN)/python benchmarks/unpacked.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/feeding.py
+	$(BIN)/python -m benchmarks.stored
 	$(BIN)/python benchmarks/spark.py
 
 # Each target for FUZZ_SECONDS; needs `cargo install cargo-fuzz`.

@@ -110,7 +110,9 @@ class Reach:
                 return
             self._version(VersionPointer(one.state.version, one.key, one.etag), one)
             if (one.state.branch or MAIN) != branch:
-                return  # the branch began here, with what was left of the history
+                # The branch began here, with what was left of the history.
+                self.found.update(ref.key for ref in one.state.older)
+                return
             self._kept_by(one.state)
             ended_us = later.parent_since_us or later.at_us
             later = one.state
