@@ -1,6 +1,7 @@
 """Needles: one row in many, by block statistics, without them, and by DuckDB on Parquet.
 
     python benchmarks/needles.py [--megabytes 1000] [--packfiles 100] [--probes 1000000]
+        [--block-size 4MiB] [--stats auto|PATH,...]
 
 Rows are events with ids, users and addresses, in the order of time. Parquet has zstd, and what
 DuckDB writes of its own: Bloom filters and statistics of row groups. Times are those of whole
@@ -20,21 +21,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sdb
+from sdb import bounds
 from sdb.packfile.blockstatistics import TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROW_BYTES = 380
+ROW_BYTES = 300
 USERS = 20_000
 WORDS = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india")
 PARQUET = "COPY (FROM read_json('{0}')) TO '{1}' (FORMAT parquet, COMPRESSION zstd)"
 
 
-def rows(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
-    """Make events; each id occurs once, a user in one stretch of the time."""
-    rng = random.Random(seed)  # noqa: S311 - the same each time
-    for number in range(count):
+def rows(count: int, part: int = 0, parts: int = 1) -> Iterator[dict[str, Any]]:
+    """Make events, or a part of them; each id occurs once, a user in one stretch of the time."""
+    rng = random.Random(part)  # noqa: S311 - the same each time
+    for number in range(count * part // parts, count * (part + 1) // parts):
         user = (number * USERS // count + rng.randrange(3)) % USERS
         yield {
             "time": f"2026-01-{1 + number * 28 // count:02}T{number % 24:02}:00:{number % 60:02}Z",
@@ -53,10 +55,10 @@ def event_id(number: int) -> str:
     return f"{number * 0x9E3779B97F4A7C15 % (1 << 64):016x}"
 
 
-def write_rows(path: Path, count: int, seed: int = 1) -> None:
+def write_rows(path: Path, count: int, part: int = 0, parts: int = 1) -> None:
     """Write events as lines of JSON."""
     with path.open("w") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows(count, seed))
+        file.writelines(json.dumps(row) + "\n" for row in rows(count, part, parts))
 
 
 def seconds(*command: str) -> float:
@@ -71,7 +73,8 @@ def seconds(*command: str) -> float:
 
 def in_duckdb(sql: str) -> tuple[str, ...]:
     """Give the command that has DuckDB answer a query."""
-    return sys.executable, "-c", f"import duckdb; print(duckdb.sql({sql!r}).fetchall())"
+    copied = f"COPY ({sql}) TO '/dev/stdout' (FORMAT json)"
+    return sys.executable, "-c", f"import duckdb; duckdb.execute({copied!r})"
 
 
 def in_sdb(sql: str, *options: str) -> tuple[str, ...]:
@@ -97,6 +100,7 @@ def one_id(folder: Path, count: int) -> None:
     other = seconds(*in_duckdb(f"SELECT * FROM '{parquet}' WHERE id = '{wanted}'"))
     share = read.stored_bytes / read.all_stored_bytes
     line("one id: bytes, of all", f"{read.stored_bytes:,}", f"{share:.2%}")
+    line("  blocks, of all", f"{read.blocks:,}", f"{read.all_blocks:,}")
     line("  whole process", f"{own * 1000:.0f} ms")
     line("  unpruned, DuckDB on Parquet", f"{unpruned / own:.2f} x", f"{other / own:.2f} x")
 
@@ -104,19 +108,18 @@ def one_id(folder: Path, count: int) -> None:
 def one_user(folder: Path, count: int, packfiles: int) -> None:
     """Look for the events of a user in a table of many packfiles."""
     root = folder / "root"
-    sdb.connect(str(root)).create("web.log", {})
-    table = sdb.connect(str(root)).table("web.log")
+    db = sdb.connect(str(root))
+    db.create("web.log", "in/*.json")
     for number in range(packfiles):
         source = folder / "part.json"
-        write_rows(source, count // packfiles, number + 2)
-        table.append(source)
+        write_rows(source, count, number, packfiles)
+        db.append("web.log", source)
     wanted = "user-010000"
     query = f"SELECT COUNT(*) AS n FROM web.log WHERE user = '{wanted}'"
     with sdb.sql(query, root=str(root)) as result:
         found = next(iter(result))["n"]
         read = result.reading
-    everywhere = "SELECT DISTINCT _file AS f FROM web.log WHERE user = '{}'"
-    with sdb.sql(everywhere.format(wanted), root=str(root), prune=False) as result:
+    with sdb.sql(query.replace("COUNT(*) AS n", "DISTINCT _file AS n"), root=str(root)) as result:
         holding = len(list(result))
     line(
         f"one user: {found:,} events, blocks read, of all",
@@ -152,6 +155,8 @@ def main() -> None:
     options.add_argument("--megabytes", type=int, default=40)
     options.add_argument("--packfiles", type=int, default=10)
     options.add_argument("--probes", type=int, default=100_000)
+    options.add_argument("--block-size", default="1MiB")
+    options.add_argument("--stats")
     asked = options.parse_args()
     count = asked.megabytes * 1_000_000 // ROW_BYTES
     with tempfile.TemporaryDirectory() as name:
@@ -161,7 +166,9 @@ def main() -> None:
         import duckdb
 
         duckdb.sql(PARQUET.format(source, folder / "rows.parquet"))
-        sdb.pack([source], folder / "rows.zion")
+        block_bytes = bounds.BLOCK.read(asked.block_size)
+        chosen = {} if asked.stats is None else {"stats": asked.stats}
+        sdb.pack([source], folder / "rows.zion", block_bytes=block_bytes, **chosen)
         with sdb.open(folder / "rows.zion") as pack:
             stored = pack.trailer.sparse.stored_statistics
             size = 0 if stored is None else stored.size_bytes
