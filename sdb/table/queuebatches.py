@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
 from sdb.errors import InputError, SdbError
 from sdb.records import record
@@ -16,7 +17,7 @@ from sdb.table.notifications import read_notification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -103,7 +104,8 @@ class QueueBatches:
         self._stop = stop
         self._tell = tell
         self._interval = interval_seconds
-        self.trouble = TroubleTeller(tell, queue=queue.location)
+        self._receiving = TroubleTeller(tell, queue=queue.location)
+        self._keeping = TroubleTeller(tell, queue=queue.location)
         self._guard = threading.Lock()
         self._held: dict[str, Message] = {}
         self._hold_at = 0.0
@@ -128,11 +130,8 @@ class QueueBatches:
         self._thread.join(_LEAVE_SECONDS)
         with self._guard:
             left, self._held = list(self._held.values()), {}
-        try:
-            self._queue.release(left)
-            self._queue.close()
-        except SdbError as error:  # they come again by themselves
-            self.trouble.trouble(error)
+        self._try(lambda: self._queue.release(left))
+        self._try(self._queue.close)
 
     def next(self) -> Sequence[NamedObjects] | None:
         """Give the next messages to work on, as soon as there are some; None: stop."""
@@ -150,10 +149,7 @@ class QueueBatches:
         """Delete messages: the tables have what they name. What cannot be deleted comes again."""
         messages = [one.message for one in done]
         self._forget(messages)
-        try:
-            self._queue.delete(messages)
-        except SdbError as error:
-            self.trouble.trouble(error)
+        self._try(lambda: self._queue.delete(messages))
 
     def release(self, left: Iterable[NamedObjects]) -> None:
         """Give messages back; each time it takes twice as long until they come again."""
@@ -163,16 +159,22 @@ class QueueBatches:
             by_delay.setdefault(min(delay, _LONGEST_DELAY_SECONDS), []).append(one.message)
         for delay, messages in by_delay.items():
             self._forget(messages)
-            try:
-                self._queue.release(messages, delay)
-            except SdbError as error:
-                self.trouble.trouble(error)
+            self._try(partial(self._queue.release, messages, delay))
 
     def pass_over(self, kind: str, example: str, reason: str) -> None:
         """Tell of messages that nobody works on, once for each kind."""
         if kind not in self._told and len(self._told) < _MOST_TOLD:
             self._told.add(kind)
             self._tell(PassedOver(self._queue.location, example, reason))
+
+    def _try(self, act: Callable[[], None]) -> None:
+        """Do what need not succeed: messages come again by themselves."""
+        try:
+            act()
+        except SdbError as error:
+            self._keeping.trouble(error)
+        else:
+            self._keeping.well()
 
     def _forget(self, messages: Iterable[Message]) -> None:
         with self._guard:
@@ -186,7 +188,7 @@ class QueueBatches:
                 self._hold()
                 self._gather()
             except SdbError as error:
-                self.trouble.trouble(error)
+                self._receiving.trouble(error)
                 self._stop.wait(pause)
                 pause = min(2 * pause, self._queue.hold_seconds / 3)
             except Exception as error:  # noqa: BLE001 - raised where the batches are asked for
@@ -202,7 +204,8 @@ class QueueBatches:
         with self._guard:
             held = list(self._held.values())
         self._hold_at = time.monotonic() + self._queue.hold_seconds / 3
-        self._queue.hold(held)
+        if held:
+            self._try(lambda: self._queue.hold(held))
 
     def _gather(self) -> None:
         """Receive once, unless there is enough for who works on it."""
@@ -212,7 +215,7 @@ class QueueBatches:
         wait = max(0.0, min(_WAIT_SECONDS, self._hold_at - time.monotonic()))
         for message in self._queue.receive(wait):
             self._take(message)
-        self.trouble.well()
+        self._receiving.well()
 
     def _take(self, message: Message) -> None:
         """Add a message to the open batch, if it is one that can be worked on."""
@@ -220,12 +223,12 @@ class QueueBatches:
             told = read_notification(message.body)
         except InputError as error:
             self.pass_over(message.name, error.message, _LEFT)
-            self._queue.refuse([message])
+            self._try(lambda: self._queue.refuse([message]))
             return
         if told.passed:
             self.pass_over(told.passed, told.passed, _DELETED)
         if not told.uris:
-            self._queue.delete([message])
+            self._try(lambda: self._queue.delete([message]))
             return
         with self._guard:
             self._held[message.receipt] = message
