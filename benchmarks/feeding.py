@@ -1,12 +1,14 @@
 """Feeding tables: rates of inserts and syncs, each beside what the disk allows in the same run.
 
-``python benchmarks/feeding.py [inserts] [group] [known] [FOLDER]`` measures in
+``python benchmarks/feeding.py [inserts] [group] [known] [queue] [FOLDER]`` measures in
 a folder of that disk.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -25,6 +27,7 @@ INSERTS = 400
 THREADS = 64
 SECONDS = 5.0
 INPUTS = 100_000
+MESSAGES = 20_000
 
 
 def row(number: int) -> dict[str, object]:
@@ -115,7 +118,43 @@ def known(folder: Path) -> None:
     print(f"nothing new {min(spent(sync) for _ in range(3)):.2f} s")
 
 
-BENCHMARKS = {"inserts": inserts, "group": group, "known": known}
+def queue(folder: Path) -> None:
+    """Take inputs that messages of a folder name, and those that a sync lists, by the command."""
+    command = [sys.executable, "-m", "sdb.cli.main", "sync", "--root"]
+
+    def prepare(name: str) -> Path:
+        root = folder / name
+        (root / "in").mkdir(parents=True)
+        for number in range(MESSAGES):
+            (root / f"in/{number:06}.json").write_text(f'{{"n": {number}}}\n')
+        sdb.connect(root).create("bench.rows", "in/*.json")
+        return root
+
+    def follow(root: Path) -> None:
+        asked = [*command, str(root), "--queue", str(folder / "queue"), "--interval", "1s"]
+        left = MESSAGES
+        with subprocess.Popen([*asked, "--json", "bench"], stdout=subprocess.PIPE) as process:
+            while left and process.stdout is not None:
+                left -= len(json.loads(process.stdout.readline()).get("taken", []))
+            process.terminate()
+
+    listed, named = prepare("listed"), prepare("named")
+    (folder / "queue").mkdir()
+    for number in range(MESSAGES):
+        message = f'{{"uri": "file://in/{number:06}.json"}}'
+        (folder / f"queue/{number:06}.json").write_text(message)
+    for name, work in (
+        ("a sync of so many", lambda: subprocess.run([*command, str(listed), "bench"], check=True)),
+        ("all messages worked on", lambda: follow(named)),
+    ):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = spent(work)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        print(f"{MESSAGES:,} inputs: {name} {seconds:.1f} s, {used:.1f} s of the processor")
+
+
+BENCHMARKS = {"inserts": inserts, "group": group, "known": known, "queue": queue}
 
 
 def main() -> None:

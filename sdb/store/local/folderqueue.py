@@ -83,7 +83,9 @@ class FolderQueue:
         now, left = time.time(), _MOST
         with os.scandir(self.location) as found:
             for entry in found:
-                if entry.name.startswith(".") or not entry.is_file() or not left:
+                if not left:
+                    break
+                if entry.name.startswith(".") or not entry.is_file():
                     continue
                 try:
                     later = entry.stat().st_mtime - now
