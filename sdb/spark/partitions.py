@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from functools import partial
+from itertools import chain, islice, zip_longest
 
 from sdb.spark import placement
 from sdb.table.tablepackfile import TablePackfile
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from sdb.spark.settings import ReadOptions
 
 
+_OPENERS = 16
+_AT_ONCE = 256
 TimeFilter: TypeAlias = tuple[tuple[str, ...], int | None, int | None]
 
 
@@ -113,12 +117,18 @@ def chosen(packs: Iterable[Packfile], test: Predicate, options: ReadOptions) -> 
     UsageError
         Times are wanted, and it is not clear where they are.
     """
-    return list(chain.from_iterable(_blocks(pack, test, options) for pack in packs))
+    found: Blocks = []
+    left = iter(packs)
+    with ThreadPoolExecutor(_OPENERS) as pool:
+        # What is known of their blocks is read over a network of several files at a time.
+        while some := list(islice(left, _AT_ONCE)):
+            is_far = len(some) > 1 and any(pack.is_remote for pack in some)
+            choose = partial(_blocks, test=test, options=options)
+            found += chain.from_iterable(pool.map(choose, some) if is_far else map(choose, some))
+    return found
 
 
-def _blocks(
-    pack: Packfile, test: Predicate, options: ReadOptions
-) -> Iterator[tuple[FilePart, BlockRef]]:
+def _blocks(pack: Packfile, test: Predicate, options: ReadOptions) -> Blocks:
     trailer = pack.trailer
     wanted = pack.select(
         since=options.since, until=options.until, time_field=options.time_field, predicate=test
@@ -127,8 +137,7 @@ def _blocks(
     version = pack.reader.version
     size_bytes = pack.size_bytes if isinstance(pack, TablePackfile) else 0
     file = FilePart(pack.path, version, trailer.algorithm, trailer.align_bytes, times, size_bytes)
-    for number in wanted.blocks:
-        yield file, BlockRef.of(trailer, number)
+    return [(file, BlockRef.of(trailer, number)) for number in wanted.blocks]
 
 
 def grouped(found: Blocks, partition_bytes: int, workers: int = 0) -> list[tuple[FilePart, ...]]:
