@@ -38,7 +38,7 @@ def lines_of(done: Executed, *, verbose: bool) -> list[str]:
         A line for each statement.
     """
     if not done.effects and done.commit:
-        return [f"{done.commit} is version {done.version} of {done.table} already: nothing changed"]
+        return [f"{done.commit} is {_versions(done)} already: nothing changed"]
     if not done.effects:
         return [f"{done.table} is there already"]
     texts = [_text(one) for one in done.effects]
@@ -50,8 +50,14 @@ def lines_of(done: Executed, *, verbose: bool) -> list[str]:
         return [f"{one}: nothing changed" for one in texts]
     if verbose:
         texts = [f"{one}{_more(two)}" for one, two in zip(texts, done.effects, strict=True)]
-    texts[-1] += f": version {done.version}"
+    texts[-1] += f": {_versions(done)}" if done.versions else f": version {done.version}"
     return texts
+
+
+def _versions(done: Executed) -> str:
+    """Tell the versions that a transaction made."""
+    made = done.versions or {done.table: done.version}
+    return " and ".join(f"version {number} of {table}" for table, number in made.items())
 
 
 def _text(one: Effect | Vacuumed) -> str:

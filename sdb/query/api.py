@@ -184,6 +184,7 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
             return Result(statement.text, result, catalog.tables)
         if needs_fields:
             statement = check(expanded(statement, catalog.top_fields), now_us)
+        catalog.open_together(statement)
         result = engine.run(
             statement,
             datasets=catalog,

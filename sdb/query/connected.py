@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import UsageError
 from sdb.query.storedview import StoredTableView
-from sdb.table.tablehandle import open_table
+from sdb.table.tablehandle import find_table, open_table
 from sdb.table.tableroot import table_root
 
 TYPE_CHECKING = False
@@ -57,8 +57,8 @@ class TableConnection:
 
         databases = self._root.databases() if database is None else [database]
         names = [(one, table) for one in databases for table in self._root.tables(one)]
-        handles = [open_table(self._root, *name) for name in names]
-        return [facts(one) for one in handles if not one.is_dropped]
+        handles = [find_table(self._root, *name) for name in names]
+        return [facts(one) for one in handles if one is not None and not one.is_dropped]
 
     def table(self, name: str) -> StoredTableView:
         """Give a table.
@@ -152,7 +152,7 @@ class TableConnection:
         return execute(text, root=self._root, **options)
 
     def transaction(self, **options: Any) -> Transacting:  # noqa: ANN401 - those of `execute`
-        """Begin a transaction: statements that become one version together.
+        """Begin a transaction: statements that become one version of each table, all at once.
 
         Parameters
         ----------

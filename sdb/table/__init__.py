@@ -24,15 +24,21 @@
 ``versionhistory``   where the versions of a table are
 ``versionstate``     what an index says of the version that it is
 ``surroundings``     clock, patience and dice of a writer
+``intents``          what transactions over several tables are about to do
 ``objectwriter``     objects that are written once
 ``tablechange``      what a commit does to an index
 ``succession``       versions that follow each other
 ``overwritten``      what other programs have made of an index, and overwritten
 ``parentage``        versions that a version came from
 ``freshness``        packfiles that a commit adds, and collectors
+``turns``            who may change a table next, among programs of one machine
+``undecided``        transactions over several tables that are under way, or given up
 ``commit``           the one way in which a table changes
+``jointcommit``      commits to several tables that become true together
+``jointreading``     tables that are read together
 ``expiry``           versions that leave the history
 ``reachability``     objects that a table needs
+``intentsweep``      transactions over several tables that are long over
 ``collector``        objects that it does not
 ``tiers``            packfiles that are to be merged
 ``mergedpackfile``   packfiles that are made of others

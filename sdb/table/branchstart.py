@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from sdb.records import replace
+from sdb.table.index import TableIndex
 from sdb.table.objectwriter import ObjectWriter
 from sdb.table.references import MAIN
 from sdb.table.tablehandle import find_table
 from sdb.table.versionhistory import listing_of, read_history
-from sdb.table.versionstate import with_state
+from sdb.table.versionstate import state_of, with_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def first_index(
     if state is None or (
         newest and (newest.version, newest.commit) == (state.version, state.commit)
     ):
-        return data
+        return _without_transaction(version, data, pointer)
     history, older = _before(version, newest, around)
     known = {} if newest is None else newest.merges
     begun = replace(
@@ -62,9 +63,22 @@ def first_index(
         merged=None,
         merges={name: one for name, one in state.merges.items() if known.get(name) == one},
         kept=pointer.etag,
+        transaction="",
     )
     user_data = with_state(version.index.user_data, begun)
     return replace(version.index, user_data=user_data).encode(root.keyring)
+
+
+def _without_transaction(handle: TableHandle, data: bytes, pointer: VersionPointer) -> bytes:
+    """Give the index of a version, which is one whatever becomes of the intent that it was of."""
+    keyring = handle.root.keyring
+    index = TableIndex.decode(data, keyring)
+    state = state_of(index.user_data)
+    if state is None or handle.state is None or not state.transaction:
+        return data
+    together = handle.state.together
+    state = replace(state, transaction="", together=together, kept=pointer.etag)
+    return replace(index, user_data=with_state(index.user_data, state)).encode(keyring)
 
 
 def _before(

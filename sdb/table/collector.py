@@ -18,6 +18,7 @@ from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_writable, commit
 from sdb.table.freshness import MARGIN_US
+from sdb.table.intentsweep import old_intents
 from sdb.table.objectwriter import look
 from sdb.table.parentage import read_version
 from sdb.table.reachability import Reach
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from sdb.table.tableroot import TableRoot
 
 GRACE_SECONDS = 86_400
-KINDS = ("version", "history", "list", "inputs", "packfile", "unfinished")
+KINDS = ("version", "history", "list", "inputs", "packfile", "unfinished", "transaction")
 _NODES = {"history-": "history", "indirect-": "list", "inputs-": "inputs"}
 _PACKFILES = (".zion", ".ion.zst")
 _SECOND_US = 1_000_000
@@ -199,7 +200,11 @@ class _Collector:
         garbage = [one for one in old if one.key not in reach.found]
         if not dry_run:
             self._let_go(heads.values(), reach.found)
+        swept = self._intents(boundary_us, dry_run=dry_run)
         if dry_run or not garbage:
+            if not dry_run:
+                self._delete(swept, progress)
+            garbage += swept
             return Collected(None, boundary_us, tuple(garbage), len(listed), reach.versions)
         made = [
             self._marked(branch, head, boundary_us, current_us[branch])
@@ -209,7 +214,11 @@ class _Collector:
         # And not from the index: others may have overwritten it since.
         for branch, one in zip(heads, made, strict=True):
             reach.head(one.index, one.state, branch)
-        garbage = [one for one in old if one.key not in reach.found]
+        for branch in made[0].state.branches:  # those that were begun since
+            found = None if branch in heads else self._open(branch)
+            if found is not None:
+                reach.head(found.index, found.state, branch)
+        garbage = [*(one for one in old if one.key not in reach.found), *swept]
         self._delete(garbage, progress)
         version = made[0].state.version
         return Collected(version, boundary_us, tuple(garbage), len(listed), reach.versions)
@@ -224,6 +233,11 @@ class _Collector:
 
             let_go(self._root, shares, needed, self._around)
 
+    def _intents(self, boundary_us: int, *, dry_run: bool) -> list[Garbage]:
+        """Give the intents of transactions that can be deleted."""
+        found = old_intents(self._root, self._keys.database, boundary_us, dry_run=dry_run)
+        return [Garbage(one.key, KINDS[-1], one.size_bytes, one.modified_us) for one in found]
+
     def _heads(self, listed: Iterable[Entry]) -> dict[str, TableHandle]:
         """Open the newest version of each branch, of main first."""
         above = self._root.place(f"{self._keys.folder}/branches/")
@@ -234,13 +248,15 @@ class _Collector:
         ]
         heads: dict[str, TableHandle] = {}
         for branch in (MAIN, *sorted(names_of)):
-            keys = self._keys
-            head = find_table(self._root, keys.database, keys.table, branch=branch)
+            head = self._open(branch)
             if head is not None:
                 heads[branch] = head
             elif branch == MAIN:
-                raise self._root.absent(keys)
+                raise self._root.absent(self._keys)
         return heads
+
+    def _open(self, branch: str) -> TableHandle | None:
+        return find_table(self._root, self._keys.database, self._keys.table, branch=branch)
 
     def _marked(
         self, branch: str, head: TableHandle, boundary_us: int, current_us: int | None

@@ -26,7 +26,8 @@ from sdb.table.tablechange import (
     PackfileGoneError,
     TransactionDoneError,
 )
-from sdb.table.tablehandle import dropped, find_table, open_table
+from sdb.table.tablehandle import dropped, find_head, find_table, open_table
+from sdb.table.undecided import GivenUpError, Watch, check_decided
 from sdb.table.versionstate import state_of, with_state
 
 TYPE_CHECKING = False
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 60.0
 _FINAL = (PackfileGoneError, InputKnownError, TransactionDoneError)
+_LAST = (CollectedError, GivenUpError, TransactionDoneError)
 _REVIVING = frozenset({"create", "restore", "drop"}) | HOUSEKEEPING
 _FIRST_PAUSE_SECONDS = 0.02
 _LONGEST_PAUSE_SECONDS = 2.0
@@ -83,7 +85,7 @@ def check_writable(root: TableRoot) -> None:
         root.keyring.sign(b"")
 
 
-def commit(
+def commit(  # noqa: PLR0913 - by name
     root: TableRoot,
     keys: names.TableKeys,
     plan: Plan | TableChange,
@@ -93,6 +95,7 @@ def commit(
     around: Surroundings = REAL,
     patience_seconds: float = PATIENCE_SECONDS,
     branch: str = MAIN,
+    transaction: str = "",
 ) -> Committed:
     """Change a table, in one step.
 
@@ -116,6 +119,9 @@ def commit(
         How long to begin again when others commit meanwhile.
     branch : str
         The branch that gets the version.
+    transaction : str
+        Key of the intent of the transaction over several tables that this is a part of, so that
+        it becomes true with that; see :mod:`sdb.table.jointcommit`.
 
     Returns
     -------
@@ -143,10 +149,9 @@ def commit(
     names.check_name(commit_id, "commit")
     if is_given:
         commit_id = names.commit_on(branch, commit_id)
-    attempts = _Attempts(
-        ObjectWriter(root, keys, around, branch), plan, commit_id, is_given=is_given
-    )
-    began = around.elapsed()
+    writer = ObjectWriter(root, keys, around, branch)
+    attempts = _Attempts(writer, plan, commit_id, is_given=is_given, transaction=transaction)
+    began, watch = around.elapsed(), Watch(root, around)
     unknown: UncertainError | None = None
     while True:
         try:
@@ -154,7 +159,7 @@ def commit(
         except (ConflictError, UncertainError) as error:
             if isinstance(error, _FINAL) and not callable(plan):
                 raise  # it does not fit any more
-            if isinstance(error, CollectedError) and unknown is None:
+            if isinstance(error, _LAST) and unknown is None:
                 raise
             # Whatever became of it, the next attempt finds the id in the history, or not.
             unknown = error if isinstance(error, UncertainError) else unknown
@@ -162,6 +167,7 @@ def commit(
                 if unknown is None:
                     raise
                 raise _uncertain(unknown, attempts) from error
+            watch.met(error)
         except SdbError as error:
             if unknown is None:
                 raise
@@ -183,12 +189,19 @@ class _Attempts:
     """The attempts of one commit."""
 
     def __init__(
-        self, writer: ObjectWriter, plan: Plan | TableChange, commit_id: str, *, is_given: bool
+        self,
+        writer: ObjectWriter,
+        plan: Plan | TableChange,
+        commit_id: str,
+        *,
+        is_given: bool,
+        transaction: str,
     ) -> None:
         self.writer = writer
         self.commit_id = commit_id
         self.count = 0
         self._plan = plan
+        self._transaction = transaction
         self._freshness = Freshness(writer)
         self._first_seen: int | None = None
         self._looked_through = 0
@@ -208,16 +221,28 @@ class _Attempts:
                 stack.enter_context(root.store.lock(place, is_brief=is_brief))
             except NotFoundError:
                 is_locked = False
-            head = find_table(root, keys.database, keys.table, branch=branch)
+            head = find_head(root, keys, branch)
             if head is None and branch != MAIN:
                 check_branch(root, keys, branch)
             if head is not None and not is_locked:
                 message = f"{self.writer.head} appeared meanwhile"
                 raise ConflictError(message, path=self.writer.head)
-            return self._follow(head)
+            return self._joint(head) or self._follow(head)
+
+    def _joint(self, head: TableHandle | None) -> Committed | None:
+        """Find out whether the head is part of a transaction; None: of none that matters."""
+        joint = None if head is None else head.joint
+        if head is None or joint is None or joint.state.transaction != self._transaction:
+            if head is not None:
+                check_decided(head)
+            return None
+        if not joint.is_pending:
+            raise GivenUpError(f"{self._transaction} is {joint.step}", path=self._transaction)
+        number = joint.state.version
+        return Committed(number, self.commit_id, is_new=True, attempts=self.count)
 
     def _follow(self, head: TableHandle | None) -> Committed:
-        last = succession_of(head, self.writer)
+        last = succession_of(head, self.writer, self._transaction)
         number = 0 if last.state is None else last.state.version
         if self._first_seen is None:
             self._first_seen = number
@@ -248,7 +273,8 @@ class _Attempts:
         if done := {one: place.version for one, place in found.items() if place is not None}:
             raise TransactionDoneError(done)
         boundary_us = 0 if last.state is None else last.state.boundary_us
-        return last.follow(self._freshness.fresh(change, boundary_us), self.commit_id)
+        change = self._freshness.fresh(change, boundary_us)
+        return last.follow(replace(change, transaction=self._transaction), self.commit_id)
 
     def _publish(self, last: Succession, head: TableHandle | None) -> None:
         """Store the versions that are new, and let the last of them become the index."""

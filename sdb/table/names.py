@@ -272,6 +272,21 @@ class TableKeys:
         """Give the key of a list of old versions."""
         return f"{self.folder}/history-{uid}"
 
+    def transaction(self, uid: str) -> str:
+        """Give the key of the intent of a transaction over several tables, of which this is one."""
+        return f"db/{check_name(self.database, 'database')}/transactions/{uid}"
+
+
+def head_of(key: str) -> tuple[TableKeys, str] | None:
+    """Give the table and the branch of an index by its key; None: it is that of none."""
+    match key.split("/"):
+        case ["db", database, table, "index"]:
+            return TableKeys(database, table), "main"
+        case ["db", database, table, "branches", branch, "index"]:
+            return TableKeys(database, table), branch
+        case _:
+            return None
+
 
 def _mark(commit: str) -> str:
     """Give what tells the id of a commit from all others, in few letters."""

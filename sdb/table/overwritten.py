@@ -17,29 +17,34 @@ from sdb.records import record, replace
 from sdb.table import etags
 from sdb.table.freshness import Freshness
 from sdb.table.index import TableIndex
+from sdb.table.intents import COMMITTED, PENDING, find_intent
 from sdb.table.objectwriter import look
 from sdb.table.references import MAIN
-from sdb.table.succession import FOREIGN, Succession, head_version
+from sdb.table.succession import FOREIGN, Succession, head_version, is_overwritten
 from sdb.table.tablechange import (
     FAILED,
     ChangedInput,
     InputKnownError,
     TableChange,
+    apply_change,
     inputs_between,
     packfiles_between,
 )
+from sdb.table.undecided import InTransactionError
 from sdb.table.versionhistory import VersionPointer
-from sdb.table.versionstate import VersionState, state_of
+from sdb.table.versionstate import MEMBER, VersionState, state_of, with_state
 
 _TAKEN_OUT = "its rows were taken out; sync --retry takes them again"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.table.objectwriter import ObjectWriter
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tablehandle import JointVersion, TableHandle
 
 
-def succession_of(head: TableHandle | None, writer: ObjectWriter) -> Succession:
+def succession_of(
+    head: TableHandle | None, writer: ObjectWriter, transaction: str = ""
+) -> Succession:
     """Make what is there the last version of a history.
 
     Parameters
@@ -48,6 +53,8 @@ def succession_of(head: TableHandle | None, writer: ObjectWriter) -> Succession:
         The table as it is; None: there is none yet.
     writer : ObjectWriter
         Writes what versions need.
+    transaction : str
+        Key of the intent of a transaction over several tables that what follows is a part of.
 
     Returns
     -------
@@ -58,11 +65,13 @@ def succession_of(head: TableHandle | None, writer: ObjectWriter) -> Succession:
     ------
     CorruptError
         What the head leads to is missing or damaged.
+    InTransactionError
+        Another transaction over several tables is about to change the table.
     """
-    if head is None:
+    if head is None or (head.is_void and not is_overwritten(head)):
         return Succession(writer, TableIndex(writer.keys.table))
     found = head_version(head, writer)
-    return _Recovery(head, writer).run() if found.pointer is None else found
+    return _Recovery(head, writer, transaction).run() if found.pointer is None else found
 
 
 @record
@@ -78,11 +87,13 @@ class _Kept:
 class _Recovery:
     """Goes on from an index that another program has written."""
 
-    def __init__(self, head: TableHandle, writer: ObjectWriter) -> None:
-        self._head = head
+    def __init__(self, head: TableHandle, writer: ObjectWriter, transaction: str) -> None:
         self._writer = writer
         self._root = writer.root
+        self._transaction = transaction
         self._freshness = Freshness(writer)
+        joint = head.joint
+        self._head = head if joint is None or joint.is_committed else self._undone(head, joint)
 
     def run(self) -> Succession:
         """Make a version of what is there, and do again what it has overwritten."""
@@ -97,6 +108,7 @@ class _Recovery:
                 base.state,
                 tags={**tags, **state.tags},
                 branches=tuple(dict.fromkeys([*state.branches, *branches])),
+                together=self._together(state, lost),
             )
             before = Succession(self._writer, base.index, named, pointer)
         elif state is not None:
@@ -114,6 +126,62 @@ class _Recovery:
         for one in lost:
             found = self._again(found, one)
         return found
+
+    def _undone(self, head: TableHandle, joint: JointVersion) -> TableHandle:
+        """Take out what a transaction had put into the index, which nobody has committed.
+
+        The other program has read the index when it was pending, and has written its own upon it.
+        """
+        key = self._writer.keys.version(joint.state.version, joint.state.commit)
+        made = self._kept(key)
+        index = joint.index
+        if made is None:
+            notes.warn(f"{key} is missing: what a transaction did that was given up stays")
+        else:
+            fetch = self._root.fetch
+            before = None if head.is_void else head.index
+            came, went = packfiles_between(before, made.index, fetch)
+            there = {one.key for one in packfiles_between(None, index, fetch)[0]}
+            change = TableChange(
+                FOREIGN,
+                tuple([one for one in went if one.key not in there]),
+                frozenset({one.key for one in came} & there),
+            )
+            index = apply_change(index, change, self._writer).index
+        user_data = {name: one for name, one in index.user_data.items() if name != MEMBER}
+        if head.state is not None:
+            user_data = with_state(user_data, head.state)
+        return replace(head, index=replace(index, user_data=user_data), joint=None, is_void=False)
+
+    def _together(self, state: VersionState, lost: list[_Kept]) -> dict[str, int]:
+        """Give the versions of other tables that must be read with what is done again."""
+        found = dict(state.together)
+        own = self._writer.head
+        for one in lost:
+            more = dict(one.state.together)
+            if one.state.transaction:
+                intent = find_intent(self._root, one.state.transaction)
+                more |= {} if intent is None else intent.intent.versions
+            for key, number in more.items():
+                if key != own:
+                    found[key] = max(number, found.get(key, 0))
+        return found
+
+    def _is_true(self, one: _Kept) -> bool:
+        """Tell whether a version has ever counted; one of a transaction does when that does.
+
+        An intent that is gone was that of a transaction of long ago, whose versions are gone too if
+        it was given up (:mod:`sdb.table.collector`).
+        """
+        key = one.state.transaction
+        if not key:
+            return True
+        found = find_intent(self._root, key)
+        if found is None:
+            return True
+        if found.intent.step == PENDING and key != self._transaction:
+            raise InTransactionError(key, found.reader.version)
+        return found.intent.step == COMMITTED
 
     def _base(self) -> _Kept | None:
         """Read the version that the other program has read."""
@@ -142,7 +210,8 @@ class _Recovery:
             one = self._kept(key)
             if one is None or one.state.branch != branch:
                 continue
-            if state is None or one.state.table == state.table:
+            is_same = state is None or one.state.table == state.table
+            if is_same and self._is_true(one):
                 found.append(one)
         return found
 

@@ -218,6 +218,7 @@ class Succession:
             message=change.message,
             ids=change.ids,
             shares={**state.shares, **change.shares},
+            transaction=change.transaction,
             dropped=change.operation == DROP or (state.dropped and change.operation in _LEAVING),
             rows=max(0, state.rows + rows),
             size_bytes=max(0, state.size_bytes + size_bytes),
@@ -294,7 +295,7 @@ def seal_of(index: TableIndex) -> bytes:
 def head_version(head: TableHandle, writer: ObjectWriter) -> Succession:
     """Give the version that the head is; without a pointer when another program has written it."""
     state = head.state
-    if state is None or is_foreign(head.index, state):
+    if state is None or is_overwritten(head):
         return Succession(writer, head.index)
     key = writer.keys.version(state.version, state.commit)
     etag = state.kept or etags.of_content([head.data])
@@ -305,6 +306,14 @@ def head_version(head: TableHandle, writer: ObjectWriter) -> Succession:
 def is_foreign(index: TableIndex, state: VersionState) -> bool:
     """Tell whether another program has written an index over that of a state."""
     return state.created_us != index.created_us or state.seal != seal_of(index)
+
+
+def is_overwritten(head: TableHandle) -> bool:
+    """Tell whether another program has written the index that was read, whichever counts."""
+    index, state = head.index, head.state
+    if head.joint is not None:
+        index, state = head.joint.index, head.joint.state
+    return state is None or is_foreign(index, state)
 
 
 def _rows(packfiles: Iterable[Descriptor]) -> int:

@@ -6,7 +6,7 @@ from sdb import instants
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.table.inputstates import input_states
 from sdb.table.tabledescription import facts
-from sdb.table.tablehandle import open_table
+from sdb.table.tablehandle import find_table, open_table
 from sdb.table.tablelog import log
 from sdb.table.tablerefs import refs
 
@@ -51,7 +51,10 @@ def table_rows(root: TableRoot) -> Iterator[Row]:
     for database in root.databases():
         for table in root.tables(database):
             try:
-                found = facts(open_table(root, database, table))
+                handle = find_table(root, database, table)
+                if handle is None:
+                    continue
+                found = facts(handle)
             except (CorruptError, UnsupportedError) as error:
                 yield {"database": database, "table": table, "error": error.message}
                 continue

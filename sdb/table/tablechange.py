@@ -115,6 +115,8 @@ class TableChange:
         When the version that this follows had become the newest; 0: not known.
     shares : dict
         Tables whose packfiles it refers to, and the branches that keep them.
+    transaction : str
+        Key of the intent of the transaction over several tables that this is a part of.
     """
 
     operation: str
@@ -133,6 +135,7 @@ class TableChange:
     boundary_us: int = 0
     parent_since_us: int = 0
     shares: dict[str, str] = field(default_factory=dict)
+    transaction: str = ""
 
     @property
     def is_nothing(self) -> bool:

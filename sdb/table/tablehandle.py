@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import chain
 
 from sdb import errors, notes
-from sdb.records import field, record
-from sdb.table import etags, knownindexes, names
+from sdb.records import field, record, replace
+from sdb.table import etags, intents, knownindexes, names
 from sdb.table.definition import MAX_BYTES as MAX_DEFINITION_BYTES
 from sdb.table.definition import Definition
-from sdb.table.index import MAX_BYTES
+from sdb.table.index import MAX_BYTES, TableIndex
 from sdb.table.indirect import read_list, read_values
 from sdb.table.inputstree import InputsTree
 from sdb.table.signature import VARIABLE
 from sdb.table.tableroot import TableRoot, table_root
-from sdb.table.versionstate import state_of
+from sdb.table.versionstate import state_of, with_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +23,41 @@ if TYPE_CHECKING:
     from sdb.store.base import Location, Reader
     from sdb.table.descriptor import Descriptor
     from sdb.table.descriptorlist import DescriptorList
-    from sdb.table.index import TableIndex
     from sdb.table.indirect import IndirectRef
     from sdb.table.references import Given
     from sdb.table.versionstate import VersionState
+
+
+@record
+class JointVersion:
+    """The index of a table as a transaction over several tables has written it.
+
+    Attributes
+    ----------
+    index : TableIndex
+        The index as it was read.
+    state : VersionState
+        Its state, which has the key of the intent.
+    step : {"pending", "committed", "aborted"}
+        What has become of the transaction; an intent that is gone was aborted.
+    seen : str
+        The version of the intent that was read.
+    """
+
+    index: TableIndex
+    state: VersionState
+    step: str
+    seen: str = ""
+
+    @property
+    def is_pending(self) -> bool:
+        """True if nobody knows yet what becomes of it."""
+        return self.step == intents.PENDING
+
+    @property
+    def is_committed(self) -> bool:
+        """True if it counts."""
+        return self.step == intents.COMMITTED
 
 
 @record
@@ -45,6 +76,11 @@ class TableHandle:
         The object that the index is.
     reader : Reader
         The version of that object, closed: what :meth:`sdb.store.base.Store.put_if` replaces.
+    joint : JointVersion or None
+        What was read, if a transaction over several tables has written it. The index is then the
+        version that counts: the one before it, unless the transaction is committed.
+    is_void : bool
+        Whether there was no version before it: there is no table.
     """
 
     root: TableRoot
@@ -52,6 +88,8 @@ class TableHandle:
     index: TableIndex
     data: bytes = field(repr=False)
     reader: Reader = field(repr=False)
+    joint: JointVersion | None = field(default=None, repr=False)
+    is_void: bool = False
 
     @property
     def name(self) -> str:
@@ -193,15 +231,51 @@ def find_table(
     root: TableRoot, database: str, table: str, *, branch: str = "main"
 ) -> TableHandle | None:
     """Open a table; None: there is none. See :func:`open_table`."""
-    keys = names.TableKeys(database, table)
+    found = find_head(root, names.TableKeys(database, table), branch)
+    return None if found is None or found.is_void else found
+
+
+def find_head(root: TableRoot, keys: names.TableKeys, branch: str = "main") -> TableHandle | None:
+    """Open a table to change it, also where the index is that of a table that is not there."""
+    key = keys.branch(branch)
     try:
-        found = _read(root, keys, keys.branch(branch))
+        found = _read(root, keys, key)
     except errors.NotFoundError:
         return None
     if not root.keyring.keys:
         place = root.location
         notes.warn(f"{VARIABLE} is not set: nobody knows who wrote the indexes below {place}")
-    return found
+    state = found.state
+    return _counting(found, state, key) if state is not None and state.transaction else found
+
+
+def _counting(head: TableHandle, state: VersionState, key: str) -> TableHandle:
+    """Give the version that counts of an index that is part of a transaction."""
+    found = intents.find_intent(head.root, state.transaction)
+    step = intents.ABORTED if found is None else found.intent.step
+    joint = JointVersion(head.index, state, step, "" if found is None else found.reader.version)
+    if found is not None and step == intents.COMMITTED:
+        others = {one: number for one, number in found.intent.versions.items() if one != key}
+        kept = state.kept or etags.of_content([head.data])
+        clean = replace(state, transaction="", together=state.together | others, kept=kept)
+        index = replace(head.index, user_data=with_state(head.index.user_data, clean))
+        return replace(head, index=index, joint=joint)
+    if state.parent is None:
+        return replace(head, index=TableIndex(head.keys.table), joint=joint, is_void=True)
+    before = head.version(state.parent.key, state.parent.etag)
+    if before.state is None:
+        raise errors.CorruptError(f"{state.parent.key} is no version", path=state.parent.key)
+    # Names may have been set since, and its own transaction is one that was committed.
+    clean = replace(
+        before.state,
+        tags=state.tags,
+        branches=state.branches,
+        together=state.together,
+        kept=state.parent.etag,
+        transaction="",
+    )
+    index = replace(before.index, user_data=with_state(before.index.user_data, clean))
+    return replace(head, index=index, joint=joint)
 
 
 def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:

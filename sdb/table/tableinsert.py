@@ -12,6 +12,7 @@ from sdb.table.partition import given_partition
 from sdb.table.recentdefinitions import recent_definition
 from sdb.table.references import MAIN
 from sdb.table.tablechange import TableChange
+from sdb.table.tablehandle import find_table
 from sdb.table.tablepacking import pack_rows
 
 TYPE_CHECKING = False
@@ -167,7 +168,7 @@ def place_of_rows(
     try:
         definition = recent_definition(root, keys)
     except NotFoundError:
-        if not root.has(keys.index):
+        if find_table(root, keys.database, keys.table) is None:
             raise root.absent(keys) from None
         definition = Definition()
     name = f"inserting into {keys.database}.{keys.table}"

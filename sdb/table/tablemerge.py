@@ -16,10 +16,11 @@ from sdb.table.commit import check_branch, commit
 from sdb.table.mergebase import merge_base
 from sdb.table.mergesides import Part, changed_parts, side_of
 from sdb.table.references import MAIN
+from sdb.table.succession import is_overwritten
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import open_table
-from sdb.table.tablerefs import pointer_to
+from sdb.table.tablerefs import adopted, pointer_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ def merge(  # noqa: PLR0913 - the command's options, by name
     keys = names.TableKeys(database, table)
     check_branch(root, keys, into)
     main = open_table(root, database, table)
+    if is_overwritten(main):
+        main = adopted(root, keys, around)
     theirs = main.at(source)
     is_branch = source == MAIN or (main.state is not None and source in main.state.branches)
     merging = _Merging(theirs, source if is_branch else "", into, strategy, only)

@@ -9,7 +9,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from sdb import instants
-from sdb.errors import ConflictError, ExistsError, NotFoundError, UncertainError, UsageError
+from sdb.errors import (
+    ConflictError,
+    ExistsError,
+    NotFoundError,
+    UncertainError,
+    UsageError,
+)
 from sdb.records import record, replace
 from sdb.table import etags, names
 from sdb.table.branchstart import first_index
@@ -17,10 +23,11 @@ from sdb.table.commit import PATIENCE_SECONDS, check_writable, commit
 from sdb.table.holds import check_free
 from sdb.table.objectwriter import put_new
 from sdb.table.references import MAIN
-from sdb.table.succession import is_foreign
+from sdb.table.succession import is_foreign, is_overwritten
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import find_table, open_table
+from sdb.table.undecided import Watch, check_decided
 from sdb.table.versionhistory import VersionPointer
 from sdb.table.versionlookup import UnknownReferenceError
 from sdb.table.versionstate import with_state
@@ -365,7 +372,7 @@ def adopted(root: TableRoot, keys: names.TableKeys, around: Surroundings) -> Tab
     """
     for _ in range(_ADOPTIONS):
         head = open_table(root, keys.database, keys.table)
-        if head.state is not None and not is_foreign(head.index, head.state):
+        if not is_overwritten(head):
             return head
         commit(root, keys, TableChange(ADOPT), around=around)
     raise ConflictError(
@@ -377,7 +384,7 @@ def adopted(root: TableRoot, keys: names.TableKeys, around: Surroundings) -> Tab
 
 def _swap(root: TableRoot, keys: names.TableKeys, change: Change, around: Surroundings) -> None:
     """Put an index with other names in the place of the one that is there."""
-    began = around.elapsed()
+    began, watch = around.elapsed(), Watch(root, around)
     attempts = 0
     unknown: UncertainError | None = None
     while True:
@@ -390,6 +397,7 @@ def _swap(root: TableRoot, keys: names.TableKeys, change: Change, around: Surrou
             unknown = error if isinstance(error, UncertainError) else unknown
             if around.elapsed() - began >= PATIENCE_SECONDS:
                 raise (unknown or error) from None
+            watch.met(error)
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempts)
         around.sleep(around.uniform(0, longest))
 
@@ -403,8 +411,9 @@ def _swapped(root: TableRoot, keys: names.TableKeys, change: Change) -> bool:
         except NotFoundError:
             raise root.absent(keys) from None
         head = open_table(root, keys.database, keys.table)
+        check_decided(head)
         state = head.state
-        if state is None or is_foreign(head.index, state):
+        if state is None or is_overwritten(head):
             return False
         changed = change(state)
         if changed is None:

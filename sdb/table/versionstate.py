@@ -140,6 +140,12 @@ class VersionState:
     shares : dict
         For each table below the same root whose packfiles it refers to, the branch of that table
         which keeps them.
+    transaction : str
+        Key of the intent of the transaction over several tables that made the version: an index
+        with one is a version only if the intent is committed, see :mod:`sdb.table.intents`.
+    together : dict
+        For other indexes, by key, the version of each that a transaction has made together with one
+        of this table, the newest: whoever reads both must not read an older one.
     """
 
     table: bytes
@@ -170,6 +176,8 @@ class VersionState:
     parent_since_us: int = 0
     dropped: bool = False
     shares: dict[str, str] = field(default_factory=dict)
+    transaction: str = ""
+    together: dict[str, int] = field(default_factory=dict)
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -207,6 +215,10 @@ class VersionState:
             value["parent-since"] = ion.instant_from_us(self.parent_since_us)
         value |= {"dropped": True} if self.dropped else {}
         value |= {"shares": dict(self.shares)} if self.shares else {}
+        value |= {"transaction": self.transaction} if self.transaction else {}
+        if self.together:
+            listed = sorted(self.together.items())
+            value["together"] = [{"index": key, "version": one} for key, one in listed]
         return value | self.unknown
 
     @classmethod
@@ -262,6 +274,8 @@ class VersionState:
             structs.instant(found, "parent-since") or 0,
             found.get("dropped") is True,
             _shares(found.get("shares", {})),
+            names.check_key(found["transaction"]) if "transaction" in found else "",
+            dict(all_listed(found, "together", _joint)),
         )
         _check_order(state)
         return state
@@ -358,7 +372,7 @@ _MEMBERS = frozenset(
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
         *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
         "parent-since",
-        *("dropped", "shares"),
+        *("dropped", "shares", "transaction", "together"),
     }
 )
 
@@ -409,6 +423,11 @@ def _name(text: str, what: str) -> str:
 def _failure(value: object) -> tuple[str, str]:
     found = any_struct(value, "a failure")
     return structs.text(found, "path"), structs.text(found, "reason")
+
+
+def _joint(value: object) -> tuple[str, int]:
+    found = any_struct(value, "what was changed together")
+    return names.check_key(structs.text(found, "index")), structs.count(found, "version")
 
 
 def _branch(value: object) -> str:

@@ -31,7 +31,7 @@ from sdb.table.signature import Keyring
 from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.tableroot import TableRoot
-from tests.table.branched import Branching
+from tests.table.branched import Branching, Joint
 from tests.table.scheduler import DAY_SECONDS, LoggedStore, Schedule
 
 if TYPE_CHECKING:
@@ -75,13 +75,15 @@ class World:
         self.refused: set[str] = set()
         self.unknown: set[str] = set()
         self.intended: dict[str, tuple[str, ...]] = {}
-        self.reads: list[tuple[bytes, dict[str, tuple[str, ...]]]] = []
+        self.reads: list[tuple[bytes, TableIndex, dict[str, tuple[str, ...]]]] = []
         self.has_foreign = False
         self.needs: dict[bytes, set[str]] = {}
         # Either retries end before what they have done can expire, or there are none.
         self.policy = self.random.choice(((1, 0), (2, 0), (None, 1), (3, 1)))
         self.is_hasty = not self.policy[1]
         self.branching = Branching()
+        self.joint = Joint()
+        self.tables = (KEYS,)
 
     def tokens(self, key: str) -> tuple[str, ...]:
         """Give the rows of a packfile, whether an update has come by or not."""
@@ -96,9 +98,11 @@ class World:
         assert place in self.store.written, f"{key} was never written"
         return self.store.written[place]
 
-    def packed(self, tokens: Sequence[str], key: str = "") -> Descriptor:
+    def packed(
+        self, tokens: Sequence[str], key: str = "", keys: names.TableKeys = KEYS
+    ) -> Descriptor:
         """Write a packfile of ours."""
-        key = key or KEYS.content("", names.new_uid(self.random.randbytes))
+        key = key or keys.content("", names.new_uid(self.random.randbytes))
         etag = put_new(self.root, key, json.dumps(tokens).encode())
         return descriptor(key, etag, tokens)
 
@@ -120,13 +124,13 @@ class World:
         return tokens
 
     @contextmanager
-    def in_time(self) -> Iterator[None]:
+    def in_time(self, keys: names.TableKeys = KEYS) -> Iterator[None]:
         """Pass over what a store may refuse, or others make impossible.
 
         That an object is missing is no such thing, unless whoever misses it was too slow.
         """
         began = self.schedule.seconds
-        is_there = self.root.place(KEYS.index) in self.store.contents
+        is_there = keys == KEYS and self.root.place(KEYS.index) in self.store.contents
         try:
             yield
         except (CorruptError, NotFoundError) as error:
@@ -137,12 +141,13 @@ class World:
         except SdbError:
             return
 
-    def expire(self, actor: Actor) -> expiry.Expired:
+    def expire(self, actor: Actor, keys: names.TableKeys = KEYS) -> expiry.Expired:
         """Let versions expire by the policy of this world."""
         last, days = self.policy
         within = CalendarSpan(days=days) if days else None
         policy = expiry.ExpiryPolicy(last, within)
-        return expiry.expire(self.root, "d", "t", policy, around=actor.around())
+        place = keys.database, keys.table
+        return expiry.expire(self.root, *place, policy, around=actor.around())
 
     def commit(
         self,
@@ -288,22 +293,28 @@ def keeper(world: World, count: int) -> Callable[[Actor], None]:
 
     def work(actor: Actor) -> None:
         for _ in range(count):
+            keys = world.tables[0]
+            if len(world.tables) > 1:
+                keys = world.random.choice(world.tables)
             dice = world.random.random()
             if dice < 0.3:
                 world.schedule.pass_time(1.25 * DAY_SECONDS)
                 world.schedule.sleep(1)
             elif dice < 0.6:
-                with world.in_time():
-                    world.expire(actor)
+                with world.in_time(keys):
+                    world.expire(actor, keys)
             else:
-                with world.in_time():
-                    collect(world, actor)
+                with world.in_time(keys):
+                    collect(world, actor, keys)
 
     return work
 
 
-def collect(world: World, actor: Actor, *, dry_run: bool = False) -> collector.Collected:
-    return collector.collect(world.root, "d", "t", around=actor.around(), dry_run=dry_run)
+def collect(
+    world: World, actor: Actor, keys: names.TableKeys = KEYS, *, dry_run: bool = False
+) -> collector.Collected:
+    place = keys.database, keys.table
+    return collector.collect(world.root, *place, around=actor.around(), dry_run=dry_run)
 
 
 def reader(world: World, count: int) -> Callable[[Actor], None]:
@@ -319,7 +330,7 @@ def reader(world: World, count: int) -> Callable[[Actor], None]:
                 continue  # it is not there yet, or the store does not answer
             with world.in_time():
                 rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
-                world.reads.append((table.data, rows))
+                world.reads.append((table.data, table.index, rows))
 
     return work
 
@@ -342,7 +353,9 @@ def original_sync(world: World, actor: Actor) -> None:
     place = root.place(KEYS.index)
     try:
         head = open_table(root, "d", "t")
-        index, etag = head.index, head.reader.etag
+        # It knows nothing of transactions.
+        index = head.index if head.joint is None else head.joint.index
+        etag: str | None = head.reader.etag
     except SdbError:
         index, etag = TableIndex("t"), None
     tree = InputsTree(index.inputs, root.fetch)

@@ -1,6 +1,11 @@
-"""What those who tag, branch and merge in the simulation were told."""
+"""What those who tag, branch and merge in the simulation were told, and those with many tables."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections import Counter
 
 
 class Branching:
@@ -11,3 +16,14 @@ class Branching:
         self.intended: dict[str, str] = {}
         self.acknowledged: dict[str, str] = {}
         self.merged: set[str] = set()
+
+
+class Joint:
+    """What those who carry out transactions over several tables were told, and what was read."""
+
+    def __init__(self) -> None:
+        self.acknowledged: set[str] = set()
+        self.refused: set[str] = set()
+        self.unknown: set[str] = set()
+        self.pairs: set[str] = set()
+        self.reads: list[dict[str, Counter[str]]] = []

@@ -104,8 +104,8 @@ def merger(world: World, count: int) -> Callable[[Actor], None]:
 
 
 def without_names(index: TableIndex, state: VersionState) -> tuple[object, ...]:
-    """Give what tags and branches do not change of an index."""
-    plain = replace(state, tags={}, branches=(), kept="")
+    """Give what tags, branches and the ends of transactions do not change of an index."""
+    plain = replace(state, tags={}, branches=(), kept="", transaction="", together={})
     return plain, replace(index, user_data={})
 
 

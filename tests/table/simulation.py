@@ -16,6 +16,7 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
+from random import Random
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -38,15 +39,19 @@ from sdb.table.inputstree import InputsTree
 from sdb.table.succession import FOREIGN, seal_of
 from sdb.table.transfer import Transfer
 from sdb.table.versionhistory import read_history
-from tests.table import actors, branching, forking
+from tests.table import actors, branching, forking, joint
 from tests.table.actors import INPUTS, KEYS, LOCAL, MARK, SLOW_SECONDS, World
 from tests.table.scheduler import DAY_SECONDS, Actor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sdb.table.names import TableKeys
     from sdb.table.versionhistory import PastVersion
     from sdb.table.versionstate import VersionState
+
+JOINT_SHARE = 0.3
+"""So many of the seeds have transactions over several tables."""
 
 
 @contextmanager
@@ -65,7 +70,7 @@ def small_bounds() -> Iterator[None]:
         mock.patch.dict(versionhistory._LISTS, clear=True),
         mock.patch.object(tiers, "FEW", 2),
         mock.patch.object(tiers, "_FACTOR", 2),
-        mock.patch.object(StatementWork, "run", actors.played_update),
+        mock.patch.object(StatementWork, "run", joint.played),
         mock.patch.object(Transfer, "packfiles", forking.played_transfer),
     ):
         yield
@@ -76,7 +81,9 @@ def run(seed: int) -> World:
     world = World(seed)
     dice = world.random
     schedule = world.schedule
-    with small_bounds(), _unheard():
+    several = Random(seed).random() < JOINT_SHARE
+    with small_bounds(), _unheard(), joint.untidy(several and seed % 5 < 2):
+        world.tables = (KEYS, *joint.OTHERS) if several else (KEYS,)
         is_forked = seed % 5 == 1
         keepers = dice.choice((0, 0, 1, 2)) or int(is_forked)
         schedule.long_days = dice.choice((0.003, 0.03)) if keepers else 0
@@ -94,6 +101,13 @@ def run(seed: int) -> World:
         if dice.random() < 0.3:
             schedule.add("branch", branching.brancher(world, dice.randrange(1, 4)))
             schedule.add("merge", branching.merger(world, dice.randrange(1, 3)))
+        if several:
+            for number in range(dice.randrange(1, 4)):
+                work = joint.transactor(world, dice.randrange(1, 4))
+                schedule.add(f"joint{number}", work)
+            schedule.add("lone", joint.lone_inserter(world, dice.randrange(3)))
+            for number in range(2):
+                schedule.add(f"all{number}", joint.joint_reader(world, dice.randrange(1, 7)))
         strangers = 4 if seed % 8 == 0 else dice.choice((0, 0, 1, 2))
         for number in range(strangers):
             schedule.add(f"original{number}", actors.original(world, dice.randrange(1, 4)))
@@ -122,6 +136,10 @@ def settle(world: World) -> None:
     change = tablechange.TableChange("insert", (world.packed(("last",)),))
     committing.commit(world.root, KEYS, change, commit_id="last", around=actor.around())
     world.acknowledged["last"] = ("last",)
+    for keys in world.tables[1:]:
+        rows = world.packed(("last",), keys=keys) if keys == joint.OTHERS[0] else None
+        change = tablechange.TableChange("insert", () if rows is None else (rows,))
+        committing.commit(world.root, keys, change, commit_id="last", around=actor.around())
     actors.sync(world, actor, "last-sync", len(INPUTS))
 
 
@@ -129,26 +147,38 @@ def tidy(world: World) -> None:
     """Collect when all others are gone: what nothing leads to goes, as a dry run tells."""
     actor = Actor("tidy", lambda _: None, world.schedule)
     actor.fault_rate = 0
-    world.schedule.pass_time(1.25 * DAY_SECONDS)
-    world.expire(actor)
-    world.schedule.pass_time(1.25 * DAY_SECONDS)
-    told = actors.collect(world, actor, dry_run=True)
-    done = actors.collect(world, actor)
-    assert [one.key for one in told.garbage] == [one.key for one in done.garbage]
-    contents = (url for url in world.store.contents if not forking.is_of_fork(url))
-    left = {url.removeprefix("mem://r/") for url in contents}
+    for keys in world.tables:
+        world.schedule.pass_time(1.25 * DAY_SECONDS)
+        world.expire(actor, keys)
+        world.schedule.pass_time(1.25 * DAY_SECONDS)
+        told = actors.collect(world, actor, keys, dry_run=True)
+        done = actors.collect(world, actor, keys)
+        more = {one.key: one.kind for one in told.garbage}
+        assert not {one.key for one in done.garbage} - more.keys()
+        for one in done.garbage:
+            del more[one.key]
+        # A branch that only keeps packfiles leads to no history until it has a version of its own.
+        assert set(more.values()) <= ({"history"} if forking.forks(world) else set()), more
+        _check_tidy(world, keys)
+        again = actors.collect(world, actor, keys).garbage
+        assert all(one.kind == "transaction" for one in again), again
+
+
+def _check_tidy(world: World, keys: TableKeys) -> None:
+    """Nothing is left of a table that its newest versions do not need."""
+    left = {url.removeprefix("mem://r/") for url in world.store.contents}
+    left = {key for key in left if key.startswith(f"{keys.folder}/")}
     heads = {key for key in left if key.endswith("/index")}
     late = {url.removeprefix("mem://r/") for url, _ in world.store.log[-2 * len(heads) :]}
     for key in heads:
         head = world.store.contents[world.root.place(key)]
-        late |= needs(world, head)
+        late |= needs(world, head, keys)
         parent = _state(head).parent
         if parent is not None:  # the newest version until just now
             before = world.ever(parent.key)
             late |= {ref.key for ref in _state(before).older}
-            late |= needs(world, before) if key != KEYS.index else set()
+            late |= needs(world, before, keys) if key != keys.index else set()
     assert left <= late | heads, left - late
-    assert not actors.collect(world, actor).garbage
 
 
 # What is read again and again is read once: that is half the time, and changes nothing.
@@ -222,10 +252,10 @@ def packfiles_of(world: World, index: TableIndex) -> Counter[str]:
     return Counter(one.key for one in (*found, *index.inline))
 
 
-def chain_of(world: World, data: bytes) -> list[Version]:
+def chain_of(world: World, data: bytes, keys: TableKeys = KEYS) -> list[Version]:
     """Give the versions that an index of ours has behind it, itself the last."""
     state = _state(data)
-    own = KEYS.version(state.version, state.commit)
+    own = keys.version(state.version, state.commit)
     chain = [Version(world, own, branching.own_etag(data, state))]
     while (parent := chain[-1].state.parent) is not None:
         chain.append(Version(world, parent.key, parent.etag))
@@ -239,13 +269,13 @@ def listed(world: World, state: VersionState) -> list[PastVersion]:
     return [*found, *state.history]
 
 
-def needs(world: World, data: bytes) -> set[str]:
+def needs(world: World, data: bytes, keys: TableKeys = KEYS) -> set[str]:
     """Give the keys of all that an index leads to, also through the versions that it keeps."""
     if data not in world.needs:
         index, state = decoded(data)
         wanted = contents_of(world, index)
         if state is not None:
-            own = KEYS.version(state.version, state.commit)
+            own = keys.version(state.version, state.commit)
             wanted |= {own} if is_ours(data) else set()
             wanted |= {ref.key for ref in state.older}
             for one in listed(world, state):
@@ -267,6 +297,9 @@ def check(world: World) -> None:
     heads = [data for url, data in world.store.log if url == world.root.place(KEYS.index)]
     assert is_ours(heads[-1])
     chain = chain_of(world, heads[-1])
+    for keys in world.tables[1:]:
+        _check_linear(chain_of(world, world.store.contents[world.root.place(keys.index)], keys))
+    joint.check_joint(world, chain[-1].rows(world))
     _check_linear(chain)
     _check_heads(world, heads, chain)
     _check_replay(world, chain)
@@ -294,11 +327,16 @@ def _check_deleted(world: World) -> None:
     """Nothing was deleted that an index led to that somebody may still have been reading."""
     place = world.root.place(KEYS.index)
     log, times = world.store.log, world.store.times
-    puts = [at for at, (url, _) in enumerate(log) if url == place]
+    # What is part of a transaction is read from its end on, or never.
+    puts = [
+        (position if since is None else since, position)
+        for position, (url, data) in enumerate(log)
+        if url == place and (since := joint.counts_since(world, decoded(data)[0])) != joint.NEVER
+    ]
     for url, position, seconds in world.store.deleted:
         key = url.removeprefix("mem://r/")
-        ends = [*puts[1:], len(log)]
-        for put, end in zip(puts, ends, strict=True):
+        ends = [*(since for since, _ in puts[1:]), len(log)]
+        for (_, put), end in zip(puts, ends, strict=True):
             over = times[end] if end < position else seconds
             if put < position and over >= seconds - SLOW_SECONDS:
                 assert key not in needs(world, log[put][1]), f"{key} was deleted too early"
@@ -322,11 +360,12 @@ def _check_heads(world: World, heads: list[bytes], chain: list[Version]) -> None
     for url, data in world.store.log:
         if "/versions/" in url:
             stored.add(data)
-        elif url == world.root.place(KEYS.index) and is_ours(data):
+        elif url == world.root.place(KEYS.index) and is_ours(data) and not _is_undone(world, data):
             _check_stored(data, stored)
     foreign = [one for one in chain if one.state.operation == FOREIGN]
     several = sum(not is_ours(head) for head in heads) > 1
-    for before, after in pairwise(heads):
+    counting = [one for one in heads if not (is_ours(one) and _is_undone(world, one))]
+    for before, after in pairwise(counting):
         if not is_ours(after):
             continue  # the original has thrown away what was there
         index, _ = decoded(before)
@@ -336,10 +375,15 @@ def _check_heads(world: World, heads: list[bytes], chain: list[Version]) -> None
                 continue  # another name for a version
             assert parent is not None, "a version was lost"
             assert parent.etag == branching.own_etag(before, state), "a version was lost"
-        elif not several:
+        elif not several and not _is_undone(world, before):
             same = [one for one in foreign if one.index.created_us == index.created_us]
             there = [one for one in same if one.packfiles == packfiles_of(world, index)]
             assert there, "what the original has written is no version"
+
+
+def _is_undone(world: World, data: bytes) -> bool:
+    """Tell whether an index is part of a transaction that was given up."""
+    return joint.counts_since(world, decoded(data)[0]) == joint.NEVER
 
 
 def _check_stored(data: bytes, stored: set[bytes]) -> None:
@@ -361,6 +405,9 @@ def _check_replay(world: World, chain: list[Version]) -> None:
         if state.operation == "insert":
             assert not gone
             assert added == Counter(world.intended.get(state.commit)), (state.commit, added)
+        elif state.operation in {"transaction", "create"}:
+            assert not gone
+            assert set(added) <= {joint.id_of(state.commit, state.ids)}, (state.commit, added)
         elif state.operation == "sync":
             assert not gone
             assert set(added) <= set(INPUTS)
@@ -410,9 +457,8 @@ def _check_answers(world: World, chain: list[Version]) -> None:
 
 def _check_reads(world: World, heads: list[bytes]) -> None:
     """Each read is one head, all of it."""
-    for data, rows in world.reads:
+    for data, index, rows in world.reads:
         assert data in heads
-        index, _ = decoded(data)
         assert set(rows) == set(packfiles_of(world, index))
         assert all(rows[key] == world.raw(key) for key in rows)
 

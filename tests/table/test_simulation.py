@@ -6,11 +6,12 @@ Each mutation takes one precaution away: the same seeds must find it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdb.errors import SdbError, UncertainError
+from sdb.errors import ConflictError, SdbError, UncertainError
 from sdb.query.writes import transaction
 from sdb.records import replace
 from sdb.table import (
@@ -18,12 +19,17 @@ from sdb.table import (
     commit,
     compaction,
     freshness,
+    intentsweep,
+    jointcommit,
+    jointreading,
     overwritten,
     reachability,
     sharing,
     succession,
     tablechange,
+    tablehandle,
     tablerefs,
+    undecided,
     versionstate,
 )
 from tests.table import simulation
@@ -250,6 +256,85 @@ def forks_let_go_what_they_need(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sharing, "let_go", lambda root, shares, _, around: good(root, shares, (), around))
 
 
+def transactions_count_from_their_first_step(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(tablehandle, "_counting", lambda head, *_: head)
+
+
+def tables_are_read_one_by_one(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(jointreading, "read_together", lambda opened, _: opened)
+
+
+def tables_forget_what_was_changed_together(patch: pytest.MonkeyPatch) -> None:
+    good = tablehandle._counting
+
+    def counting(head: Any, state: Any, key: str) -> Any:
+        found = good(head, state, key)
+        if found.state is None or not found.joint.is_committed:
+            return found
+        plain = replace(found.state, together={})
+        user_data = versionstate.with_state(found.index.user_data, plain)
+        return replace(found, index=replace(found.index, user_data=user_data))
+
+    patch.setattr(tablehandle, "_counting", counting)
+
+
+def transactions_are_committed_before_all_tables_have_them(patch: pytest.MonkeyPatch) -> None:
+    good = jointcommit._marked
+    commit_intent = undecided.Undecided.commit
+
+    def marked(root: Any, parts: Any, intent: Any, *rest: Any) -> Any:
+        versions = good(root, parts[:1], intent, *rest)
+        commit_intent(intent, versions)
+        patch.setattr(undecided.Undecided, "beat", lambda _: None)
+        patch.setattr(commit._Attempts, "_joint", lambda *_: None)
+        return versions | good(root, parts[1:], intent, *rest)
+
+    patch.setattr(jointcommit, "_marked", marked)
+    patch.setattr(undecided.Undecided, "commit", lambda *_: None)
+
+
+def transactions_are_rolled_back_without_a_word(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(commit, "check_decided", lambda _: None)
+
+
+def transactions_are_given_up_by_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(undecided.Watch, "met", lambda *_: None)
+
+
+def transactions_are_given_up_whatever_they_are(patch: pytest.MonkeyPatch) -> None:
+    def met(watch: Any, error: Any) -> None:
+        if isinstance(error, undecided.InTransactionError):
+            watch._root.store.delete(watch._root.place(error.key))
+
+    patch.setattr(undecided.Watch, "met", met)
+
+
+def lost_answers_commit_transactions(patch: pytest.MonkeyPatch) -> None:
+    good = undecided.swap
+
+    def swap(*given: Any) -> None:
+        with suppress(UncertainError, ConflictError):
+            good(*given)
+
+    patch.setattr(undecided, "swap", swap)
+
+
+def intents_are_collected_like_all_else(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(intentsweep, "_is_over", lambda *_, **__: True)
+
+
+def what_was_given_up_is_done_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(overwritten._Recovery, "_is_true", lambda *_: True)
+
+
+def what_was_given_up_stays_where_it_was_overwritten(patch: pytest.MonkeyPatch) -> None:
+    def undone(_: Any, head: Any, joint: Any) -> Any:
+        user_data = versionstate.with_state(joint.index.user_data, head.state)
+        return replace(head, index=replace(joint.index, user_data=user_data), joint=None)
+
+    patch.setattr(overwritten._Recovery, "_undone", undone)
+
+
 @pytest.mark.parametrize(
     "mutation",
     [
@@ -291,6 +376,29 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
         except (AssertionError, SdbError):  # of the check, or of who reads what is left
             return
     pytest.fail(f"{mutation.__name__}: {SEEDS:,} seeds do not notice it")
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        transactions_count_from_their_first_step,
+        tables_are_read_one_by_one,
+        tables_forget_what_was_changed_together,
+        transactions_are_committed_before_all_tables_have_them,
+        transactions_are_rolled_back_without_a_word,
+        transactions_are_given_up_by_nobody,
+        transactions_are_given_up_whatever_they_are,
+        lost_answers_commit_transactions,
+        intents_are_collected_like_all_else,
+        what_was_given_up_is_done_again,
+        what_was_given_up_stays_where_it_was_overwritten,
+    ],
+)
+def test_each_precaution_of_transactions_is_needed(
+    mutation: Patch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulation, "JOINT_SHARE", 1)
+    test_each_precaution_is_needed(mutation, monkeypatch)
 
 
 def test_a_seed_is_played_the_same_twice() -> None:

@@ -73,8 +73,8 @@ def command(
     """Change tables with SQL.
 
     INSERT, UPDATE, DELETE, MERGE, CREATE TABLE, DROP TABLE, VACUUM and others. Each statement is a
-    version of its table; those between BEGIN and COMMIT are one. Blocks without a row that changes
-    are copied as they are. See docs/sql.md for the language.
+    version of its table; those between BEGIN and COMMIT are one, of all their tables at once.
+    Blocks without a row that changes are copied as they are. See docs/sql.md for the language.
     """
     from sdb.cli.executed import lines_of
     from sdb.query.writes.execute import execute

@@ -25,7 +25,7 @@ def command(
     error, and the others are listed.
     """
     from sdb.table.tabledescription import facts
-    from sdb.table.tablehandle import open_table
+    from sdb.table.tablehandle import find_table
     from sdb.view.tablelist import tables
 
     place = table_root(context, root)
@@ -35,8 +35,8 @@ def command(
     for name in place.databases() if database is None else [database]:
         for table in place.tables(name):
             try:
-                handle = open_table(place, name, table)
-                if not handle.is_dropped:
+                handle = find_table(place, name, table)
+                if handle is not None and not handle.is_dropped:
                     found.append(facts(handle))
             except (CorruptError, UnsupportedError) as error:
                 output.complain(f"{name}.{table}: {error.message}", error.hint)

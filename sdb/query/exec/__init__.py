@@ -10,6 +10,7 @@ module         holds
 `toldtotals`   totals of all rows that metadata tells
 `native`       runs what a scan answers alone
 `storedtable`  tables below a root, from the index to the packfiles that matter
+`together`     tables that are opened together, so that they are of one moment
 `systemtables`  tables about tables
 `topk`         runs ORDER BY with LIMIT on a scan
 `udfs`         functions that DuckDB lacks

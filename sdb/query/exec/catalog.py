@@ -11,6 +11,7 @@ from sdb.packfile.predicate import Anywhere, Both, Instant, Nowhere
 from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
+from sdb.query.exec.together import read_tables, settle
 from sdb.query.plan.leftout import left_out
 from sdb.query.plan.locations import (
     candidates,
@@ -50,6 +51,7 @@ _OPENERS = 16
 _MOST_WHOLE = 8
 """Of more packfiles whole trailers are not read to tell of a name that no row has."""
 _ALL_TABLES = ("sdb", "tables")
+_SEVERAL = 2
 _SUFFIX = ".zion"
 
 
@@ -103,6 +105,8 @@ class Catalog:
         self._at = at
         self._pinned = pinned or {}
         self._heads: dict[tuple[str, str], TableHandle | None] = {}
+        self._handles: dict[tuple[object, ...], TableHandle | None] = {}
+        self._named: dict[TableName, list[tuple[str, str]]] = {}
         self._prune = prune
         self._now_us = now_us
         self._threads = threads
@@ -150,6 +154,31 @@ class Catalog:
         if all(map(self._is_whole, tables)):
             self.notes += mismatches(test, table.parts)
         return table
+
+    def open_together(self, statement: ast.Statement) -> None:
+        """Open the tables of a statement, so that they are of one moment.
+
+        What a transaction has changed in several of them is in all of them, or in none.
+        """
+        tables = [
+            name for name in read_tables(statement) if not self._known.get(_with_branch(name))
+        ]
+        if len(tables) < _SEVERAL and all(name.kind in {"path", "file"} for name in tables):
+            return
+
+        def opened() -> list[TableHandle | None]:
+            return [
+                self._handle(names, _version_of(name))
+                for name in tables
+                for names in self._names(name)
+            ]
+
+        def forget(handle: TableHandle) -> None:
+            self._heads.pop((handle.keys.database, handle.keys.table), None)
+            for key in [key for key, one in self._handles.items() if one is handle]:
+                del self._handles[key]
+
+        settle(opened, forget)
 
     def _within_period(
         self, tables: tuple[TableName, ...], test: Predicate
@@ -200,7 +229,12 @@ class Catalog:
         return self._tables[name]
 
     def _names(self, name: TableName) -> list[tuple[str, str]]:
-        """Give databases and tables that a name may mean."""
+        """Give databases and tables that a name may mean; they are looked for once."""
+        if name not in self._named:
+            self._named[name] = self._meant_by(name)
+        return self._named[name]
+
+    def _meant_by(self, name: TableName) -> list[tuple[str, str]]:
         if pattern := database_and_pattern(name):
             from sdb.query.exec.storedtable import fitting_tables
 
@@ -210,10 +244,21 @@ class Catalog:
 
     def _table(self, names: tuple[str, str], name: TableName) -> StoredTable | None:
         """Open a version of a table, once: a query sees one state of what versions there are."""
-        at = name.at or (("ANY", text) if (text := version_in_quotes(name)) else None)
+        at = _version_of(name)
         key = (*names, at)
         if key not in self._read:
-            from sdb.query.exec.storedtable import StoredTable, stored_version
+            from sdb.query.exec.storedtable import StoredTable
+
+            handle = self._handle(names, at)
+            self._read[key] = None if handle is None else StoredTable(handle)
+        return self._read[key]
+
+    def _handle(
+        self, names: tuple[str, str], at: tuple[str, str | int] | None
+    ) -> TableHandle | None:
+        key = (*names, at)
+        if key not in self._handles:
+            from sdb.query.exec.storedtable import stored_version
             from sdb.table.tablehandle import dropped
 
             handle = self._head(names)
@@ -223,8 +268,8 @@ class Catalog:
                 handle = self._pinned.get(handle.name, handle)
                 if handle.is_dropped:
                     raise dropped(handle.root, handle.keys)
-            self._read[key] = None if handle is None else StoredTable(handle)
-        return self._read[key]
+            self._handles[key] = handle
+        return self._handles[key]
 
     def _head(self, names: tuple[str, str]) -> TableHandle | None:
         if names not in self._heads:
@@ -377,6 +422,11 @@ def _telling(packs: list[Packfile], paths: list[FieldPath]) -> list[tuple[str, T
             break
         found[pack.path] = pack.whole_trailer()
     return list(found.items())
+
+
+def _version_of(name: TableName) -> tuple[str, str | int] | None:
+    """Give the version that a name asks for."""
+    return name.at or (("ANY", text) if (text := version_in_quotes(name)) else None)
 
 
 def _with_branch(name: TableName) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 ============== =====================================================================
 `execute`      `sdb.execute`: statements, one after the other or as one transaction
 `transacting`  transactions in Python, in a ``with`` block
-`transaction`  statements of one version, also when others commit meanwhile
+`transaction`  statements of one transaction, also when others commit meanwhile
 `carrying`     statements at work on the packfiles of a table
 `merging`      MERGE at work
 `vacuuming`    VACUUM: expiry, then collection
@@ -11,6 +11,7 @@
 `insertion`    rows of VALUES and queries, as they are packed
 `matching`     rows that a condition is TRUE for, and the values that they get
 `tableview`    packfiles of a table as a transaction sees them
+`targettable` tables of a transaction: what makes sense there, and what others do meanwhile
 ============== =====================================================================
 
 Queries find the rows, with all that they know of times, types and blocks; packfiles are rewritten

@@ -42,7 +42,8 @@ def execute(  # noqa: PLR0913 - the command's options, by name
 ) -> list[Executed]:
     """Carry out statements that change tables.
 
-    Each statement is a version of its table, and those between BEGIN and COMMIT are one.
+    Each statement is a version of its table, and those between BEGIN and COMMIT are one, or one of
+    each table that they change: all at once, or none.
 
     Parameters
     ----------

@@ -1,22 +1,24 @@
-"""Transactions: statements on one table that become one version, or nothing.
+"""Transactions: statements that become one version of their table, or nothing.
 
 The statements are carried out on the version that is there when they begin. When others have
 committed meanwhile, packfiles that came in are looked at too before the version is put in place;
-when a packfile that was rewritten is gone, everything starts over.
+when a packfile that was rewritten is gone, everything starts over. Statements on several tables
+become a version of each, all at once (:mod:`sdb.table.jointcommit`).
 """
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 
-from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
+from sdb.errors import ConflictError, UnsupportedError
 from sdb.progress import silent
 from sdb.query.syntax import writes
 from sdb.query.writes.carrying import StatementWork, reads_tables
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.matching import QueryContext
 from sdb.query.writes.tableview import TableView
-from sdb.records import record, replace
+from sdb.query.writes.targettable import StaleError, tables_of
+from sdb.records import field, record, replace
 from sdb.table.commit import (
     PATIENCE_SECONDS,
     check_branch,
@@ -24,37 +26,42 @@ from sdb.table.commit import (
     commit,
     find_commit,
 )
-from sdb.table.names import TableKeys, check_name, new_uid
+from sdb.table.intents import MOST_TABLES
+from sdb.table.jointcommit import TablePart, commit_together
+from sdb.table.jointreading import read_together
+from sdb.table.names import check_name, commit_on, new_uid
 from sdb.table.references import MAIN
 from sdb.table.surroundings import REAL, Surroundings
-from sdb.table.tablechange import TableChange, packfiles_between
-from sdb.table.tablehandle import dropped, find_table, read_definition
+from sdb.table.tablechange import TableChange, TransactionDoneError, packfiles_between
+from sdb.table.undecided import GivenUpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from sdb.progress import Progress
     from sdb.query.writes.matching import Follow
     from sdb.query.writes.vacuuming import Vacuumed
-    from sdb.table.definition import Definition
     from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 
-_JUDGING = writes.Update | writes.Delete | writes.Truncate | writes.Merge | writes.DropTable
+    Handles: TypeAlias = dict[str, TableHandle | None]
+
+_LONGEST_PAUSE_SECONDS = 1.0
 
 
 @record
 class Transaction:
-    """Statements on one table that are carried out together.
+    """Statements that are carried out together.
 
     Attributes
     ----------
     statements : tuple of WriteStatement
         The statements, parameters bound.
     root : TableRoot
-        The root that the table is below.
+        The root that the tables are below.
     author, message : str
         Who does it, and why; the version tells it.
     txn_id : str
@@ -91,15 +98,18 @@ class Executed:
     effects : tuple of Effect or Vacuumed
         What each statement did; none if the id was done before.
     table : str
-        The table, as ``db.table``.
+        The table, as ``db.table``; of several their names, with ``and`` between them.
     version : int
-        The version that it made; where nothing changed the one that was there, 0 without any.
+        The version that it made; where nothing changed the one that was there, 0 without any. Of
+        several tables that of the first.
     commit : str
         The id of the commit; empty when there was none.
     is_new : bool
         Whether it made a version.
     is_dry : bool
         Whether it only tells what would change.
+    versions : dict
+        The versions that it made of several tables, by their names; empty where it made one.
     """
 
     effects: tuple[Effect | Vacuumed, ...]
@@ -108,34 +118,19 @@ class Executed:
     commit: str
     is_new: bool
     is_dry: bool = False
+    versions: dict[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
         return {
             "table": self.table,
             "version": self.version,
+            "versions": self.versions or {self.table: self.version},
             "id": self.commit or None,
             "new": self.is_new,
             "dry_run": self.is_dry,
             "statements": [effect.as_dict() for effect in self.effects],
         }
-
-
-class _StaleError(SdbError):
-    """Others have committed what the statements have to be judged on.
-
-    Attributes
-    ----------
-    index : TableIndex
-        The index that the version would follow. Where another program has overwritten versions, it
-        has what they did, which nobody else can read yet.
-    """
-
-    exit_code = ConflictError.exit_code
-
-    def __init__(self, message: str, path: str, index: TableIndex) -> None:
-        super().__init__(message, path=path)
-        self.index = index
 
 
 def carried_out(transaction: Transaction) -> Executed:
@@ -144,13 +139,13 @@ def carried_out(transaction: Transaction) -> Executed:
     Raises
     ------
     ConflictError
-        Others were faster all the time. Nothing has changed.
+        Others were faster all the time. Nothing has changed, in no table.
     NotFoundError
         There is no such table.
     ExistsError
         The table that shall be made is there.
     UnsupportedError
-        Statements on several tables, or rows for a table with partitions.
+        Rows for a table with partitions, or too many tables.
     UncertainError, UsageError
         See :func:`sdb.table.commit.commit`.
     """
@@ -158,15 +153,20 @@ def carried_out(transaction: Transaction) -> Executed:
         if isinstance(statement.write, writes.UndropTable | writes.Vacuum):
             return _alone(transaction, statement.write)
     attempts = _Attempts(transaction)
-    began = transaction.around.elapsed()
-    index: TableIndex | None = None
+    around = transaction.around
+    began = around.elapsed()
+    newer: dict[str, TableIndex] = {}
     while True:
         try:
-            return attempts.run(index)
-        except _StaleError as error:
-            index = error.index
-            if transaction.around.elapsed() - began >= PATIENCE_SECONDS:
-                raise ConflictError(error.message, path=error.path, hint="run it again") from None
+            return attempts.run(newer)
+        except StaleError as error:
+            newer = {error.head: error.index}
+            last = ConflictError(error.message, path=error.path, hint="run it again")
+        except (GivenUpError, TransactionDoneError) as error:
+            newer, last = {}, error
+            around.sleep(around.uniform(0, _LONGEST_PAUSE_SECONDS))
+        if around.elapsed() - began >= PATIENCE_SECONDS:
+            raise last from None
 
 
 def _alone(transaction: Transaction, write: writes.UndropTable | writes.Vacuum) -> Executed:
@@ -174,10 +174,10 @@ def _alone(transaction: Transaction, write: writes.UndropTable | writes.Vacuum) 
     word = "VACUUM" if isinstance(write, writes.Vacuum) else "UNDROP TABLE"
     if len(transaction.statements) > 1 or transaction.txn_id:
         raise UnsupportedError(f"{word} is a transaction of its own, without an ID")
-    keys, branch = _place_of(transaction.statements)
-    name = f"{keys.database}.{keys.table}"
-    if branch != MAIN:
-        raise UnsupportedError(f"{name}@{branch} is a branch, and no table")
+    (table,) = tables_of(transaction.root, transaction.statements)
+    name, keys = f"{table.keys.database}.{table.keys.table}", table.keys
+    if table.branch != MAIN:
+        raise UnsupportedError(f"{name}@{table.branch} is a branch, and no table")
     root, told = transaction.root, {"author": transaction.author, "message": transaction.message}
     if isinstance(write, writes.Vacuum):
         from sdb.query.writes.vacuuming import vacuum
@@ -202,211 +202,206 @@ class _Attempts:
     def __init__(self, transaction: Transaction) -> None:
         self._all = transaction
         self._root = transaction.root
-        self._keys, self._branch = _place_of(transaction.statements)
-        self._name = f"{self._keys.database}.{self._keys.table}"
-        if self._branch != MAIN:
-            self._name += f"@{self._branch}"
+        self._tables = tables_of(transaction.root, transaction.statements)
+        if len(self._tables) > MOST_TABLES:
+            raise UnsupportedError(
+                f"a transaction on {len(self._tables)} tables; the limit is {MOST_TABLES}"
+            )
+        self._by_head = {table.head: table for table in self._tables}
+        self._name = " and ".join(table.name for table in self._tables)
         self._id = transaction.txn_id or new_uid(transaction.around.random_bytes)
         self._done: _Judged | None = None
         if transaction.txn_id:
             check_name(transaction.txn_id, "transaction")
 
-    def run(self, newer: TableIndex | None) -> Executed:
-        """Try once, on the index that is there, or on one that is known to follow it."""
-        all_ = self._all
-        if not all_.is_dry:
+    def run(self, newer: Mapping[str, TableIndex]) -> Executed:
+        """Try once, on the indexes that are there, or on those that are known to follow them."""
+        if not self._all.is_dry:
             check_writable(self._root)
-        root, keys, branch = self._root, self._keys, self._branch
-        check_branch(root, keys, branch)
-        if all_.txn_id:
-            done = find_commit(root, keys, all_.txn_id, branch=branch)
+        for table in self._tables:
+            check_branch(self._root, table.keys, table.branch)
+        done = self._before()
+        if done is not None:
+            return done
+        handles = self._open(newer)
+        statements = self._to_do(handles)
+        judged = self._judged_again(handles) or self._judged(handles, statements)
+        whole = {id(one) for one in statements if _is_whole(one)}
+        changes: dict[str, TableChange] = {}
+        for head, view in judged.views.items():
+            change = self._change(view, judged.effects)
+            is_made = any(id(one) in whole for one in self._by_head[head].statements)
+            if is_made or change.added or change.removed:
+                changes[head] = change
+        if self._all.is_dry or not changes:
+            return self._executed(judged, self._versions(handles), is_new=False)
+        self._done = judged
+        if len(changes) == 1:
+            return self._commit(judged, *next(iter(changes.items())))
+        return self._commit_together(judged, changes)
+
+    def _before(self) -> Executed | None:
+        """Find out what the same id has done before; None: nothing."""
+        if not self._all.txn_id:
+            return None
+        found: dict[str, int] = {}
+        for table in self._tables:
+            done = find_commit(self._root, table.keys, self._all.txn_id, branch=table.branch)
             if done is not None:
-                return Executed((), self._name, done, all_.txn_id, is_new=False)
-        handle = find_table(root, keys.database, keys.table, branch=branch)
-        if handle is not None and newer is not None:
-            handle = replace(handle, index=newer)
-        statements = self._to_do(handle)
-        judged = self._judged_again(handle) or self._judged(handle, statements)
-        view, effects = judged.view, judged.effects
-        state = None if handle is None else handle.state
-        version = 0 if state is None else state.version
-        is_made = any(_is_whole(one) for one in statements)
-        change = TableChange(
-            _operation(effects),
+                found[table.head] = done
+        if not found:
+            return None
+        return self._executed(_Judged({}, {}, ()), found, is_new=False, commit=self._all.txn_id)
+
+    def _executed(
+        self,
+        judged: _Judged,
+        versions: Mapping[str, int],
+        *,
+        is_new: bool,
+        commit: str = "",
+    ) -> Executed:
+        named = {self._by_head[head].name: number for head, number in versions.items()}
+        return Executed(
+            judged.effects,
+            self._name,
+            next(iter(named.values()), 0),
+            commit,
+            is_new,
+            is_dry=self._all.is_dry,
+            versions=named if len(self._tables) > 1 else {},
+        )
+
+    def _open(self, newer: Mapping[str, TableIndex]) -> Handles:
+        """Open the tables, so that they are of one moment."""
+        opened = {table.head: table.open() for table in self._tables}
+        found = read_together(opened, lambda head: self._by_head[head].open())
+        for head, index in newer.items():
+            handle = found[head]
+            found[head] = None if handle is None else replace(handle, index=index)
+        return found
+
+    @staticmethod
+    def _versions(handles: Handles) -> dict[str, int]:
+        states = {head: None if one is None else one.state for head, one in handles.items()}
+        return {head: 0 if state is None else state.version for head, state in states.items()}
+
+    def _to_do(self, handles: Handles) -> list[writes.WriteStatement]:
+        """Give the statements that make sense for the tables as they are."""
+        statements = self._all.statements
+        is_alone = len(statements) == 1
+        kept = {
+            id(one)
+            for table in self._tables
+            for one in table.to_do(handles[table.head], is_alone=is_alone)
+        }
+        return [one for one in statements if id(one) in kept]
+
+    def _change(self, view: TableView, effects: Sequence[Effect]) -> TableChange:
+        names = {effect.operation for effect in effects}
+        return TableChange(
+            names.pop() if len(names) == 1 else "transaction",
             tuple(view.added.values()),
             frozenset(view.removed),
-            author=all_.author,
-            message=all_.message,
+            author=self._all.author,
+            message=self._all.message,
         )
-        if all_.is_dry or not (is_made or change.added or change.removed):
-            return Executed(effects, self._name, version, "", is_new=False, is_dry=all_.is_dry)
-        self._done = judged
-        is_judging = any(isinstance(one.write, _JUDGING) for one in statements)
 
+    def _plan(self, judged: _Judged, head: str, change: TableChange) -> Callable[..., TableChange]:
         def plan(index: TableIndex) -> TableChange:
-            self._check(handle, index, change, is_judging=is_judging)
+            self._by_head[head].check(judged.handles[head], index, change)
             return change
 
+        return plan
+
+    def _commit(self, judged: _Judged, head: str, change: TableChange) -> Executed:
+        """Commit what changes one table."""
+        table = self._by_head[head]
         found = commit(
-            root,
-            keys,
-            plan,
+            self._root,
+            table.keys,
+            self._plan(judged, head, change),
             commit_id=self._id,
-            is_new=not all_.txn_id,
-            around=all_.around,
-            branch=branch,
+            is_new=not self._all.txn_id,
+            around=self._all.around,
+            branch=table.branch,
         )
-        return Executed(effects, self._name, found.version, self._id, found.is_new)
+        versions = {head: found.version}
+        return self._executed(judged, versions, is_new=found.is_new, commit=self._id)
 
-    def _check(
-        self,
-        handle: TableHandle | None,
-        index: TableIndex,
-        change: TableChange,
-        *,
-        is_judging: bool,
-    ) -> None:
-        """Insist on an index for which the statements were carried out."""
-        before = None if handle is None else handle.index
-        added, gone = packfiles_between(before, index, self._root.fetch)
-        if lost := change.removed & {one.key for one in gone}:
-            raise _StaleError(f"{min(lost)}: someone else has replaced it", min(lost), index)
-        if is_judging and added:
-            message = f"others have added {len(added):,} packfiles to {self._name} meanwhile"
-            raise _StaleError(message, self._keys.index, index)
+    def _commit_together(self, judged: _Judged, changes: Mapping[str, TableChange]) -> Executed:
+        """Commit what changes several tables."""
+        parts = []
+        for head, change in changes.items():
+            table = self._by_head[head]
+            # An id that was given is not that of the commits, which are others at each attempt.
+            given = self._all.txn_id
+            ids = (commit_on(table.branch, given),) if given else ()
+            plan = self._plan(judged, head, replace(change, operation="transaction", ids=ids))
+            parts.append(TablePart(table.keys, plan, table.branch))
+        around = self._all.around
+        uid = new_uid(around.random_bytes)
+        versions = commit_together(self._root, parts, uid=uid, around=around)
+        own_id = self._all.txn_id or uid
+        return self._executed(judged, versions, is_new=True, commit=own_id)
 
-    def _judged(
-        self, handle: TableHandle | None, statements: Sequence[writes.WriteStatement]
-    ) -> _Judged:
+    def _judged(self, handles: Handles, statements: Sequence[writes.WriteStatement]) -> _Judged:
         """Carry all statements out."""
-        view = TableView(self._root, self._keys, handle)
-        effects = [self._work(view, one).run() for one in statements]
-        return _Judged(handle, view, tuple(effects))
+        views = {
+            head: TableView(self._root, self._by_head[head].keys, one)
+            for head, one in handles.items()
+        }
+        effects = [self._work(views, one).run() for one in statements]
+        return _Judged(handles, views, tuple(effects))
 
-    def _judged_again(self, handle: TableHandle | None) -> _Judged | None:
+    def _judged_again(self, handles: Handles) -> _Judged | None:
         """Look only at what others have added; None: all has to be done again."""
         done = self._done
-        if done is None or handle is None or done.handle is None:
+        if done is None or len(self._all.statements) > 1 or reads_tables(self._all.statements[0]):
             return None
-        if len(self._all.statements) > 1 or reads_tables(self._all.statements[0]):
+        ((head, handle),) = handles.items()
+        before = done.handles[head]
+        if handle is None or before is None:
             return None
-        added, gone = packfiles_between(done.handle.index, handle.index, self._root.fetch)
-        if done.view.removed & {one.key for one in gone}:
+        added, gone = packfiles_between(before.index, handle.index, self._root.fetch)
+        if done.views[head].removed & {one.key for one in gone}:
             return None
-        view = TableView.following(handle, done.view)
+        views = {head: TableView.following(handle, done.views[head])}
         new = {one.key for one in added}
         (effect,) = done.effects
-        more = self._work(view, self._all.statements[0], new).run()
-        return _Judged(handle, view, (effect + more,))
+        more = self._work(views, self._all.statements[0], new).run()
+        return _Judged(handles, views, (effect + more,))
 
     def _work(
         self,
-        view: TableView,
+        views: Mapping[str, TableView],
         statement: writes.WriteStatement,
         only: set[str] | None = None,
     ) -> StatementWork:
-        names = [self._keys.database, self._keys.table]
-        if self._branch != MAIN:
-            names.append(f"@{self._branch}")
+        (table,) = tables_of(self._root, (statement,))
         context = QueryContext(
             self._root.location,
             statement.text,
-            {tuple(names): view.table()},
+            {self._by_head[head].parts: view.table() for head, view in views.items()},
             self._all.around.now_us(),
             self._all.threads,
             self._all.memory_bytes,
             self._all.progress,
             self._all.follow,
         )
+        view = views[table.head]
         return StatementWork(statement, view, context, self._id, self._all.is_dry, only)
-
-    def _to_do(self, handle: TableHandle | None) -> list[writes.WriteStatement]:
-        """Give the statements that make sense for the table as it is."""
-        found = []
-        is_there = handle is not None and not handle.is_dropped
-        inserts = any(_inserts(one.write) for one in self._all.statements)
-        definition = self._definition() if handle is None or (is_there and inserts) else None
-        is_there = is_there or definition is not None
-        for statement in self._all.statements:
-            write = statement.write
-            if isinstance(write, writes.CreateTable):
-                if is_there and not write.if_not_exists:
-                    raise ExistsError(
-                        f"{self._name} below {self._root.location} is there already",
-                        path=self._keys.index,
-                        hint="CREATE TABLE IF NOT EXISTS leaves it as it is",
-                    )
-                if is_there:
-                    continue
-                is_there = True
-            elif isinstance(write, writes.DropTable) and write.if_exists and not is_there:
-                continue
-            elif not is_there:
-                is_dropped = handle is not None and handle.is_dropped
-                error = dropped(self._root, self._keys) if is_dropped else None
-                raise error or self._root.absent(self._keys)
-            elif definition is not None and definition.partitions and _inserts(write):
-                fields = ", ".join(one.field for one in definition.partitions)
-                raise UnsupportedError(
-                    f"inserting into {self._name}: it has partitions by {fields}",
-                    hint="put inputs where its patterns find them, and run sdb sync",
-                )
-            elif isinstance(write, writes.DropTable):
-                self._check_droppable(handle)
-            found.append(statement)
-        return found
-
-    def _definition(self) -> Definition | None:
-        try:
-            return read_definition(self._root, self._keys)
-        except NotFoundError:
-            return None
-
-    def _check_droppable(self, handle: TableHandle | None) -> None:
-        """Refuse to drop a branch or a table that has some, and to do more at the same time."""
-        if self._branch != MAIN:
-            hint = f"sdb branch -d {self._keys.database}.{self._keys.table} {self._branch}"
-            raise UnsupportedError(f"{self._name} is a branch, and no table", hint=hint)
-        if len(self._all.statements) > 1:
-            raise UnsupportedError("DROP TABLE is a transaction of its own")
-        state = None if handle is None else handle.state
-        if state is not None and state.branches:
-            named = ", ".join(state.branches)
-            raise UnsupportedError(f"{self._name} has branches: {named}", hint="delete them first")
 
 
 @record
 class _Judged:
-    """Statements that were carried out on a version."""
+    """Statements that were carried out on versions of tables, by the keys of the indexes."""
 
-    handle: TableHandle | None
-    view: TableView
+    handles: Handles
+    views: Mapping[str, TableView]
     effects: tuple[Effect, ...]
-
-
-def _place_of(statements: Sequence[writes.WriteStatement]) -> tuple[TableKeys, str]:
-    """Give the table and the branch of all statements."""
-    tables = {one.write.table for one in statements if not isinstance(one.write, writes.Control)}
-    if len(tables) > 1:
-        named = " and ".join(sorted(table.name for table in tables))
-        raise UnsupportedError(
-            f"one transaction on {named}: a transaction changes one table",
-            hint="give each table a transaction of its own",
-        )
-    (table,) = tables
-    return TableKeys(table.database, table.table), table.branch or MAIN
-
-
-def _operation(effects: Sequence[Effect]) -> str:
-    """Name what a version does: its one operation, or that it is a transaction."""
-    names = {effect.operation for effect in effects}
-    return names.pop() if len(names) == 1 else "transaction"
 
 
 def _is_whole(statement: writes.WriteStatement) -> bool:
     """Tell whether a statement makes a version even where no packfile comes or goes."""
     return isinstance(statement.write, writes.CreateTable | writes.DropTable)
-
-
-def _inserts(write: writes.Write | writes.Control) -> bool:
-    return isinstance(write, writes.InsertValues | writes.InsertQuery | writes.Merge)

@@ -1,0 +1,64 @@
+"""Tables of a query that are opened together, so that they are of one moment."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from sdb.errors import QueryError, SdbError
+from sdb.query.plan.tables import table_name
+from sdb.query.syntax import ast, visitor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sdb.query.plan.dataset import TableName
+    from sdb.table.tablehandle import TableHandle
+
+
+def read_tables(statement: ast.Statement) -> list[TableName]:
+    """Give the tables that a statement names in FROM, each as often as it does."""
+    nodes = list(visitor.nodes(statement))
+    aliases = {node.alias for node in nodes if isinstance(node, ast.Source)}
+    aliases |= {name for name, _ in statement.with_}
+    return [name for name in _names(nodes) if name.parts[0] not in aliases]
+
+
+def _names(nodes: list[ast.Node]) -> Iterator[TableName]:
+    for node in nodes:
+        if isinstance(node, ast.PathTable | ast.CallTable):
+            with suppress(QueryError):  # told when it is planned
+                name = table_name(node)
+                if name is not None:
+                    yield name
+
+
+def settle(
+    opened: Callable[[], list[TableHandle | None]], forget: Callable[[TableHandle], None]
+) -> None:
+    """Let tables be read again as long as a transaction is in one of them and not in another.
+
+    Parameters
+    ----------
+    opened : callable
+        Gives the tables, which are opened then if they are not yet.
+    forget : callable
+        Lets one be opened anew.
+    """
+    from sdb.table.jointreading import head_key, read_together
+
+    def by_key() -> dict[str, TableHandle | None]:
+        return {key: one for one in opened() if one is not None and (key := head_key(one))}
+
+    with suppress(SdbError):  # told when it is planned
+        found = by_key()
+
+        def reopen(key: str) -> TableHandle | None:
+            handle = found.get(key)
+            if handle is not None:
+                forget(handle)
+            found.update(by_key())
+            return found.get(key)
+
+        if len(found) > 1:
+            read_together(dict(found), reopen)

@@ -1,0 +1,187 @@
+"""Tables that a transaction changes: which statements make sense there, and for which index."""
+
+from __future__ import annotations
+
+from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
+from sdb.query.syntax import writes
+from sdb.records import record
+from sdb.table.names import TableKeys
+from sdb.table.references import MAIN
+from sdb.table.tablechange import packfiles_between
+from sdb.table.tablehandle import dropped, find_table, read_definition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.table.definition import Definition
+    from sdb.table.index import TableIndex
+    from sdb.table.tablechange import TableChange
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+
+_JUDGING = writes.Update | writes.Delete | writes.Truncate | writes.Merge | writes.DropTable
+_INSERTING = writes.InsertValues | writes.InsertQuery | writes.Merge
+
+
+class StaleError(SdbError):
+    """Others have committed what the statements have to be judged on.
+
+    Attributes
+    ----------
+    head : str
+        Key of the index.
+    index : TableIndex
+        The index that the version would follow. Where another program has overwritten versions, it
+        has what they did, which nobody else can read yet.
+    """
+
+    exit_code = ConflictError.exit_code
+
+    def __init__(self, message: str, path: str, head: str, index: TableIndex) -> None:
+        super().__init__(message, path=path)
+        self.head = head
+        self.index = index
+
+
+@record
+class TargetTable:
+    """A table that a transaction changes, or a branch of it.
+
+    Attributes
+    ----------
+    root : TableRoot
+        The root that it is below.
+    keys : TableKeys
+        Its names.
+    branch : str
+        The branch.
+    statements : tuple of WriteStatement
+        The statements that change it.
+    """
+
+    root: TableRoot
+    keys: TableKeys
+    branch: str
+    statements: tuple[writes.WriteStatement, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name, for people."""
+        name = f"{self.keys.database}.{self.keys.table}"
+        return name if self.branch == MAIN else f"{name}@{self.branch}"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its name as queries have it, by parts."""
+        names = (self.keys.database, self.keys.table)
+        return names if self.branch == MAIN else (*names, f"@{self.branch}")
+
+    @property
+    def head(self) -> str:
+        """Key of its index."""
+        return self.keys.branch(self.branch)
+
+    def open(self) -> TableHandle | None:
+        """Read its index; None: it is not there."""
+        return find_table(self.root, self.keys.database, self.keys.table, branch=self.branch)
+
+    def check(self, handle: TableHandle | None, index: TableIndex, change: TableChange) -> None:
+        """Insist on an index for which the statements were carried out.
+
+        Raises
+        ------
+        StaleError
+            Others have replaced a packfile, or added some that have to be judged too.
+        """
+        before = None if handle is None else handle.index
+        added, gone = packfiles_between(before, index, self.root.fetch)
+        if lost := change.removed & {one.key for one in gone}:
+            message = f"{min(lost)}: someone else has replaced it"
+            raise StaleError(message, min(lost), self.head, index)
+        if added and any(isinstance(one.write, _JUDGING) for one in self.statements):
+            message = f"others have added {len(added):,} packfiles to {self.name} meanwhile"
+            raise StaleError(message, self.keys.index, self.head, index)
+
+    def to_do(self, handle: TableHandle | None, *, is_alone: bool) -> list[writes.WriteStatement]:
+        """Give the statements that make sense for the table as it is.
+
+        Parameters
+        ----------
+        handle : TableHandle or None
+            The table; None: it is not there.
+        is_alone : bool
+            Whether the transaction has one statement.
+
+        Raises
+        ------
+        NotFoundError, ExistsError
+            The table is not there, or is.
+        UnsupportedError
+            A statement cannot be carried out on this table.
+        """
+        found = []
+        is_there = handle is not None and not handle.is_dropped
+        inserts = any(isinstance(one.write, _INSERTING) for one in self.statements)
+        definition = self._definition() if handle is None or (is_there and inserts) else None
+        is_there = is_there or definition is not None
+        for statement in self.statements:
+            write = statement.write
+            if isinstance(write, writes.CreateTable):
+                if is_there and not write.if_not_exists:
+                    raise ExistsError(
+                        f"{self.name} below {self.root.location} is there already",
+                        path=self.keys.index,
+                        hint="CREATE TABLE IF NOT EXISTS leaves it as it is",
+                    )
+                if is_there:
+                    continue
+                is_there = True
+            elif isinstance(write, writes.DropTable) and write.if_exists and not is_there:
+                continue
+            elif not is_there:
+                is_dropped = handle is not None and handle.is_dropped
+                error = dropped(self.root, self.keys) if is_dropped else None
+                raise error or self.root.absent(self.keys)
+            elif definition is not None and definition.partitions and isinstance(write, _INSERTING):
+                fields = ", ".join(one.field for one in definition.partitions)
+                raise UnsupportedError(
+                    f"inserting into {self.name}: it has partitions by {fields}",
+                    hint="put inputs where its patterns find them, and run sdb sync",
+                )
+            elif isinstance(write, writes.DropTable):
+                self._check_droppable(handle, is_alone=is_alone)
+            found.append(statement)
+        return found
+
+    def _definition(self) -> Definition | None:
+        try:
+            return read_definition(self.root, self.keys)
+        except NotFoundError:
+            return None
+
+    def _check_droppable(self, handle: TableHandle | None, *, is_alone: bool) -> None:
+        """Refuse to drop a branch or a table that has some, and to do more at the same time."""
+        if self.branch != MAIN:
+            hint = f"sdb branch -d {self.keys.database}.{self.keys.table} {self.branch}"
+            raise UnsupportedError(f"{self.name} is a branch, and no table", hint=hint)
+        if not is_alone:
+            raise UnsupportedError("DROP TABLE is a transaction of its own")
+        state = None if handle is None else handle.state
+        if state is not None and state.branches:
+            named = ", ".join(state.branches)
+            raise UnsupportedError(f"{self.name} has branches: {named}", hint="delete them first")
+
+
+def tables_of(
+    root: TableRoot, statements: Sequence[writes.WriteStatement]
+) -> tuple[TargetTable, ...]:
+    """Give the tables and branches that statements change, in the order of their keys."""
+    found: dict[tuple[TableKeys, str], list[writes.WriteStatement]] = {}
+    for one in statements:
+        if not isinstance(one.write, writes.Control):
+            table = one.write.table
+            place = TableKeys(table.database, table.table), table.branch or MAIN
+            found.setdefault(place, []).append(one)
+    tables = [TargetTable(root, *place, tuple(some)) for place, some in found.items()]
+    return tuple(sorted(tables, key=lambda table: table.head))

@@ -1,0 +1,206 @@
+"""Transactions over several tables, in real programs that are stopped and killed."""
+
+from __future__ import annotations
+
+import base64
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.store import url as stores
+from sdb.table import undecided
+from sdb.table.tablehandle import find_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.query.connected import TableConnection
+    from tests.store.conftest import Place, Requests, S3Place
+
+GIVEN_UP_SECONDS = 0.5
+LATE = """
+import sys, time
+import sdb
+from sdb.table import jointcommit, undecided
+
+commit = undecided.Undecided.commit
+
+def late(*given):
+    print("all tables have it", flush=True)
+    time.sleep(float(sys.argv[2]))
+    commit(*given)
+
+undecided.Undecided.commit = late
+(done,) = sdb.connect(sys.argv[1]).execute(
+    "BEGIN; INSERT INTO a.t VALUES ({'id': 'late'}); "
+    "INSERT INTO b.u VALUES ({'id': 'late'}); COMMIT"
+)
+print(done.versions, flush=True)
+"""
+MANY = """
+import sys
+import sdb
+from sdb.table import undecided
+
+undecided.GIVE_UP_SECONDS = float(sys.argv[4])
+db = sdb.connect(sys.argv[1])
+for number in range(int(sys.argv[3])):
+    name = f"{sys.argv[2]}-{number}"
+    db.execute(
+        "BEGIN; INSERT INTO a.t VALUES ({'id': $id}); INSERT INTO b.u VALUES ({'id': $id}); COMMIT",
+        params={"id": name},
+        txn_id=name,
+    )
+    print(name, flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+    monkeypatch.setattr(undecided, "GIVE_UP_SECONDS", GIVEN_UP_SECONDS)
+
+
+@pytest.fixture
+def db(place: Place) -> TableConnection:
+    if place.root.startswith("mem"):
+        pytest.skip("one program's memory is no other's")
+    stores.store_of(place.root).make(place.root)
+    made = sdb.connect(place.root)
+    made.execute("CREATE TABLE a.t; CREATE TABLE b.u")
+    return made
+
+
+@pytest.fixture
+def started() -> Iterator[list[subprocess.Popen[str]]]:
+    running: list[subprocess.Popen[str]] = []
+    yield running
+    for one in running:
+        one.kill()
+        with one:  # closes its pipes
+            pass
+
+
+def start(running: list[subprocess.Popen[str]], text: str, *given: object) -> subprocess.Popen[str]:
+    one = subprocess.Popen(
+        [sys.executable, "-c", text, *map(str, given)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    running.append(one)
+    return one
+
+
+def said(one: subprocess.Popen[str]) -> str:
+    assert one.stdout is not None
+    return one.stdout.readline().strip()
+
+
+def ids(db: TableConnection) -> tuple[list[str], list[str]]:
+    """Read both tables in one query."""
+    text = "SELECT 't' AS n, id FROM a.t UNION ALL SELECT 'u' AS n, id FROM b.u"
+    with db.sql(text) as found:
+        rows = list(found)
+    return tuple(sorted(row["id"] for row in rows if row["n"] == name) for name in "tu")  # type: ignore[return-value]
+
+
+def test_who_is_killed_before_the_end_has_done_nothing(
+    db: TableConnection, started: list[subprocess.Popen[str]]
+) -> None:
+    one = start(started, LATE, db.root.location, 60)
+    assert said(one) == "all tables have it"
+    assert ids(db) == ([], [])
+    one.kill()
+    one.wait()
+    assert ids(db) == ([], [])
+    keys = db.table("a.t").handle.keys
+    head = find_head(db.root, keys)
+    assert head is not None
+    assert head.joint is not None
+    began = time.monotonic()
+    db.append("a.t", [{"id": "next"}])
+    assert time.monotonic() - began >= GIVEN_UP_SECONDS
+    assert ids(db) == (["next"], [])
+    db.append("b.u", [{"id": "next"}])
+    assert ids(db) == (["next"], ["next"])
+    assert db.table("a.t").version == 2
+    for name in ("a.t", "b.u"):
+        assert not db.table(name).validate().findings
+
+
+def test_who_is_stopped_for_long_begins_again(
+    db: TableConnection, started: list[subprocess.Popen[str]]
+) -> None:
+    one = start(started, LATE, db.root.location, 0.3)
+    assert said(one) == "all tables have it"
+    one.send_signal(signal.SIGSTOP)
+    db.append("a.t", [{"id": "next"}])  # which gives it up
+    assert ids(db) == (["next"], [])
+    one.send_signal(signal.SIGCONT)
+    assert said(one) == "all tables have it"
+    assert said(one) == "{'a.t': 3, 'b.u': 2}"
+    assert one.wait() == 0
+    assert ids(db) == (["late", "next"], ["late"])
+
+
+def test_nobody_reads_one_table_with_and_another_without(
+    db: TableConnection, started: list[subprocess.Popen[str]]
+) -> None:
+    writers = [start(started, MANY, db.root.location, name, 6, 10) for name in "xy"]
+    reads = 0
+    while any(one.poll() is None for one in writers):
+        here, there = ids(db)
+        assert here == there
+        reads += 1
+    assert [one.returncode for one in writers] == [0, 0], [one.communicate()[1] for one in writers]
+    assert reads > 1
+    here, there = ids(db)
+    assert here == there == sorted(f"{name}-{number}" for name in "xy" for number in range(6))
+
+
+@pytest.mark.timeout(300)
+def test_whoever_is_killed_at_any_moment(
+    db: TableConnection, started: list[subprocess.Popen[str]]
+) -> None:
+    dice = random.Random(7)
+    done: list[str] = []
+    for round_ in range(3):
+        one = start(started, MANY, db.root.location, round_, 1000, GIVEN_UP_SECONDS)
+        done.append(said(one))
+        time.sleep(dice.uniform(0, 0.3))
+        one.kill()
+        done += one.communicate()[0].split()
+        here, there = ids(db)
+        assert here == there
+        assert set(done) <= set(here)
+        assert len(here) - len(done) <= round_ + 1  # the last of each may be true unanswered
+    for name in ("a.t", "b.u"):
+        db.append(name, [{"id": "last"}])
+        assert not db.table(name).validate().findings
+        db.table(name).expire(keep_last=2)
+        db.table(name).gc(grace=0)
+    here, there = ids(db)
+    assert here == there
+
+
+def test_queries_of_several_tables_take_no_request_more(
+    bucket: S3Place, requests: Requests
+) -> None:
+    made = sdb.connect(bucket.root)
+    made.execute("CREATE TABLE a.t; CREATE TABLE b.u")
+    made.execute(
+        "BEGIN; INSERT INTO a.t VALUES ({'id': 1}); INSERT INTO b.u VALUES ({'id': 1}); COMMIT"
+    )
+    requests.clear()
+    with made.sql("SELECT (SELECT COUNT(*) FROM a.t) AS t, COUNT(*) AS u FROM b.u") as found:
+        assert list(found) == [{"t": 1, "u": 1}]
+    assert (requests.count(), requests.count("GetObject")) == (4, 4)  # an index, and a packfile

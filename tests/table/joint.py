@@ -1,0 +1,223 @@
+"""Transactions over several tables in the simulation, and what must hold of them.
+
+There is the table of all others, and two more. A transaction gives each of its tables a row of the
+same name, or moves all rows of the one to the other: whoever reads all tables finds each such row
+either nowhere, or once in the first table and once in one of the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from sdb.errors import CorruptError, NotFoundError, SdbError, UncertainError
+from sdb.query.syntax import writes
+from sdb.query.syntax.writeparser import parse_write
+from sdb.query.writes.effects import Effect
+from sdb.query.writes.transaction import Transaction, carried_out
+from sdb.store.faults import CrashError
+from sdb.table import commit as committing
+from sdb.table import jointcommit, jointreading, tablehandle
+from sdb.table.intents import COMMITTED, TransactionIntent
+from sdb.table.names import TableKeys
+from sdb.table.tablechange import TableChange
+from tests.table.actors import KEYS, LOCAL, SLOW_SECONDS, WORLDS, played_update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from sdb.query.writes.carrying import StatementWork
+    from sdb.table.index import TableIndex
+    from sdb.table.tablehandle import TableHandle
+    from tests.table.actors import World
+    from tests.table.scheduler import Actor
+
+OTHERS = (TableKeys("d", "u"), TableKeys("e", "v"))
+NEVER = 1 << 62
+_BY_KEY = {keys.index: keys for keys in (KEYS, *OTHERS)}
+
+
+def _statements(world: World) -> tuple[str, bool]:
+    """Choose a transaction: its statements, and whether its row is in two tables."""
+    dice = world.random.random()
+    move = "INSERT INTO e.v SELECT * FROM d.u; DELETE FROM d.u"
+    made = "; ".join(f"CREATE TABLE IF NOT EXISTS {name}" for name in ("d.t", "d.u", "e.v"))
+    if dice < 0.2:
+        return f"{made}; {move}", False
+    if dice < 0.35:
+        return f"{made}; INSERT INTO d.t VALUES ({{}}); {move}", False
+    name = world.random.choice(("d.u", "e.v"))
+    return f"{made}; INSERT INTO d.t VALUES ({{}}); INSERT INTO {name} VALUES ({{}})", True
+
+
+def untidy(is_so: bool) -> AbstractContextManager[object]:
+    """Let nobody tidy up after transactions, if so: it must not matter."""
+    good = jointcommit._tidy
+    return mock.patch.object(jointcommit, "_tidy", (lambda *_: None) if is_so else good)
+
+
+def transactor(world: World, count: int) -> Callable[[Actor], None]:
+    """Carry out transactions, again under the same id where the answer was lost."""
+
+    def work(actor: Actor) -> None:
+        told = world.joint
+        for number in range(count):
+            txn_id = f"{actor.name}-{number}"
+            text, is_pair = _statements(world)
+            if is_pair:
+                told.pairs.add(txn_id)
+            asked = Transaction(
+                tuple(map(parse_write, text.split("; "))),
+                world.root,
+                txn_id=txn_id,
+                around=actor.around(),
+            )
+            began = world.schedule.seconds
+            for attempt in range(3):
+                if attempt and (world.is_hasty or world.schedule.seconds - began > 3600):
+                    break
+                if not _carry_out(world, asked):
+                    break
+
+    return work
+
+
+def _carry_out(world: World, asked: Transaction) -> bool:
+    """Carry a transaction out, and tell whether nobody knows what became of it."""
+    told, txn_id = world.joint, asked.txn_id
+    began = world.schedule.seconds
+    try:
+        carried_out(asked)
+    except UncertainError:
+        told.unknown.add(txn_id)
+        return True
+    except (CorruptError, NotFoundError):
+        if world.schedule.seconds - began <= SLOW_SECONDS:
+            raise
+        told.refused.add(txn_id)
+    except SdbError:
+        told.refused.add(txn_id)
+    except CrashError:
+        told.unknown.add(txn_id)
+        raise
+    else:
+        told.acknowledged.add(txn_id)
+    return False
+
+
+def played(work: StatementWork) -> Effect:
+    """Carry out a statement: what queries and blocks would do."""
+    view, write = work.view, work.statement.write
+    if isinstance(write, writes.Update):
+        return played_update(work)
+    world = WORLDS[view.root.store]  # type: ignore[index]
+    name = write.__class__.__name__
+    if isinstance(write, writes.InsertValues):
+        view.add([world.packed((work.commit_id,), keys=view.keys)])
+    elif isinstance(write, writes.InsertQuery):
+        source = work.context.known["d", "u"]._view  # type: ignore[attr-defined]
+        tokens = [token for one in source.descriptors() for token in world.read(one.key)]
+        if tokens:
+            view.add([world.packed(tokens, keys=view.keys)])
+    elif isinstance(write, writes.Delete):
+        for told in list(view.descriptors()):
+            view.replace(told.key, ())
+    return Effect(name, "")
+
+
+def lone_inserter(world: World, count: int) -> Callable[[Actor], None]:
+    """Insert rows into one of the other tables."""
+
+    def work(actor: Actor) -> None:
+        for number in range(count):
+            keys = world.random.choice(OTHERS)
+            try:
+                change = TableChange(
+                    "insert", (world.packed((f"{actor.name}-{number}",), keys=keys),)
+                )
+                committing.commit(world.root, keys, change, around=actor.around())
+            except CorruptError:
+                raise
+            except SdbError:
+                continue
+
+    return work
+
+
+def joint_reader(world: World, count: int) -> Callable[[Actor], None]:
+    """Read all tables, as a query does."""
+
+    def work(_: Actor) -> None:
+        for _ in range(count):
+            with world.in_time():
+                found = read_all(world)
+                world.joint.reads.append(found)
+
+    return work
+
+
+def read_all(world: World) -> dict[str, Counter[str]]:
+    def opened(key: str) -> TableHandle | None:
+        keys = _BY_KEY[key]
+        return tablehandle.find_table(world.root, keys.database, keys.table)
+
+    order = list(_BY_KEY)
+    world.random.shuffle(order)
+    handles = jointreading.read_together({key: opened(key) for key in order}, opened)
+    return {
+        key: Counter(
+            token.removesuffix("'")
+            for one in (() if handle is None else handle.descriptors())
+            for token in world.read(one.key)
+        )
+        for key, handle in handles.items()
+    }
+
+
+def counts_since(world: World, index: TableIndex) -> int | None:
+    """Tell since which entry of the log an index counts that is part of a transaction.
+
+    `NEVER` if that was never committed; None: it is part of none.
+    """
+    key = index.user_data.get("sdb", {}).get("transaction", "")
+    if not key:
+        return None
+    place = world.root.place(key)
+    for position, (url, data) in enumerate(world.store.log):
+        if url == place and TransactionIntent.decode(data, LOCAL).step == COMMITTED:
+            return position
+    return NEVER
+
+
+def check_joint(world: World, rows: Counter[str]) -> None:
+    """Check what must hold of all tables at the end, and of what was read of them."""
+    told = world.joint
+    if len(world.tables) == 1:
+        return
+    last = read_all(world)
+    assert last[KEYS.index] == rows
+    for found in (last, *([] if world.has_foreign else told.reads)):
+        _check_pairs(world, found)
+    others = Counter(last[OTHERS[0].index]) + Counter(last[OTHERS[1].index])
+    assert max(others.values(), default=1) == 1, "a row is doubled"
+    for txn_id in told.pairs:
+        count = rows[txn_id]
+        assert count == others[txn_id] <= 1, f"{txn_id}: {count} and {others[txn_id]}"
+        if txn_id in told.acknowledged:
+            assert count == 1, f"{txn_id} was lost"
+        elif txn_id not in told.unknown:
+            assert not count, f"{txn_id} was refused"
+
+
+def _check_pairs(world: World, found: dict[str, Counter[str]]) -> None:
+    here, there = found[KEYS.index], found[OTHERS[0].index] + found[OTHERS[1].index]
+    for txn_id in world.joint.pairs:
+        assert here[txn_id] == there[txn_id], f"{txn_id} was read in one table and not in another"
+        assert here[txn_id] <= 1
+
+
+def id_of(commit: str, ids: tuple[str, ...]) -> str:
+    """Give the id of the transaction that a version is of."""
+    return ids[0] if ids else commit

@@ -1,0 +1,326 @@
+"""Transactions over several tables: what they do, and what is left of those that are not over."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb import errors
+from sdb.query.writes import transaction
+from sdb.table import intents, jointcommit, tablerefs, undecided
+from sdb.table.intents import ABORTED, COMMITTED, PENDING, TransactionIntent, find_intent
+from sdb.table.names import TableKeys
+from sdb.table.signature import Keyring
+from sdb.table.tablehandle import find_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query.connected import TableConnection
+    from sdb.query.writes.transaction import Executed
+
+T, U = TableKeys("a", "t"), TableKeys("b", "u")
+BOTH = "BEGIN; INSERT INTO a.t VALUES ({'x': $x}); INSERT INTO b.u VALUES ({'x': $x}); COMMIT"
+
+
+class StoppedError(BaseException):
+    """The end of a program in the middle of a transaction."""
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+    monkeypatch.setattr(undecided, "GIVE_UP_SECONDS", 0.05)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> TableConnection:
+    made = sdb.connect(tmp_path / "lake")
+    made.execute("CREATE TABLE a.t; CREATE TABLE b.u")
+    return made
+
+
+def done(db: TableConnection, text: str, **options: Any) -> Executed:
+    (found,) = db.execute(text, **options)
+    return found
+
+
+def rows(db: TableConnection, table: str) -> list[int]:
+    with db.sql(f"SELECT x FROM {table} ORDER BY x") as found:
+        return [row["x"] for row in found]
+
+
+def intents_of(db: TableConnection, database: str = "a") -> list[str]:
+    folder = f"db/{database}/{intents.FOLDER}"
+    found = db.root.store.list(db.root.place(folder))
+    return [f"{folder}/{one.name}" for one in found]
+
+
+def step_of(db: TableConnection, key: str) -> str:
+    found = find_intent(db.root, key)
+    assert found is not None
+    return found.intent.step
+
+
+def stopped(
+    db: TableConnection, text: str, patch: Callable[[pytest.MonkeyPatch], None], **options: Any
+) -> str:
+    """Let a program die in the middle of a transaction, and give its intent."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        patch(monkeypatch)
+        with pytest.raises(StoppedError):
+            db.execute(text, **options)
+    return intents_of(db)[-1]
+
+
+def before_the_end(patch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise StoppedError
+
+    patch.setattr(undecided.Undecided, "commit", stop)
+
+
+def after_the_end(patch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise StoppedError
+
+    patch.setattr(jointcommit, "_tidy", stop)
+
+
+def test_all_tables_change_at_once(db: TableConnection) -> None:
+    db.execute("INSERT INTO a.t VALUES ({'x': 1}), ({'x': 2}), ({'x': 3})")
+    found = done(
+        db,
+        "BEGIN; INSERT INTO b.u SELECT * FROM a.t WHERE x > 1; DELETE FROM a.t WHERE x > 1; "
+        "CREATE TABLE b.n AS SELECT COUNT(*) AS x FROM b.u; UPDATE b.u SET x = x * 10; COMMIT",
+        message="move",
+    )
+    assert found.versions == {"a.t": 3, "b.n": 1, "b.u": 2}
+    assert (found.table, found.version, found.is_new) == ("a.t and b.n and b.u", 3, True)
+    assert [one.rows_inserted + one.rows_deleted for one in found.effects] == [2, 2, 1, 0]
+    assert (rows(db, "a.t"), rows(db, "b.u"), rows(db, "b.n")) == ([1], [20, 30], [2])
+    logged = [next(db.table(name).log()) for name in ("a.t", "b.u", "b.n")]
+    assert {one.message for one in logged} == {"move"}
+    assert len({one.at_us for one in logged}) == 1, "they come together at a time"
+    for name in ("a.t", "b.u", "b.n"):
+        assert not db.table(name).validate().findings
+    (key,) = intents_of(db)
+    assert step_of(db, key) == COMMITTED
+    state = db.table("b.u").handle.state
+    assert state is not None
+    assert (state.transaction, state.together) == ("", {T.index: 3, "db/b/n/index": 1})
+
+
+def test_an_error_changes_no_table(db: TableConnection) -> None:
+    db.execute("INSERT INTO a.t VALUES ({'x': 1})")
+    text = "BEGIN; TRUNCATE a.t; UPDATE b.u SET x.y = 1; INSERT INTO b.u VALUES (1); COMMIT"
+    with pytest.raises(errors.QueryError):
+        db.execute(text)
+    with pytest.raises(errors.NotFoundError):
+        db.execute("BEGIN; TRUNCATE a.t; TRUNCATE b.nothing; COMMIT")
+    with pytest.raises(errors.UnsupportedError, match="of its own"):
+        db.execute("BEGIN; INSERT INTO a.t VALUES ({'x': 1}); DROP TABLE b.u; COMMIT")
+    assert rows(db, "a.t") == [1]
+    assert intents_of(db) == []
+
+
+def test_one_table_that_changes_needs_no_intent(db: TableConnection) -> None:
+    found = done(db, "BEGIN; INSERT INTO a.t VALUES ({'x': 1}); DELETE FROM b.u; COMMIT")
+    assert (found.versions, intents_of(db)) == ({"a.t": 2}, [])
+    dry = done(db, BOTH, params={"x": 5}, dry_run=True)
+    assert (dry.is_dry, rows(db, "a.t"), intents_of(db)) == (True, [1], [])
+
+
+def test_the_same_id_twice_is_one_transaction(db: TableConnection) -> None:
+    first = done(db, BOTH, params={"x": 1}, txn_id="job")
+    again = done(db, BOTH, params={"x": 2}, txn_id="job")
+    assert (first.is_new, again.is_new, again.commit) == (True, False, "job")
+    assert first.versions == again.versions == {"a.t": 2, "b.u": 2}
+    assert (rows(db, "a.t"), rows(db, "b.u")) == ([1], [1])
+
+
+@pytest.mark.parametrize("name", ["a.t", "b.u"])
+def test_who_writes_to_a_table_gives_up_what_nobody_goes_on_with(
+    name: str, db: TableConnection
+) -> None:
+    key = stopped(db, BOTH, before_the_end, params={"x": 1})
+    assert step_of(db, key) == PENDING
+    assert (rows(db, "a.t"), rows(db, "b.u")) == ([], [])
+    assert [fact.rows for fact in db.tables()] == [0, 0]
+    db.append(name, [{"x": 7}])
+    assert step_of(db, key) == ABORTED
+    assert sorted(rows(db, "a.t") + rows(db, "b.u")) == [7]
+    assert db.table(name).version == 2
+    other = "b.u" if name == "a.t" else "a.t"
+    assert done(db, BOTH, params={"x": 8}).versions == {name: 3, other: 2}
+    assert len(list(db.table(name).log())) == 3
+
+
+def test_who_is_given_up_while_it_is_slow_begins_again(
+    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = undecided.Undecided.commit
+    waited = []
+
+    def late(intent: Any, versions: Any) -> None:
+        if not waited:
+            waited.append(intent.key)
+            db.append("b.u", [{"x": 7}])
+        good(intent, versions)
+
+    monkeypatch.setattr(undecided.Undecided, "commit", late)
+    db.append("b.u", [{"x": 1}])
+    found = done(db, "BEGIN; INSERT INTO a.t SELECT * FROM b.u; DELETE FROM b.u; COMMIT")
+    assert found.versions == {"a.t": 2, "b.u": 4}
+    assert (rows(db, "a.t"), rows(db, "b.u")) == ([1, 7], []), "statements are judged anew"
+    assert step_of(db, waited[0]) == ABORTED
+
+
+def test_a_transaction_that_is_alive_is_waited_for(
+    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(undecided, "GIVE_UP_SECONDS", 60)
+    begun = undecided.Undecided(db.root, T, "A" * 26, [T.index], transaction.REAL)
+    change = jointcommit.TablePart(T, lambda _: transaction.TableChange("insert"))
+    jointcommit.commit(
+        db.root, T, change.plan, commit_id="A" * 26, is_new=True, transaction=begun.key
+    )
+    with pytest.raises(errors.ConflictError, match="under way"):
+        jointcommit.commit(db.root, T, transaction.TableChange("insert"), patience_seconds=0.2)
+    monkeypatch.setattr(tablerefs, "PATIENCE_SECONDS", 0.1)
+    with pytest.raises(errors.ConflictError, match="under way"):
+        tablerefs.tag(db.root, "a", "t", "v1")
+    begun.commit({T.index: 2})
+    tablerefs.tag(db.root, "a", "t", "v1")
+    assert db.table("a.t@v1").version == 2
+
+
+def test_what_is_committed_counts_though_nobody_tidied_up(db: TableConnection) -> None:
+    key = stopped(db, BOTH, after_the_end, params={"x": 1}, txn_id="job")
+    assert step_of(db, key) == COMMITTED
+    assert (rows(db, "a.t"), rows(db, "b.u")) == ([1], [1])
+    assert not done(db, BOTH, params={"x": 1}, txn_id="job").is_new
+    tablerefs.branch(db.root, "a", "t", "side")
+    tablerefs.tag(db.root, "b", "u", "v2")
+    head = find_head(db.root, T, "side")
+    assert head is not None
+    assert head.joint is None, "a branch has nothing to do with the transaction"
+    assert rows(db, "a.t@side") == [1]
+    db.append("b.u", [{"x": 2}])
+    assert rows(db, "b.u@v2") == [1]
+    assert rows(db, "b.u@2") == [1]
+    state = db.table("b.u").handle.state
+    assert state is not None
+    assert state.together == {T.index: 2}
+
+
+def test_a_table_that_was_not_made_is_none(db: TableConnection) -> None:
+    text = "BEGIN; INSERT INTO a.t VALUES ({'x': 1}); CREATE TABLE a.n AS SELECT * FROM a.t; COMMIT"
+    stopped(db, text, before_the_end)
+    for _ in range(2):
+        assert [fact.name for fact in db.tables()] == ["a.t", "b.u"]
+        with pytest.raises(errors.NotFoundError):
+            db.sql("SELECT * FROM a.n")
+        with pytest.raises(errors.NotFoundError):
+            db.append("a.n", [{"x": 1}])
+        db.append("a.t", [{"x": 7}])  # gives it up
+        head = find_head(db.root, TableKeys("a", "n"))
+        assert head is not None
+        assert head.is_void
+        assert head.joint is not None
+        jointcommit.tidy_head(db.root, head.keys, "main", head.joint.state.transaction)
+    assert done(db, "CREATE TABLE a.n AS SELECT * FROM a.t").version == 1
+    assert rows(db, "a.n") == [7, 7]
+
+
+def test_branches_of_several_tables(db: TableConnection) -> None:
+    db.append("a.t", [{"x": 1}])
+    tablerefs.branch(db.root, "a", "t", "side")
+    tablerefs.branch(db.root, "b", "u", "side")
+    found = done(
+        db,
+        "BEGIN; INSERT INTO b.u@side SELECT * FROM a.t@side; DELETE FROM a.t@side; "
+        "INSERT INTO a.t VALUES ({'x': 2}); COMMIT",
+        txn_id="job",
+    )
+    assert found.versions == {"a.t@side": 3, "a.t": 3, "b.u@side": 2}
+    assert (rows(db, "a.t@side"), rows(db, "b.u@side"), rows(db, "a.t")) == ([], [1], [1, 2])
+    assert rows(db, "b.u") == []
+    with db.sql("SELECT COUNT(*) AS x FROM a.t@side AS t, b.u@side AS u") as both:
+        assert list(both) == [{"x": 0}]
+
+
+def test_a_query_reads_again_what_was_changed_in_between(
+    db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sdb.query.exec import storedtable
+
+    good, opened = storedtable.find_table, []
+    to_do = [lambda: done(db, BOTH, params={"x": 1})]
+
+    def find(root: Any, database: str, table: str) -> Any:
+        found = good(root, database, table)
+        opened.append(table)
+        if to_do:
+            to_do.pop()()
+        return found
+
+    monkeypatch.setattr(storedtable, "find_table", find)
+    text = "SELECT 't' AS n, x FROM a.t UNION ALL SELECT 'u' AS n, x FROM b.u"
+    with db.sql(text) as found:
+        assert sorted(row["n"] for row in found) == ["t", "u"]
+    assert opened == ["t", "u", "t"]
+    opened.clear()
+    with db.sql('SELECT x FROM TABLE_GLOB(a."*") UNION ALL SELECT x FROM b.u') as found:
+        assert [row["x"] for row in found] == [1, 1]
+    assert opened == ["t", "u"]
+
+
+def test_intents_are_collected_when_nobody_needs_them(db: TableConnection) -> None:
+    stopped(db, BOTH, after_the_end, params={"x": 1})
+    stopped(db, BOTH, before_the_end, params={"x": 2})
+    assert len(intents_of(db)) == 2
+    steps = []
+    for _ in range(6):
+        told = db.table("a.t").gc(grace=0, dry_run=True)
+        db.table("a.t").gc(grace=0)
+        db.table("b.u").gc(grace=0)
+        steps.append(len(intents_of(db)))
+        assert (rows(db, "a.t"), rows(db, "b.u")) == ([1], [1])
+        assert len(told.garbage) == len({one.key for one in told.garbage})
+    assert steps[-1] == 0, steps
+    assert steps == sorted(steps, reverse=True)
+    for name in ("a.t", "b.u"):
+        assert not db.table(name).validate().findings
+
+
+def test_damaged_intents_are_told(db: TableConnection) -> None:
+    key = stopped(db, BOTH, after_the_end, params={"x": 1})
+    place = Path(db.root.place(key))
+    data = bytearray(place.read_bytes())
+    data[10] ^= 1
+    place.write_bytes(bytes(data))
+    for deed in (lambda: rows(db, "a.t"), lambda: db.append("a.t", [{"x": 1}])):
+        with pytest.raises(errors.CorruptError, match="transactions/"):
+            deed()
+    keyring = Keyring.of_root(is_remote=False)
+    for value in ({"step": "maybe"}, {"format": 2}, {"tables": [{"index": "../x"}]}, {"beat": -1}):
+        good = {"format": 1, "step": PENDING, "tables": [], "beat": 0}
+        bad = keyring.sign(sdb.ion.dumps(good | value))
+        with pytest.raises((errors.CorruptError, errors.UnsupportedError)):
+            TransactionIntent.decode(bad, keyring)
+    assert TransactionIntent.decode(keyring.sign(sdb.ion.dumps(good)), keyring).step == PENDING
+
+
+def test_in_python(db: TableConnection) -> None:
+    with db.transaction(message="both") as tx:
+        tx.execute("INSERT INTO a.t VALUES ({'x': $x})", params={"x": 1})
+        tx.execute("INSERT INTO b.u VALUES ({'x': 2})")
+    assert tx.result is not None
+    assert tx.result.versions == {"a.t": 2, "b.u": 2}
+    assert tx.result.as_dict()["versions"] == {"a.t": 2, "b.u": 2}
+    assert (rows(db, "a.t"), rows(db, "b.u")) == ([1], [2])
