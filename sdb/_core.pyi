@@ -14,8 +14,24 @@ _Ranges: TypeAlias = dict[tuple[str, ...], tuple[int, int, int]]
 # Path with None for the elements of a list, mask of Ion types, number of rows.
 _Field: TypeAlias = tuple[tuple[str | None, ...], int, int]
 
+# The names of a path, None for the elements of a list.
+_StatPath: TypeAlias = Sequence[str | None]
+_StatKey: TypeAlias = tuple[str | None, ...]
+# Types, values and nulls; truth values and NaN; bounds of integers, other floats, texts and times.
+_Bounds: TypeAlias = tuple[
+    tuple[int, int, int],
+    tuple[int, bool],
+    tuple[int, int] | None,
+    tuple[float, float] | None,
+    tuple[bytes, bytes | None] | None,
+    tuple[int, int] | None,
+]
+# A set of values, and hashes of some of them.
+_Values: TypeAlias = tuple[bytes, list[int]] | None
+
 def digest_block(block: bytes | bytearray | memoryview) -> bytes: ...
 def dump_batch(batch: object, /, *, keep_nulls: bool) -> bytes: ...
+def halve_set(set: bytes, /) -> bytes: ...
 def hash_integer(number: int, /) -> int: ...
 def hash_section(data: bytes, /) -> int: ...
 def hash_text(text: bytes, /) -> int: ...
@@ -29,6 +45,13 @@ def ion_encode(value: object, symbols: list[str], /) -> tuple[bytes, list[str]]:
 def ion_loads(data: bytes, /) -> object: ...
 def ion_symbols(symbols: list[str], /) -> bytes: ...
 def join_hashes(hashes: bytes) -> bytes: ...
+def measure_block(
+    block: bytes | bytearray | memoryview,
+    algorithm: str,
+    align: int,
+    expected: Sequence[tuple[_StatPath, list[bytes] | None, list[bytes] | None]],
+    /,
+) -> list[tuple[_Bounds | None, int, int]]: ...
 def native_call(name: str, /, *args: object) -> ArrowColumn: ...
 def render_ion(
     stream: object, columns: Sequence[tuple[str | None, dict[str, int]]]
@@ -245,6 +268,8 @@ class Packer:
         skip_errors: bool = False,
         part_bytes: int = ...,
         time_paths: list[list[str]] = ...,
+        stats: bool = False,
+        stats_paths: Sequence[_StatPath] = ...,
     ) -> Self: ...
     def resume(
         self, block: bytes, chunks: int, *, verify: bool = True, is_counted: bool = True
@@ -275,6 +300,10 @@ class Packer:
     def rows(self) -> int: ...
     @property
     def runs(self) -> list[tuple[int, int, int, _Ranges, bool, bytes]]: ...
+    @property
+    def statistics(
+        self,
+    ) -> list[tuple[int, int, list[tuple[_StatKey, _Bounds, _Values, _Values]]]]: ...
     @property
     def text_bytes(self) -> int: ...
     @property

@@ -135,6 +135,10 @@ TimeFields = Annotated[
         help="Index this field (as in a.b) even if few rows have it.",
     ),
 ]
+Stats = Annotated[
+    str,
+    Option(metavar="off|auto|PATH,...", help="Fields by whose values queries leave out blocks."),
+]
 OnError = Annotated[
     str,
     Option(metavar="fail|skip|quarantine:FILE", help="What to do with malformed records."),

@@ -8,6 +8,9 @@
 ``provenance``    which inputs the rows came from
 ``blockstatistics``  what values are between and which there are, for each block
 ``storedstatistics``  the same as trailers have it
+``blockfacts``    the same for blocks that are being made
+``statisticschoice``  which of it is stored
+``statisticscheck``  whether it is so
 ``zones``         bounds of the values in blocks
 ``membership``    filters of the values in blocks
 ``sparseindex``   time indexes and constants of all blocks

@@ -22,6 +22,7 @@ from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import recognise_all
 from sdb.packfile.repeated import repeated
 from sdb.packfile.spool import Spool
+from sdb.packfile.statisticschoice import StatisticsChoice
 from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, Feeder, pack, taker_of
 from sdb.progress import silent
@@ -68,6 +69,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
     skip_known: bool = False,
     create: bool = False,
     verify: bool = True,
+    stats: str | Sequence[str | Sequence[str | None]] = "auto",
     progress: Progress = silent,
 ) -> AppendResult:
     """Append inputs to a packfile, all of them or, after any error, nothing.
@@ -117,6 +119,9 @@ def append(  # noqa: PLR0913 - the command's options, by name
     verify : bool
         Whether a wrong checksum in what is read of a packfile is an error. Turn it off only to go
         on with a damaged one: values may be wrong then.
+    stats : str or sequence of path
+        Which paths of new blocks get statistics, see :func:`sdb.pack`; with ``"auto"`` also those
+        that the packfile has filters of. Blocks that stay keep theirs.
     progress : Progress, optional
         Told how many bytes of the inputs were read.
 
@@ -190,6 +195,7 @@ def append(  # noqa: PLR0913 - the command's options, by name
             single_writer=unsafe_single_writer,
             skip_known=skip_known,
             verify=verify,
+            stats=StatisticsChoice.of(stats),
             progress=progress,
         )
         result = _created(request, taker) if is_missing else None
@@ -219,6 +225,7 @@ def _created(
             time_fields=request.time_fields,
             on_errors=taker,
             verify=request.verify,
+            stats=request.stats.given,
             progress=request.progress,
         )
     except ExistsError:

@@ -41,7 +41,7 @@ _CHECKSUM_BYTES = 8
 
 
 class BlockStatistics:
-    """What is known of the values in each block of a packfile.
+    """The statistics of a packfile: what is known of the values in each block.
 
     A path is a tuple of names from the row on, as ``("actor", "id")``, in which `ELEMENT` stands
     for the elements of a list, as in ``("items", ELEMENT, "id")``. What is damaged or not there is

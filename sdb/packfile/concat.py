@@ -9,16 +9,18 @@ from contextlib import ExitStack, closing
 from sdb import formats, notes, sizes
 from sdb.errors import CorruptError, UsageError, text_of
 from sdb.packfile import presence, provenance
+from sdb.packfile.blockfacts import facts_of
 from sdb.packfile.continuation import VERSION, check_version
 from sdb.packfile.digest import checked
 from sdb.packfile.merge import typed
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.packfile.resolve import resolve
 from sdb.packfile.sparseindex import SparseIndex, Summary, join_types
+from sdb.packfile.statisticschoice import choose_statistics
 from sdb.packfile.timeindex import TimeIndex
 from sdb.packfile.trailer import Block, Trailer
 from sdb.progress import silent
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.store.url import grow
 
 TYPE_CHECKING = False
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sdb.packfile.sparseindex import Path
+    from sdb.packfile.storedstatistics import StoredStatistics
     from sdb.progress import Progress
     from sdb.store.base import Location
 
@@ -135,7 +138,10 @@ def concat(
         for file in filled:
             check_version(file.trailer, file.path)
             _check_fit(filled[0], file)
-        trailer = join([file.trailer for file in filled])
+        trailers = [file.trailer for file in filled]
+        trailer = join(trailers)
+        sparse = replace(trailer.sparse, stored_statistics=_statistics(trailers, trailer))
+        trailer = replace(trailer, sparse=sparse)
         first = filled[0].trailer.offset
         if filled[0].reader.descriptor is not None:
             # To read a local file costs next to nothing, and its damage shall not spread.
@@ -250,6 +256,12 @@ def _presence(parts: Sequence[SparseIndex], summary: Summary) -> bytes:
         elif part.blocks:
             return b""
     return presence.join(known).encode(summary) if known else b""
+
+
+def _statistics(parts: Sequence[Trailer], whole: Trailer) -> StoredStatistics | None:
+    """Join the statistics: each block keeps its own."""
+    facts = [fact for part in parts for fact in facts_of(part.sparse)]
+    return choose_statistics(facts, whole.offset, sources=[part.sparse for part in parts])
 
 
 def _level(parts: Sequence[SparseIndex]) -> int | None:

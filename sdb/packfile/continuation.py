@@ -9,6 +9,7 @@ from sdb.packfile.kept import Kept
 from sdb.packfile.merge import Span, merge, typed
 from sdb.packfile.presence import Presence
 from sdb.packfile.reader import Packfile
+from sdb.packfile.statisticschoice import with_statistics
 from sdb.packfile.trailer import Trailer
 from sdb.packfile.writer import packer_like, told
 from sdb.records import record, replace
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from sdb._core import Packer, RejectedBatch
     from sdb.packfile.inputs import Input
     from sdb.packfile.sparseindex import Path
+    from sdb.packfile.statisticschoice import StatisticsChoice
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
 
@@ -65,6 +67,7 @@ class AppendRequest:
     single_writer: bool
     skip_known: bool
     verify: bool
+    stats: StatisticsChoice
     progress: Progress
 
     @property
@@ -118,6 +121,7 @@ def start(request: AppendRequest, old: Trailer) -> Packer:
         block_bytes=request.block_bytes,
         threads=request.threads,
         skip_errors=request.told is not None,
+        stats=request.stats,
     )
 
 
@@ -214,6 +218,7 @@ def finish(request: AppendRequest, sources: Sequence[Input], kept: Kept, packer:
         presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
         provenance=told(sources, packer),
     )
+    sparse = with_statistics(sparse, packer, blocks, request.stats, kept)
     sparse = replace(sparse, level=effort.kept(_level(request, old), old.algorithm))
     return Trailer(
         VERSION, kept.size_bytes + packer.position, old.algorithm, old.block_shift, blocks, sparse

@@ -235,6 +235,26 @@ def as_dict(description: Description, *, blocks: bool = False) -> dict[str, obje
     }
 
 
+def statistics_dict(trailer: Trailer) -> dict[str, int] | None:
+    """Count the paths with statistics of blocks; None where there are none that can be read."""
+    from sdb.packfile.blockstatistics import ZONES
+
+    stored = trailer.sparse.stored_statistics
+    try:
+        known = trailer.sparse.statistics()
+    except errors.CorruptError:
+        known = None
+    if known is None or stored is None:
+        return None
+    zones = sum(kind == ZONES for _, kind in known.sizes)
+    return {
+        "fields": len(known.paths),
+        "zones": zones,
+        "filters": len(known.sizes) - zones,
+        "size_bytes": stored.size_bytes,
+    }
+
+
 def file_dict(file: FileDescription, *, blocks: bool = False) -> dict[str, object]:
     """Give the facts of one packfile as plain values; see :func:`as_dict`."""
     trailer = file.trailer
@@ -255,6 +275,7 @@ def file_dict(file: FileDescription, *, blocks: bool = False) -> dict[str, objec
         "decompressed_bytes": file.decompressed_bytes,
         "text_bytes": file.text_bytes,
         "constants": {name: plain(value) for name, value in trailer.sparse.constants.items()},
+        "statistics": statistics_dict(trailer),
         "indexes": [
             {
                 "path": list(index.path),

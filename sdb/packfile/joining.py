@@ -11,11 +11,13 @@ from itertools import accumulate, groupby, zip_longest
 
 from sdb import _core
 from sdb.errors import CorruptError, UsageError
+from sdb.packfile.blockfacts import facts_of, join_facts, packed_facts
 from sdb.packfile.concat import join
 from sdb.packfile.continuation import check_version
 from sdb.packfile.digest import check
 from sdb.packfile.inputs import Input
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
+from sdb.packfile.statisticschoice import choose_statistics
 from sdb.packfile.trailer import Block, Trailer
 from sdb.packfile.writer import BLOCK_BYTES, Feeder, packer_like
 from sdb.progress import silent
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from typing import Any, BinaryIO
 
+    from sdb.packfile.blockfacts import BlockFacts
     from sdb.packfile.reader import Packfile
     from sdb.packfile.sparseindex import Path
     from sdb.store.base import Draft
@@ -61,6 +64,7 @@ class _Piece:
     places: tuple[_Place, ...]
     chunks: int
     digest: bytes
+    facts: BlockFacts
     sources: tuple[_Source, ...] = ()
 
 
@@ -208,6 +212,7 @@ class _Joining:
         align = packs[0].trailer.align_bytes
         self._full = max(1, BLOCK_BYTES // align)
         self._least = max(2, BLOCK_BYTES // (2 * align))
+        self._facts = [facts_of(pack.trailer.sparse) for pack in packs]
 
     def run(self) -> JoinedPackfile:
         waiting: list[_Place] = []
@@ -234,20 +239,25 @@ class _Joining:
         if len(places) == 1:
             start, stop = self._range(places[0])
             self._found.copied_bytes += stop - start
-            self._add(tuple(places), self._chunks(places[0]), self._digest(places[0]))
+            self._add(
+                tuple(places), self._chunks(places[0]), self._digest(places[0]), self._known(places)
+            )
             return
         data = bytearray()
         sources: list[_Source] = []
+        facts: list[BlockFacts] = []
         chunks = 0
         for is_few, group in groupby(places, lambda one: self._chunks(one) < FEW_CHUNKS):
             some = list(group)
             if is_few and len(some) > 1:
-                packed, number = self._packed(some)
+                packed, number, fact = self._packed(some)
+                facts.append(fact)
                 self._found.packed_bytes += len(packed)
                 sources.append(self._spooled(packed))
                 data += packed
                 chunks += number
                 continue
+            facts.append(self._known(some))
             for place in some:
                 block = self._read(place)
                 self._found.moved_bytes += len(block)
@@ -258,7 +268,11 @@ class _Joining:
                 sources.append(near if is_near else self._spooled(block))
                 data += block
                 chunks += self._chunks(place)
-        self._add(tuple(places), chunks, _core.digest_block(data), tuple(sources))
+        digest = _core.digest_block(data)
+        self._add(tuple(places), chunks, digest, join_facts(facts), tuple(sources))
+
+    def _known(self, places: Sequence[_Place]) -> BlockFacts:
+        return join_facts([self._facts[place.pack][place.number] for place in places])
 
     def _spooled(self, data: bytes) -> _Source:
         start = self._spool.tell()
@@ -270,12 +284,13 @@ class _Joining:
         places: tuple[_Place, ...],
         chunks: int,
         digest: bytes,
+        facts: BlockFacts,
         sources: tuple[_Source, ...] = (),
     ) -> None:
-        self._found._pieces.append(_Piece(places, chunks, digest, sources))  # noqa: SLF001
+        self._found._pieces.append(_Piece(places, chunks, digest, facts, sources))  # noqa: SLF001
 
-    def _packed(self, places: list[_Place]) -> tuple[bytes, int]:
-        """Pack the rows of blocks again: gives the frames and the number of chunks."""
+    def _packed(self, places: list[_Place]) -> tuple[bytes, int, BlockFacts]:
+        """Pack the rows of blocks again: gives frames, number of chunks, and statistics."""
         first = self._packs[0].trailer
         blocks = [(self._read(place), self._chunks(place)) for place in places]
         path = self._packs[places[0].pack].path
@@ -285,10 +300,11 @@ class _Joining:
         with packer:
             Feeder(packer, frames.extend, None).feed_all([source], silent)
             chunks = sum(run[1] for run in packer.runs)
+            facts = join_facts([one.facts for one in packed_facts(packer)])
         data = bytes(frames)
         if not self._are_same(blocks, (data, chunks)):
             raise CorruptError(f"{path}: packed again it has other rows", path=path)
-        return data, chunks
+        return data, chunks, facts
 
     def _text(self, blocks: list[tuple[bytes, int]]) -> Generator[bytes]:
         first = self._packs[0].trailer
@@ -340,6 +356,11 @@ class _Joining:
             stored_presence=whole.sparse.stored_presence,
             stored_provenance=whole.sparse.stored_provenance,
             level=whole.sparse.level,
+            stored_statistics=choose_statistics(
+                [piece.facts for piece in pieces],
+                sum(sizes),
+                sources=[trailer.sparse for trailer in trailers],
+            ),
         )
         return replace(whole, offset=sum(sizes), blocks=tuple(blocks), sparse=sparse)
 

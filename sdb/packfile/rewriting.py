@@ -12,6 +12,7 @@ from itertools import accumulate, groupby, pairwise
 
 from sdb import _core
 from sdb.errors import CorruptError, UsageError
+from sdb.packfile.blockfacts import facts_of_blocks
 from sdb.packfile.inputs import Input
 from sdb.packfile.merge import Span, merge
 from sdb.packfile.presence import Presence
@@ -279,7 +280,8 @@ def _packed(trailer: Trailer, source: Input, stack: ExitStack, threads: int | No
         )
         shift = trailer.block_shift
         made = Trailer(1, packer.position, packer.algorithm, shift, listed, sparse)
-        return PackedBlocks(made, file)
+        rows = sparse.summary.rows if sparse.summary is not None else ()
+        return PackedBlocks(made, file, facts_of_blocks(packer, listed, rows))
 
 
 def _edited(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from sdb import _core
 from sdb.errors import CorruptError
 from sdb.packfile import presence
+from sdb.packfile.blockfacts import facts_of
 from sdb.packfile.presence import FieldCount, Presence
 from sdb.packfile.provenance import Provenance
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices, join_types
+from sdb.packfile.statisticschoice import choose_statistics
 from sdb.packfile.trailer import Block, Trailer
 from sdb.records import record, replace
 
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sdb.packfile.blockfacts import BlockFacts
     from sdb.packfile.reader import Packfile
     from sdb.packfile.sparseindex import Path
+    from sdb.packfile.storedstatistics import StoredStatistics
 
 
 @record
@@ -46,10 +50,13 @@ class PackedBlocks:
         What is known of them, as of a packfile of their own.
     file : binary file
         Their bytes.
+    facts : list of BlockFacts
+        The statistics of each.
     """
 
     trailer: Trailer
     file: BinaryIO
+    facts: list[BlockFacts]
 
 
 def report(pack: Packfile, block: bytes) -> _core.BlockReport:
@@ -181,6 +188,7 @@ def rewritten_trailer(
             sparse,
             stored_presence=fields.encode(summary, sum(counts)) if blocks else b"",
             stored_provenance=_provenance(old.sparse, dropped),
+            stored_statistics=_statistics(old.sparse, parts, offset),
         )
     return Trailer(1, offset, old.algorithm, old.block_shift, tuple(blocks), sparse)
 
@@ -203,6 +211,16 @@ def _ranges(
         for number in numbers:
             found = ((path, index.known_range(number)) for path, index in indexed)
             yield {path: known for path, known in found if known is not None}
+
+
+def _statistics(
+    old: SparseIndex, parts: Sequence[CopiedBlock | PackedBlocks], size_bytes: int
+) -> StoredStatistics | None:
+    known = facts_of(old)
+    facts: list[BlockFacts] = []
+    for part in parts:
+        facts += [known[part.number]] if isinstance(part, CopiedBlock) else part.facts
+    return choose_statistics(facts, size_bytes, sources=[old])
 
 
 def _provenance(old: SparseIndex, dropped: NDArray[np.int64]) -> bytes:

@@ -16,6 +16,7 @@ from sdb import progress as progress_
 from sdb.packfile.digest import DIFFERS, differs
 from sdb.packfile.presence import FieldCount, field_name, type_names
 from sdb.packfile.reader import Packfile, open_packfile
+from sdb.packfile.statisticscheck import StatisticsCheck
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.store.base import Location
 
-    _Result = tuple[int, int, tuple[BlockReport, bool]]
+    _Result = tuple[int, int, tuple[BlockReport, bool, list[str]]]
 
 MAX_FINDINGS = 1000
 _BATCH_BYTES = 64 << 10
@@ -149,17 +150,26 @@ def validate(
         check.trailer()
         done = 0
         workers = threads or os.cpu_count() or 1
-        for number, read_bytes, (report, is_other) in _reports(pack, workers, max_findings):
+        known = StatisticsCheck(pack.trailer)
+        for number, read_bytes, (report, is_other, wrong) in _reports(
+            pack, workers, known, max_findings
+        ):
             if is_other:
                 check.find(Finding(DIFFERS, number))
             check.block(number, report)
+            for text in wrong:
+                check.find(Finding(text, number))
             done += read_bytes
             (progress or progress_.silent)(done, pack.trailer.offset)
+        for flaw in known.flaws:
+            check.find(Finding(f"trailer: {flaw}"))
         check.summary()
         return Report(pack.path, tuple(check.findings), check.dropped, len(pack.blocks), check.rows)
 
 
-def _reports(pack: Packfile, workers: int, max_findings: int) -> Iterator[_Result]:
+def _reports(
+    pack: Packfile, workers: int, known: StatisticsCheck, max_findings: int
+) -> Iterator[_Result]:
     """Decode the blocks on several threads and give what they hold, in order."""
     trailer = pack.trailer
     paths = [list(path) for path in trailer.sparse.indices | trailer.sparse.distrusted]
@@ -173,6 +183,7 @@ def _reports(pack: Packfile, workers: int, max_findings: int) -> Iterator[_Resul
                 future = pool.submit(
                     _verified,
                     blocks,
+                    known,
                     trailer.algorithm,
                     trailer.align_bytes,
                     paths,
@@ -203,13 +214,22 @@ def _batches(pack: Packfile) -> Iterator[list[int]]:
 
 def _verified(
     blocks: list[tuple[int, bytes, bytes]],
+    known: StatisticsCheck,
     *arguments: Any,  # noqa: ANN401 - those of `_core.verify_block`
 ) -> list[_Result]:
-    """Decode blocks, and compare them with their digests."""
+    """Decode blocks, and compare them with their digests and statistics."""
     from sdb import _core
 
     return [
-        (at, len(block), (_core.verify_block(block, *arguments), differs(block, digest)))
+        (
+            at,
+            len(block),
+            (
+                _core.verify_block(block, *arguments),
+                differs(block, digest),
+                known.compare(at, block),
+            ),
+        )
         for at, block, digest in blocks
     ]
 

@@ -19,6 +19,7 @@ from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.merge import Span, merge
 from sdb.packfile.presence import Presence
 from sdb.packfile.provenance import Origin, Provenance, taken
+from sdb.packfile.statisticschoice import AUTO, StatisticsChoice, followed, with_statistics
 from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
 from sdb.records import record, replace
@@ -129,6 +130,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     on_errors: Callable[[RejectedBatch], None] | None = None,
     overwrite: bool = False,
     verify: bool = True,
+    stats: str | Sequence[str | Sequence[str | None]] = "auto",
     progress: Progress = silent,
 ) -> PackResult:
     """Pack inputs into a packfile that appears when it is complete, or not at all.
@@ -168,6 +170,9 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     verify : bool
         Whether a wrong checksum in a packfile among the inputs is an error. Turn it off only to
         rescue what is left of a damaged one: values may be wrong then.
+    stats : str or sequence of path
+        Which paths get statistics, by which queries leave out blocks: ``"auto"``, ``"off"``, or
+        paths, as in ``"actor.id,items[].id"``.
     progress : Progress, optional
         Told how many bytes of the inputs were read.
 
@@ -208,6 +213,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     bounds.THREADS.check(threads)
     if level is not None:
         effort.tell(number, algorithm)
+    choice = StatisticsChoice.of(stats)
     encoded = ion.dumps(dict(constants)) if constants else None
     taker = taker_of(on_error, on_errors)
     packer = Packer(
@@ -219,6 +225,8 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         constants=encoded,
         skip_errors=taker is not None,
         time_paths=[list(path) for path in time_fields],
+        stats=choice.is_auto,
+        stats_paths=choice.paths,
     )
     with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, taker)
@@ -236,6 +244,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
             presence=Presence.of(packer.fields[0], complete=packer.fields[1]),
             provenance=told(sources, packer),
         )
+        sparse = with_statistics(sparse, packer, blocks, choice)
         sparse = replace(sparse, level=effort.kept(number, packer.algorithm))
         trailer = Trailer(
             1, packer.position, packer.algorithm, align_bytes.bit_length() - 1, blocks, sparse
@@ -267,6 +276,7 @@ def packer_like(
     block_bytes: int = BLOCK_BYTES,
     threads: int | None = None,
     skip_errors: bool = False,
+    stats: StatisticsChoice = AUTO,
 ) -> Packer:
     """Make a packer that packs as a packfile was packed.
 
@@ -286,6 +296,8 @@ def packer_like(
         Threads that parse and compress.
     skip_errors : bool
         Whether malformed records are passed over.
+    stats : StatisticsChoice
+        Paths that shall have statistics; with `AUTO` also those that the packfile has filters of.
 
     Returns
     -------
@@ -295,6 +307,7 @@ def packer_like(
     sparse = trailer.sparse
     kept = effort.DEFAULT if sparse.level is None else sparse.level
     same = sparse.constants if constants is None else constants
+    choice = followed(stats, sparse)
     return Packer(
         algorithm=trailer.algorithm,
         align=trailer.align_bytes,
@@ -304,6 +317,8 @@ def packer_like(
         constants=ion.dumps(dict(same)) if same else None,
         skip_errors=skip_errors,
         time_paths=[list(path) for path in time_fields],
+        stats=choice.is_auto,
+        stats_paths=choice.paths,
     )
 
 

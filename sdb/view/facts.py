@@ -125,7 +125,7 @@ def overview(description: Description, *, columns: int, can_draw: bool = True) -
 
 
 def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
-    from sdb.packfile.describe import plain
+    from sdb.packfile.describe import plain, statistics_dict
     from sdb.packfile.inventory import inventory
 
     trailer = file.trailer
@@ -147,6 +147,9 @@ def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
     constants = [f"{name}={plain(value)}" for name, value in trailer.sparse.constants.items()]
     if constants:
         lines.append(("constants", constants))
+    if known := statistics_dict(trailer):
+        size = sizes.human(known["size_bytes"])
+        lines.append(("statistics", [f"of {_counted(known['fields'], 'field')};", size]))
     lines.append(("packed as", [trailer.packed_as]))
     text = "".join(_wrapped(label, words, columns) for label, words in lines)
     if file.largest:

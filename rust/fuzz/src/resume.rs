@@ -28,6 +28,7 @@ pub fn check(data: &[u8]) -> Result<()> {
         threads: 1,
         on_error: OnError::Fail,
         time_paths: Arc::default(),
+        statistics: zion::statistics::Choice::Auto(Arc::default()),
     };
     let Ok((kept, rows, packed)) = resumed(&whole, options) else { return Ok(()) };
     whole.truncate(kept);

@@ -28,6 +28,7 @@ mod rejected;
 mod render;
 mod rows;
 mod search;
+mod statistics;
 mod unpack;
 mod verify;
 mod zstd;
@@ -64,6 +65,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_symbols, module)?)?;
     module.add_function(wrap_pyfunction!(ion::values, module)?)?;
+    module.add_function(wrap_pyfunction!(membership::halve_set, module)?)?;
     module.add_function(wrap_pyfunction!(membership::hash_integer, module)?)?;
     module.add_function(wrap_pyfunction!(membership::hash_section, module)?)?;
     module.add_function(wrap_pyfunction!(membership::hash_text, module)?)?;
@@ -73,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::measure_block, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_decompress, module)?)?;

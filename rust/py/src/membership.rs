@@ -27,6 +27,13 @@ pub fn hash_section(data: &[u8]) -> u64 {
     membership::checksum(data)
 }
 
+/// The set at half its size.
+#[pyfunction]
+#[pyo3(signature = (set, /))]
+pub fn halve_set<'py>(py: Python<'py>, set: &[u8]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &membership::halved(set))
+}
+
 /// The set of values with these hashes.
 #[pyfunction]
 #[pyo3(signature = (hashes, /))]

@@ -20,6 +20,7 @@ use crate::census;
 use crate::errors::{to_py, to_py_in};
 use crate::place;
 use crate::rejected::RejectedBatch;
+use crate::statistics::{self, AnyStatPath};
 
 /// Decompressed text of a part: what one thread parses at a time. Each has to learn the names and paths anew,
 /// which takes as long as half a mebibyte of text; one that is fed lies in memory.
@@ -40,7 +41,7 @@ pub struct Packer {
 impl Packer {
     #[new]
     #[pyo3(signature = (*, algorithm, align=1 << 20, block_bytes=50 << 20, threads=0, level=3, constants=None,
-                        skip_errors=false, part_bytes=PART_BYTES, time_paths=vec![]))]
+                        skip_errors=false, part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![]))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -53,6 +54,8 @@ impl Packer {
         skip_errors: bool,
         part_bytes: usize,
         time_paths: Vec<Vec<String>>,
+        stats: bool,
+        stats_paths: Vec<AnyStatPath>,
     ) -> PyResult<Self> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -68,6 +71,7 @@ impl Packer {
             threads,
             on_error: if skip_errors { OnError::Skip } else { OnError::Fail },
             time_paths: time_paths.into_iter().map(names).collect(),
+            statistics: statistics::choice(stats_paths, stats)?,
         };
         let constants = constants.map_or_else(|| Ok(Constants::default()), fields).map_err(to_py)?;
         let inner = py.detach(|| zion::pack::Packer::new(options, constants)).map_err(to_py)?;
@@ -249,6 +253,13 @@ impl Packer {
         let inner = self.inner()?;
         let paths = inner.hidden.iter().map(|path| path_tuple(py, path)).collect::<PyResult<Vec<_>>>()?;
         PySet::new(py, paths)
+    }
+
+    /// What is known of the values in each block, once all was taken, see `statistics::listed`.
+    #[getter]
+    fn statistics<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let inner = self.inner()?;
+        statistics::listed(py, py.detach(|| inner.statistics()))
     }
 
     /// Records that were passed over since the last call.

@@ -11,6 +11,7 @@ use crate::ion::remap::remap;
 use crate::ion::symtab::FIRST_USER;
 use crate::ion::{self, SymbolTable};
 use crate::paths::{NodeId, Path, Paths, Range};
+use crate::statistics::{Builder, PathStatistics};
 
 /// Free bytes kept before the rows of a chunk, so that its symbol table can be put there in the end.
 const HEADROOM: usize = 64 << 10;
@@ -52,7 +53,7 @@ impl Chunk {
 }
 
 /// What is known of a block when it ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BlockInfo {
     /// Number of chunks, without those that were there before.
     pub chunks: u64,
@@ -60,6 +61,8 @@ pub struct BlockInfo {
     pub rows: u64,
     /// For each path with timestamps: their range.
     pub ranges: Vec<(Path, Range)>,
+    /// What the values at some paths are; none where that is not known.
+    pub statistics: Option<Vec<PathStatistics>>,
 }
 
 /// Takes the chunks of a stream, and lends memory for them.
@@ -123,6 +126,8 @@ pub struct Stream<'s> {
     chunks: u64,
     rows: u64,
     blocks: Vec<BlockInfo>,
+    /// Makes statistics of the rows, if they are wanted.
+    statistics: Option<Builder>,
 }
 
 /// What a stream knows in the end.
@@ -157,6 +162,7 @@ impl<'s> Stream<'s> {
             chunks: 0,
             rows: 0,
             blocks: vec![],
+            statistics: None,
         };
         stream.begin_chunk();
         stream
@@ -174,6 +180,13 @@ impl<'s> Stream<'s> {
     pub fn with_placement(mut self, placement: Option<Arc<Placement>>) -> Self {
         self.placement = placement;
         self.begin_table();
+        self
+    }
+
+    /// Makes statistics of the rows, as long as there are none.
+    #[must_use]
+    pub fn with_statistics(mut self, statistics: Option<Builder>) -> Self {
+        self.statistics = statistics;
         self
     }
 
@@ -347,6 +360,7 @@ impl<'s> Stream<'s> {
             self.symbols.put_appending(&mut table, self.sent, self.included);
         }
         let mut buffer = std::mem::take(&mut self.buffer);
+        self.look_at(&buffer[HEADROOM..], resets);
         let start = HEADROOM.saturating_sub(table.len());
         if table.len() > HEADROOM {
             buffer.splice(0..0, std::iter::repeat_n(0, table.len() - HEADROOM));
@@ -358,6 +372,16 @@ impl<'s> Stream<'s> {
         self.sink.chunk(Chunk { buffer, start, rows, resets, selector })
     }
 
+    /// Looks at the rows of a chunk for their statistics.
+    fn look_at(&mut self, rows: &[u8], resets: bool) {
+        if let Some(builder) = &mut self.statistics
+            && builder.chunk(rows, &self.symbols, resets).is_err()
+        {
+            // Without them the rows are as good.
+            self.statistics = None;
+        }
+    }
+
     fn end_block(&mut self) {
         self.included = 0;
         self.sent = 0;
@@ -366,6 +390,7 @@ impl<'s> Stream<'s> {
             chunks: std::mem::take(&mut self.chunks),
             rows: std::mem::take(&mut self.rows),
             ranges: self.paths.take_ranges(),
+            statistics: self.statistics.as_mut().map(Builder::take),
         });
     }
 

@@ -38,6 +38,7 @@ pub mod scan;
 pub mod search;
 #[allow(unsafe_code)]
 mod simd;
+pub mod statistics;
 pub mod unpack;
 pub mod value;
 pub mod verify;

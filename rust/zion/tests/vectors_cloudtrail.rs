@@ -24,6 +24,7 @@ fn rows(text: &[u8], format: &str, piece: usize, part_bytes: usize) -> Result<u6
         threads: 2,
         on_error: OnError::Fail,
         time_paths: Arc::default(),
+        statistics: zion::statistics::Choice::Off,
     };
     let never = &mut || false;
     let mut packer = Packer::new(options, Constants::default())?;

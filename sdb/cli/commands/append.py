@@ -15,6 +15,7 @@ from sdb.cli.options import (
     Packfile,
     ProgressMode,
     Quiet,
+    Stats,
     Threads,
     TimeFields,
     Verbose,
@@ -60,6 +61,7 @@ def command(
     ] = None,
     hints: Hints = None,
     time_field: TimeFields = None,
+    stats: Stats = "auto",
     on_error: OnError = "fail",
     force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
     unsafe_single_writer: Annotated[
@@ -115,6 +117,7 @@ def command(
             skip_known=skip_known,
             create=create,
             verify=not no_verify,
+            stats=stats,
             progress=meter,
         )
     report_append(result, rejects, as_json=as_json, quiet=quiet)

@@ -18,6 +18,7 @@ from sdb.cli.options import (
     OnError,
     ProgressMode,
     Quiet,
+    Stats,
     Threads,
     TimeFields,
     Verbose,
@@ -56,6 +57,7 @@ def command(
     constant: Constants = None,
     hints: Hints = None,
     time_field: TimeFields = None,
+    stats: Stats = "auto",
     on_error: OnError = "fail",
     force: Annotated[bool, Option("--force", help="Replace an existing output.")] = False,
     spark: sparks.OnSpark = False,
@@ -77,9 +79,9 @@ def command(
     """
     if as_json and target == "-":
         raise UsageError("--json and -o - both write to standard output")
-    options = packing(
-        algorithm, level, block_size, constant, hints, fmt, time_field, verify=not no_verify
-    )
+    verify = not no_verify
+    options = packing(algorithm, level, block_size, constant, hints, fmt, time_field, verify=verify)
+    options["stats"] = stats
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     inputs = given(inputs)
     if target is None and spark:

@@ -19,6 +19,7 @@ use crate::grouping::{self, Placement};
 use crate::inflate::{Compression, Inflater};
 use crate::paths::Path;
 use crate::runs::Form;
+use crate::statistics::{BlockStatistics, Gatherer};
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
 const MAX_PART: usize = 64 << 20;
@@ -53,6 +54,8 @@ pub struct Packer {
     pub rows: u64,
     /// Text that was packed, in bytes.
     pub text_bytes: u64,
+    /// What is known of the blocks.
+    pub(super) gatherer: Gatherer,
 }
 
 /// The input that is being fed.
@@ -93,6 +96,7 @@ impl Packer {
             return Err(Error::argument("the size of a part must be from 1 byte to 1 GiB"));
         }
         let threads = options.threads.clamp(1, 256);
+        let gatherer = Gatherer::new(options.block_bytes, options.align);
         let pool = Arc::new(Pool::new(options));
         let mut packer = Self {
             pool,
@@ -110,6 +114,7 @@ impl Packer {
             rejected: vec![],
             rows: 0,
             text_bytes: 0,
+            gatherer,
         };
         for number in 0..threads {
             let pool = Arc::clone(&packer.pool);
@@ -134,7 +139,13 @@ impl Packer {
         let seed = Seed::read(block, chunks, form, is_counted)?;
         let resumed = seed.resumed.clone();
         self.seed = Some(Arc::new(seed));
+        self.gatherer.keep(resumed.chunks);
         Ok(resumed)
+    }
+
+    /// What is known of the values in each block, once all was taken.
+    pub fn statistics(&mut self) -> &[BlockStatistics] {
+        self.gatherer.finish()
     }
 
     /// Begins an input.

@@ -27,6 +27,7 @@ use crate::chunker::Stream;
 use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::paths::Path;
+use crate::statistics::Choice;
 
 /// Finds where a part may end. Sequential; keeps its progress, so that a text is followed only once.
 pub trait Splitter: Send + Sync {
@@ -103,6 +104,8 @@ pub struct Options {
     pub on_error: OnError,
     /// Paths whose timestamps are noted wherever they lie.
     pub time_paths: Arc<[Path]>,
+    /// Which paths have statistics.
+    pub statistics: Choice,
 }
 
 /// An error and the input that it is in.

@@ -8,6 +8,7 @@ use super::feed::{Interrupt, Packer};
 use super::pool::Part;
 use crate::content;
 use crate::paths::{Path, Range};
+use crate::statistics::RunStatistics;
 
 /// Chunks that follow each other in the output, the first one with a full symbol table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Packer {
             }
         }
         let failed = state.failed.as_ref().map(|(number, _)| *number);
-        let mut ready = VecDeque::new();
+        let (mut ready, mut known) = (VecDeque::new(), vec![]);
         while failed.is_none_or(|number| state.first_part < number)
             && let Some(part) = state.parts.front_mut()
         {
@@ -70,8 +71,12 @@ impl Packer {
             }
             if let Some(part) = state.parts.pop_front() {
                 state.first_part += 1;
-                self.account(part);
+                known.extend(self.account(part));
             }
+        }
+        drop(state);
+        for run in known {
+            self.gatherer.add(run);
         }
         Ok(ready)
     }
@@ -81,8 +86,10 @@ impl Packer {
         self.pool.lock().frames.extend(frames);
     }
 
-    fn account(&mut self, part: Part) {
-        let Some(summary) = part.summary else { return };
+    /// Notes what a part that was taken consists of; gives what is known of the values in it.
+    fn account(&mut self, part: Part) -> Vec<RunStatistics> {
+        let Some(summary) = part.summary else { return vec![] };
+        let mut known = vec![];
         let before = self.rows;
         let mut at = 0;
         for block in summary.blocks {
@@ -92,6 +99,8 @@ impl Packer {
             let hashes = places.iter().flat_map(|(_, hash)| hash).copied().collect();
             at += block.chunks as usize;
             self.rows += block.rows;
+            let (chunks, rows, paths) = (block.chunks, block.rows, block.statistics);
+            known.push(RunStatistics { offset, chunks, rows, paths });
             self.runs.push(Run {
                 offset,
                 chunks: block.chunks,
@@ -113,6 +122,7 @@ impl Packer {
         self.text_bytes += part.input_bytes;
         let named = part.rejected.into_iter().map(|(input, records)| (input.name.clone(), records));
         self.rejected.extend(named);
+        known
     }
 
     /// Whether all that was fed is taken.

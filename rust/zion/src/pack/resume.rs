@@ -84,6 +84,11 @@ impl Seed {
         })
     }
 
+    /// Rows that come once more, and are among those that what is known of the block tells of.
+    pub fn rows_counted_before(&self) -> u64 {
+        if self.resumed.chunks > 0 { self.resumed.rows } else { 0 }
+    }
+
     /// Brings a new stream to where the block ended.
     pub fn plant<'s>(&self, stream: Stream<'s>) -> Result<Stream<'s>> {
         let mut stream = stream.after(self.resumed.chunks, self.symbols.clone(), self.sent);

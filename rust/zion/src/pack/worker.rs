@@ -14,6 +14,7 @@ use crate::digest;
 use crate::error::{Error, Result};
 use crate::ion::pad;
 use crate::paths::Paths;
+use crate::statistics::Builder;
 
 /// Works until the pool is closed.
 pub fn run(pool: &Arc<Pool>) {
@@ -99,7 +100,9 @@ impl<'a> Worker<'a> {
 fn begun<'s>(options: &Options, job: &PartJob, sink: &'s mut PartSink) -> Result<Stream<'s>> {
     let paths = Paths::wanting(Arc::clone(&options.time_paths));
     let stream = Stream::new(options.align, options.block_bytes, sink).with_paths(paths);
+    let again = job.seed.as_ref().map_or(0, |seed| seed.rows_counted_before());
     let stream = stream.with_placement(job.placement.clone());
+    let stream = stream.with_statistics(Builder::new(&options.statistics, job.seed.is_some(), again));
     match &job.seed {
         Some(seed) => seed.plant(stream),
         None => Ok(stream),

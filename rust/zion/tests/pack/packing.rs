@@ -31,6 +31,7 @@ pub fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Optio
         threads,
         on_error: OnError::Fail,
         time_paths: Arc::default(),
+        statistics: zion::statistics::Choice::Auto(Arc::default()),
     }
 }
 

@@ -1,0 +1,115 @@
+//! Statistics of blocks.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use zion::codec::Algorithm;
+use zion::membership::may_hold;
+use zion::statistics::{self, BlockStatistics, Choice, MAX_DEPTH, PathStatistics, StatPath, ValueSet, Zone};
+
+use crate::asked::backed;
+use crate::errors::to_py;
+
+/// Names from the row on; None stands for the elements of a list.
+pub type AnyStatPath = Vec<Option<String>>;
+/// A path, and the sets that all of its texts and of its integers should be in.
+type Expected = (AnyStatPath, Option<Vec<PyBackedBytes>>, Option<Vec<PyBackedBytes>>);
+
+fn path(names: AnyStatPath) -> PyResult<StatPath> {
+    if names.is_empty() || names.len() > MAX_DEPTH {
+        return Err(PyValueError::new_err(format!("a path has 1 to {MAX_DEPTH} names")));
+    }
+    Ok(names.into_iter().map(|name| name.map(|name| name.into_bytes().into())).collect())
+}
+
+/// Paths, each once: of one that is there twice the second would be known as empty.
+fn paths(names: Vec<AnyStatPath>) -> PyResult<Arc<[StatPath]>> {
+    let paths: Vec<StatPath> = names.into_iter().map(path).collect::<PyResult<_>>()?;
+    let different: HashSet<&StatPath> = paths.iter().collect();
+    if different.len() < paths.len() {
+        return Err(PyValueError::new_err("a path is there twice"));
+    }
+    Ok(paths.into())
+}
+
+/// Which paths have statistics: these, and all that are worth it.
+pub fn choice(wanted: Vec<AnyStatPath>, is_auto: bool) -> PyResult<Choice> {
+    let paths = paths(wanted)?;
+    Ok(match is_auto {
+        true => Choice::Auto(paths),
+        false if paths.is_empty() => Choice::Off,
+        false => Choice::Paths(paths),
+    })
+}
+
+/// For each block its place, number of rows, and for each path zone, texts and integers, each of these a set with
+/// some hashes.
+pub fn listed<'py>(py: Python<'py>, blocks: &[BlockStatistics]) -> PyResult<Bound<'py, PyList>> {
+    let blocks = blocks.iter().map(|block| {
+        let paths = block.paths.iter().map(|(path, zone, texts, integers)| {
+            let names = path.iter().map(|name| name.as_ref().map(|name| String::from_utf8_lossy(name)));
+            let (texts, integers) = (told(py, texts.as_ref()), told(py, integers.as_ref()));
+            (PyTuple::new(py, names)?, bounds(py, zone)?, texts, integers).into_pyobject(py)
+        });
+        let paths = paths.collect::<PyResult<Vec<_>>>()?;
+        (block.offset, block.rows, PyList::new(py, paths)?).into_pyobject(py)
+    });
+    PyList::new(py, blocks.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn told<'py>(py: Python<'py>, set: Option<&ValueSet>) -> Option<(Bound<'py, PyBytes>, Vec<u64>)> {
+    set.map(|set| (PyBytes::new(py, &set.bits), set.sample.clone()))
+}
+
+/// Types, values, nulls, truth values, NaN, and the bounds of integers, other floats, texts and times.
+fn bounds<'py>(py: Python<'py>, zone: &Zone) -> PyResult<Bound<'py, PyTuple>> {
+    let texts = zone.texts.as_ref().map(|texts| {
+        let greatest = texts.greatest().map(|text| PyBytes::new(py, &text));
+        (PyBytes::new(py, texts.least()), greatest)
+    });
+    let counts = (zone.types, zone.values, zone.nulls);
+    (counts, (zone.booleans, zone.has_nan), zone.integers, zone.floats, texts, zone.times).into_pyobject(py)
+}
+
+/// Looks through a block for what is at some paths. For each of them its zone, None where it is not known, and
+/// how many texts and integers are missing in the sets that are given.
+#[pyfunction]
+#[pyo3(signature = (block, algorithm, align, expected, /))]
+pub fn measure_block<'py>(
+    py: Python<'py>,
+    block: &Bound<'py, PyAny>,
+    algorithm: &str,
+    align: usize,
+    expected: Vec<Expected>,
+) -> PyResult<Vec<(Option<Bound<'py, PyTuple>>, u64, u64)>> {
+    let data = backed(block)?;
+    let algorithm = Algorithm::from_name(algorithm).map_err(to_py)?;
+    let (names, sets): (Vec<_>, Vec<_>) =
+        expected.into_iter().map(|(names, texts, integers)| (names, (texts, integers))).unzip();
+    let wanted = paths(names)?;
+    let found = py.detach(|| {
+        let found = statistics::measure(&data, algorithm, align, wanted)?;
+        let missing = found.iter().zip(&sets).map(|(found, (texts, integers))| {
+            let hashes = |of: fn(&PathStatistics) -> Option<&Vec<u64>>| found.as_ref().and_then(of);
+            let texts = missing(hashes(|one| one.texts.as_ref()), texts.as_deref());
+            (texts, missing(hashes(|one| one.integers.as_ref()), integers.as_deref()))
+        });
+        let missing: Vec<(u64, u64)> = missing.collect();
+        Ok((found, missing))
+    });
+    let (found, missing) = found.map_err(to_py)?;
+    let told = found.into_iter().zip(missing).map(|(found, (texts, integers))| {
+        let zone = found.map(|found| bounds(py, &found.zone)).transpose()?;
+        Ok((zone, texts, integers))
+    });
+    told.collect()
+}
+
+fn missing(hashes: Option<&Vec<u64>>, sets: Option<&[PyBackedBytes]>) -> u64 {
+    let Some((hashes, sets)) = hashes.zip(sets) else { return 0 };
+    hashes.iter().filter(|&&hash| !sets.iter().any(|set| may_hold(set, hash))).count() as u64
+}

@@ -1,0 +1,162 @@
+//! Statistics of runs of chunks become those of blocks.
+
+use super::{StatPath, Zone};
+use crate::membership;
+
+/// So many hashes of a set are kept beside it, to find out in which other blocks its values are.
+const SAMPLE: usize = 32;
+
+/// What is known of the values at a path in a run of chunks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathStatistics {
+    /// The path.
+    pub path: StatPath,
+    /// What the values are between.
+    pub zone: Zone,
+    /// Hashes of its texts, unless they are not wanted.
+    pub texts: Option<Vec<u64>>,
+    /// The same of its integers.
+    pub integers: Option<Vec<u64>>,
+}
+
+/// What is known of a run of chunks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStatistics {
+    /// Place of the first frame in the output.
+    pub offset: u64,
+    /// Number of chunks.
+    pub chunks: u64,
+    /// Number of rows.
+    pub rows: u64,
+    /// What is known of the paths; none if nothing is.
+    pub paths: Option<Vec<PathStatistics>>,
+}
+
+/// A set of values, and some of their hashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueSet {
+    /// The set, see [`membership`].
+    pub bits: Vec<u8>,
+    /// Some hashes of its values.
+    pub sample: Vec<u64>,
+}
+
+impl ValueSet {
+    /// The set of values with these hashes.
+    pub fn of(hashes: &[u64]) -> Self {
+        let step = hashes.len().div_ceil(SAMPLE).max(1);
+        Self { bits: membership::set_of(hashes), sample: hashes.iter().step_by(step).copied().collect() }
+    }
+}
+
+/// What is known of a block that was packed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockStatistics {
+    /// Place of the first frame in the output.
+    pub offset: u64,
+    /// Number of rows.
+    pub rows: u64,
+    /// For each path of which something is known: zone, set of texts, set of integers.
+    pub paths: Vec<(StatPath, Zone, Option<ValueSet>, Option<ValueSet>)>,
+}
+
+/// Joins runs to the blocks that they will be: until they have enough chunks, and what is left at the end with
+/// the block before if it is too short.
+#[derive(Debug, Default)]
+pub struct Gatherer {
+    block_chunks: u64,
+    /// Blocks with fewer chunks are joined with those before.
+    least_chunks: u64,
+    /// Chunks of the first block that were there before.
+    kept: u64,
+    /// The runs of a block that is long enough, but may still grow.
+    full: Vec<RunStatistics>,
+    /// The runs since then.
+    waiting: Vec<RunStatistics>,
+    /// The blocks that are known.
+    blocks: Vec<BlockStatistics>,
+}
+
+impl Gatherer {
+    /// Joins runs to blocks of so many bytes, and chunks of that size.
+    pub fn new(block_bytes: usize, align: usize) -> Self {
+        let block_chunks = block_bytes.div_ceil(align).max(1) as u64;
+        Self { block_chunks, least_chunks: (block_bytes / align / 2) as u64, ..Self::default() }
+    }
+
+    /// The first block has so many chunks already.
+    pub fn keep(&mut self, chunks: u64) {
+        self.kept = chunks;
+    }
+
+    /// Takes the next run.
+    pub fn add(&mut self, run: RunStatistics) {
+        self.waiting.push(run);
+        if self.waiting_chunks() >= self.block_chunks {
+            self.end_full();
+            self.full = std::mem::take(&mut self.waiting);
+        }
+    }
+
+    fn waiting_chunks(&self) -> u64 {
+        let is_first = self.blocks.is_empty() && self.full.is_empty();
+        let kept = if is_first { self.kept } else { 0 };
+        kept + self.waiting.iter().map(|run| run.chunks).sum::<u64>()
+    }
+
+    fn end_full(&mut self) {
+        let runs = std::mem::take(&mut self.full);
+        self.blocks.extend(joined(runs));
+    }
+
+    /// The blocks; afterwards no run may follow.
+    pub fn finish(&mut self) -> &[BlockStatistics] {
+        if !self.waiting.is_empty() && self.waiting_chunks() >= self.least_chunks {
+            self.end_full();
+        }
+        let rest = std::mem::take(&mut self.waiting);
+        self.full.extend(rest);
+        self.end_full();
+        &self.blocks
+    }
+}
+
+/// What is known of all of some runs: only paths that each of them knows.
+fn joined(runs: Vec<RunStatistics>) -> Option<BlockStatistics> {
+    let mut runs = runs.into_iter();
+    let first = runs.next()?;
+    let (offset, mut rows) = (first.offset, first.rows);
+    let mut known = first.paths.unwrap_or_default();
+    for run in runs {
+        rows += run.rows;
+        let mut more = run.paths.unwrap_or_default().into_iter();
+        // Mostly the paths are the same in the same order.
+        let mut others: Vec<PathStatistics> = Vec::new();
+        known.retain_mut(|mine| {
+            let passed = others.iter().position(|other| other.path == mine.path);
+            let found = passed.map(|at| others.swap_remove(at)).or_else(|| {
+                more.by_ref().find_map(|other| {
+                    if other.path == mine.path {
+                        return Some(other);
+                    }
+                    others.push(other);
+                    None
+                })
+            });
+            let Some(other) = found else { return false };
+            mine.zone.join(&other.zone);
+            mine.texts = chained(mine.texts.take(), other.texts);
+            mine.integers = chained(mine.integers.take(), other.integers);
+            true
+        });
+    }
+    let set = |hashes: Option<Vec<u64>>| hashes.map(|hashes| ValueSet::of(&hashes));
+    let paths = known.into_iter().map(|one| (one.path, one.zone, set(one.texts), set(one.integers)));
+    Some(BlockStatistics { offset, rows, paths: paths.collect() })
+}
+
+fn chained(one: Option<Vec<u64>>, other: Option<Vec<u64>>) -> Option<Vec<u64>> {
+    let (mut one, other) = one.zip(other)?;
+    one.extend(other);
+    Some(one)
+}

@@ -1,0 +1,126 @@
+"""Checks the statistics of a packfile against its rows."""
+
+from __future__ import annotations
+
+from sdb.errors import CorruptError
+from sdb.packfile.blockfacts import zone_of
+from sdb.packfile.blockstatistics import INTEGERS, TEXTS, ZONES
+from sdb.packfile.membership import MembershipFilter
+from sdb.packfile.presence import field_name
+from sdb.packfile.zones import decode_zones
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.membership import ValueSet
+    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.trailer import Trailer
+    from sdb.packfile.zones import Zone
+
+_COMPARED = {
+    "types": "types",
+    "values": "values",
+    "nulls": "nulls",
+    "numbers": "numbers",
+    "texts": "texts",
+    "times": "times",
+    "booleans": "truth values",
+    "has_nan": "NaN",
+}
+
+
+class StatisticsCheck:
+    """The statistics of a packfile, to be compared with its blocks.
+
+    Parameters
+    ----------
+    trailer : Trailer
+        The trailer of the packfile.
+
+    Attributes
+    ----------
+    flaws : list of str
+        What is damaged of them.
+    """
+
+    def __init__(self, trailer: Trailer) -> None:
+        self.flaws: list[str] = []
+        self._trailer = trailer
+        self._zones: dict[FieldPath, tuple[Zone | None, ...]] = {}
+        self._filters: dict[tuple[FieldPath, int], MembershipFilter] = {}
+        self._paths: list[FieldPath] = []
+        try:
+            found = trailer.sparse.statistics()
+        except CorruptError as error:
+            self.flaws.append(f"the statistics are ignored: {error.message}")
+            return
+        blocks = len(trailer.blocks)
+        for path, kind in found.sizes if found is not None else ():
+            try:
+                data = found.section(path, kind) if found is not None else None
+                if data is None:
+                    continue
+                if kind == ZONES:
+                    self._zones[path] = decode_zones(data, blocks)
+                elif kind in (TEXTS, INTEGERS):
+                    is_text = kind == TEXTS
+                    self._filters[path, kind] = MembershipFilter.decode(
+                        data, blocks, is_text=is_text
+                    )
+            except CorruptError as error:
+                self.flaws.append(f"statistics of {field_name(path)}: {error.message}")
+        self._paths += dict.fromkeys([*self._zones, *(path for path, _ in self._filters)])
+
+    def compare(self, number: int, block: bytes) -> list[str]:
+        """Compare what is told of a block with its rows.
+
+        Parameters
+        ----------
+        number : int
+            The block, counted from 0.
+        block : bytes
+            All its frames.
+
+        Returns
+        -------
+        list of str
+            What is wrong.
+        """
+        if not self._zones and not self._filters:
+            return []
+        from sdb import _core
+
+        expected = [
+            (path, self._bits(path, TEXTS, number), self._bits(path, INTEGERS, number))
+            for path in self._paths
+        ]
+        algorithm, align_bytes = self._trailer.algorithm, self._trailer.align_bytes
+        try:
+            measured = _core.measure_block(block, algorithm, align_bytes, expected)
+        except CorruptError:
+            return []  # what is wrong with the rows themselves is found by others
+        found: list[str] = []
+        for path, (bounds, texts, integers) in zip(self._paths, measured, strict=True):
+            if bounds is None:
+                continue
+            name = f"path {field_name(path)}"
+            told = self._zones.get(path, (None,) * (number + 1))[number]
+            if told is not None:
+                found += [f"{name}: {text}" for text in _differences(told, zone_of(bounds))]
+            for what, count in (("texts", texts), ("integers", integers)):
+                if count:
+                    found.append(f"{name}: {count:,} {what} are not in its filter")
+        return found
+
+    def _bits(self, path: FieldPath, kind: int, number: int) -> list[bytes] | None:
+        known = self._filters.get((path, kind))
+        sets: tuple[ValueSet, ...] | None = known.sets[number] if known is not None else None
+        return None if sets is None else [one.bits for one in sets]
+
+
+def _differences(told: Zone, found: Zone) -> list[str]:
+    """Tell what a zone says that is not so."""
+    return [
+        f"its zone has the {name} {getattr(told, key)!r}, the rows have {getattr(found, key)!r}"
+        for key, name in _COMPARED.items()
+        if getattr(told, key) != getattr(found, key)
+    ]

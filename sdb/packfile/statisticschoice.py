@@ -1,0 +1,393 @@
+"""Chooses which statistics of a packfile are stored: those that leave out most blocks for a byte.
+
+How good a path is can be told without its rows. A value of one block is looked for in all others:
+in the zones the least value of each block, in the filters some values of blocks that were just
+packed. The share of blocks that may have it is what a search for it would read.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+
+from sdb.errors import CorruptError, UsageError
+from sdb.packfile.blockfacts import facts_of_blocks
+from sdb.packfile.blockstatistics import (
+    INTEGERS,
+    MAX_DEPTH,
+    MAX_SECTIONS,
+    TEXTS,
+    ZONES,
+    encode_statistics,
+)
+from sdb.packfile.membership import SET_BYTES, MembershipFilter
+from sdb.packfile.zones import encode_zones
+from sdb.records import record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from sdb._core import Packer
+    from sdb.packfile.blockfacts import BlockFacts
+    from sdb.packfile.kept import Kept
+    from sdb.packfile.membership import ValueSet
+    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.sparseindex import SparseIndex
+    from sdb.packfile.storedstatistics import StoredStatistics
+    from sdb.packfile.trailer import Block
+    from sdb.packfile.zones import Zone
+
+    _Key = tuple[FieldPath, int]
+
+SHARE = 50
+"""Statistics take at most one byte in so many of the packfile."""
+
+ZONE_BYTES = 4096
+"""Zones take at most so many bytes for each block."""
+
+MAX_BYTES = 8 << 20
+"""Statistics take at most so many bytes in all."""
+
+_ZONES_SHARE = 4
+_MOST_READ = 0.75
+_LEAST_GAIN = 0.05
+_LEAST_FILTER_GAIN = 0.01
+_PROBED_BLOCKS = 16
+_PROBES = 4
+_PREFIX_BYTES = 8
+_HEAD_BYTES = 12
+
+
+@record
+class StatisticsChoice:
+    """The paths that shall have statistics.
+
+    Attributes
+    ----------
+    is_auto : bool
+        Whether those are chosen that are worth it.
+    paths : tuple of path
+        These have them in any case.
+    """
+
+    is_auto: bool
+    paths: tuple[FieldPath, ...] = ()
+
+    @property
+    def given(self) -> str | tuple[FieldPath, ...]:
+        """The value that :meth:`of` makes it of."""
+        return "auto" if self.is_auto else self.paths or "off"
+
+    @classmethod
+    def of(cls, value: str | Iterable[str | Sequence[str | None]]) -> StatisticsChoice:
+        """Read what users write.
+
+        Parameters
+        ----------
+        value : str or iterable of path
+            ``auto``, ``off``, or paths: texts like ``actor.id`` and ``items[].id``, with commas
+            between them, or tuples of names, in which None stands for the elements of a list.
+
+        Returns
+        -------
+        StatisticsChoice
+            What is meant.
+
+        Raises
+        ------
+        UsageError
+            A path without a name.
+
+        Examples
+        --------
+        >>> StatisticsChoice.of("actor.id,items[].id").paths
+        (('actor', 'id'), ('items', None, 'id'))
+        """
+        if value in ("auto", "off"):
+            return cls(value == "auto")
+        listed = value.split(",") if isinstance(value, str) else value
+        paths = [_path(one) if isinstance(one, str) else tuple(one) for one in listed]
+        if not all(path and len(path) <= MAX_DEPTH and path[0] for path in paths):
+            raise UsageError(
+                f"{value!r} tells no paths for statistics",
+                hint="auto, off, or paths like actor.id,items[].id",
+            )
+        return cls(is_auto=False, paths=tuple(dict.fromkeys(paths)))
+
+
+def _path(text: str) -> FieldPath:
+    names: list[str | None] = []
+    for name in text.split("."):
+        plain = name.rstrip("[]")
+        names += [plain, *[None] * name[len(plain) :].count("[]")]
+    return tuple(names)
+
+
+AUTO = StatisticsChoice(is_auto=True)
+
+
+def followed(choice: StatisticsChoice, sparse: SparseIndex) -> StatisticsChoice:
+    """Give the choice for rows that a packfile grows by: where it has filters they go on."""
+    try:
+        known = sparse.statistics() if choice.is_auto else None
+    except CorruptError:
+        known = None
+    if known is None:
+        return choice
+    paths = dict.fromkeys(path for path, kind in known.sizes if kind in (TEXTS, INTEGERS))
+    return StatisticsChoice(is_auto=True, paths=tuple(paths))
+
+
+def with_statistics(
+    sparse: SparseIndex,
+    packer: Packer,
+    blocks: Sequence[Block],
+    choice: StatisticsChoice,
+    kept: Kept | None = None,
+) -> SparseIndex:
+    """Add the statistics of a packfile that was packed, or that grew.
+
+    Parameters
+    ----------
+    sparse : SparseIndex
+        What is known of it without them.
+    packer : Packer
+        The packer, which is done.
+    blocks : sequence of Block
+        All blocks.
+    choice : StatisticsChoice
+        Paths that shall have statistics.
+    kept : Kept, optional
+        What stays of a packfile that grew.
+
+    Returns
+    -------
+    SparseIndex
+        With statistics, if there are any.
+    """
+    if sparse.summary is None:
+        return sparse
+    facts = facts_of_blocks(packer, blocks, sparse.summary.rows, kept)
+    stored = choose_statistics(
+        facts,
+        packer.position + (kept.size_bytes if kept is not None else 0),
+        asked=() if choice.is_auto else choice.paths,
+        sources=[kept.trailer.sparse] if kept is not None else [],
+    )
+    return replace(sparse, stored_statistics=stored)
+
+
+def choose_statistics(
+    facts: Sequence[BlockFacts],
+    size_bytes: int,
+    *,
+    asked: Collection[FieldPath] = (),
+    sources: Iterable[SparseIndex] = (),
+) -> StoredStatistics | None:
+    """Choose what is stored.
+
+    Parameters
+    ----------
+    facts : sequence of BlockFacts
+        The facts of each block.
+    size_bytes : int
+        Size of the blocks in bytes.
+    asked : collection of path
+        Paths of which everything is stored, whatever it takes.
+    sources : iterable of SparseIndex
+        What is known of the packfiles that this one is made of: it keeps what they have, in as many
+        bytes.
+
+    Returns
+    -------
+    StoredStatistics or None
+        None when there is nothing, or nothing that fits.
+    """
+    had, had_bytes = _had(sources)
+    budget = min(max(size_bytes // SHARE, had_bytes), MAX_BYTES)
+    zones = _zones(facts)
+    kept_zones: dict[FieldPath, tuple[Zone | None, ...]] = {}
+    left = max(min(budget // _ZONES_SHARE, ZONE_BYTES * len(facts)), min(had_bytes, budget))
+    for path, cost in _ranked_zones(zones, asked, had):
+        if path in asked:
+            kept_zones[path] = zones[path]
+        elif cost <= left:
+            left -= cost
+            budget -= cost
+            kept_zones[path] = zones[path]
+    filters: dict[_Key, MembershipFilter] = {}
+    for key, found, cost in _ranked_filters(facts, zones, asked, had):
+        if key[0] in asked:
+            filters[key] = found
+            continue
+        half = cost // 2
+        if 2 * cost > budget and half <= budget:
+            filters[key] = _halved(found)
+            budget -= half
+        elif cost <= budget:
+            filters[key] = found
+            budget -= cost
+    kept = dict(islice(filters.items(), MAX_SECTIONS // 2))
+    return encode_statistics(dict(islice(kept_zones.items(), MAX_SECTIONS // 2)), kept)
+
+
+def _had(sources: Iterable[SparseIndex]) -> tuple[set[_Key], int]:
+    """Tell what statistics packfiles have, and how many bytes they take."""
+    had: set[_Key] = set()
+    size_bytes = 0
+    for sparse in sources:
+        try:
+            known = sparse.statistics()
+        except CorruptError:
+            known = None
+        if known is not None and sparse.stored_statistics is not None:
+            had.update(known.sizes)
+            size_bytes += sparse.stored_statistics.size_bytes
+    return had, size_bytes
+
+
+def _zones(facts: Sequence[BlockFacts]) -> dict[FieldPath, tuple[Zone | None, ...]]:
+    paths = dict.fromkeys(chain.from_iterable(fact.zones for fact in facts))
+    return {path: tuple([fact.zones.get(path) for fact in facts]) for path in paths}
+
+
+def _cost(path: FieldPath, data_bytes: int) -> int:
+    """Give about how many bytes a section takes, its entry in the head included."""
+    return _HEAD_BYTES + sum(len(name or "") for name in path) // 2 + data_bytes
+
+
+def _ranked_zones(
+    zones: dict[FieldPath, tuple[Zone | None, ...]],
+    asked: Collection[FieldPath],
+    had: Collection[_Key],
+) -> list[tuple[FieldPath, int]]:
+    """Order paths by what their zones leave out for a byte."""
+    ranked = []
+    for path, found in zones.items():
+        gain = 1 - share_read(found)
+        cost = _cost(path, len(encode_zones(found)))
+        is_sure = path in asked or (path, ZONES) in had
+        if is_sure or gain >= _LEAST_GAIN or _is_constant(found):
+            ranked.append((not is_sure, -max(gain, _LEAST_GAIN) / cost, path, cost))
+    ranked.sort(key=lambda one: one[:2])
+    return [(path, cost) for _, _, path, cost in ranked]
+
+
+def _is_constant(zones: Iterable[Zone | None]) -> bool:
+    """Tell whether there is one value only: it tells the packfile from others."""
+    known = [zone for zone in zones if zone is not None]
+    return len({zone.numbers or zone.texts or zone.times for zone in known}) == 1 and all(
+        pair is None or pair[0] == pair[1]
+        for zone in known
+        for pair in (zone.numbers, zone.texts, zone.times)
+    )
+
+
+def _halved(found: MembershipFilter) -> MembershipFilter:
+    """Take half the size for more false answers."""
+    from sdb import _core
+
+    sets = [
+        None if one is None else tuple([replace(s, bits=_core.halve_set(s.bits)) for s in one])
+        for one in found.sets
+    ]
+    return replace(found, sets=tuple(sets))
+
+
+def share_read(zones: Sequence[Zone | None]) -> float:
+    """Give the share of blocks that may have the least value of a block, on average.
+
+    Examples
+    --------
+    >>> from sdb.packfile.zones import Zone
+    >>> share_read([Zone(4, 9, numbers=(0, 9)), Zone(4, 9, numbers=(9, 19))])
+    0.5
+    """
+    known = [zone for zone in zones if zone is not None]
+    probes = list(islice(known, 0, None, max(1, len(known) // _PROBED_BLOCKS)))
+    if len(zones) == 1:
+        return 1.0
+    read = 0
+    for probe in probes:
+        pair = probe.numbers or probe.times or probe.texts
+        if pair is None:
+            read += sum(zone is None or zone.types & probe.types != 0 for zone in zones)
+            continue
+        for zone in zones:
+            read += zone is None or _may_hold(zone, probe, pair[0])
+    return read / (len(probes) * len(zones)) if probes else 1.0
+
+
+def _may_hold(zone: Zone, probe: Zone, value: object) -> bool:
+    for name in ("numbers", "times", "texts"):
+        if getattr(probe, name) is not None:
+            pair = getattr(zone, name)
+            return pair is not None and pair[0] <= value and (pair[1] is None or value <= pair[1])
+    return True
+
+
+def _ranked_filters(
+    facts: Sequence[BlockFacts],
+    zones: dict[FieldPath, tuple[Zone | None, ...]],
+    asked: Collection[FieldPath],
+    had: Collection[_Key],
+) -> list[tuple[_Key, MembershipFilter, int]]:
+    """Order filters by what they leave out for a byte."""
+    ranked = []
+    for at, key in enumerate(dict.fromkeys(chain.from_iterable(fact.sets for fact in facts))):
+        path, kind = key
+        found = MembershipFilter(kind != INTEGERS, tuple([fact.sets.get(key) for fact in facts]))
+        size_bytes = sum(_bytes(sets) for sets in found.sets)
+        is_sure = path in asked or key in had
+        if not size_bytes and not is_sure:
+            continue
+        share = _share_held(found, [fact.samples.get(key, []) for fact in facts])
+        known = zones.get(path, (None,))
+        gain = max(0.0, share_read(known) - share) * _share_filled(known, found)
+        if (share > _MOST_READ or gain < _LEAST_FILTER_GAIN) and not is_sure:
+            continue
+        cost = _cost(path, size_bytes + 4 * len(facts))
+        is_last = kind == TEXTS and _begin_alike(known)
+        order = (not is_sure, is_last, -round(gain, 1), len(path), at)
+        ranked.append((order, key, found, cost))
+    ranked.sort(key=lambda one: one[0])
+    return [(key, found, cost) for _, key, found, cost in ranked]
+
+
+def _bytes(sets: Iterable[ValueSet] | None) -> int:
+    return sum(len(one.bits) for one in sets or ())
+
+
+def _share_filled(zones: Sequence[Zone | None], found: MembershipFilter) -> float:
+    """Give the share of rows that have a value, as far as it is known."""
+    values = rows = 0
+    for zone, sets in zip(zones, found.sets, strict=False):
+        if zone is not None and sets is not None:
+            values += zone.values - zone.nulls
+            rows += sum(one.rows for one in sets)
+    return min(1.0, values / rows) if rows else 1.0
+
+
+def _share_held(found: MembershipFilter, samples: Sequence[Sequence[int]]) -> float:
+    """Give the share of other blocks that may have a value of a block, on average."""
+    from sdb import _core
+
+    probed = [at for at, sample in enumerate(samples) if sample]
+    tried = held = 0
+    for at in probed[:: max(1, len(probed) // _PROBED_BLOCKS)]:
+        others = [sets for other, sets in enumerate(found.sets) if other != at and sets is not None]
+        if not others:
+            continue
+        bits = [b"".join(one.bits for one in sets) for sets in others if len(sets) == 1]
+        sizes = [len(one) // SET_BYTES for one in bits]
+        for number in samples[at][:_PROBES]:
+            held += sum(_core.sets_with(b"".join(bits), sizes, number))
+            tried += len(bits)
+    return held / tried if tried else 0.0
+
+
+def _begin_alike(zones: Iterable[Zone | None]) -> bool:
+    """Tell whether all texts begin alike, as URLs do, whose ends are mostly there by themselves."""
+    pairs = [zone.texts for zone in zones if zone is not None and zone.texts is not None]
+    starts = {text[:_PREFIX_BYTES] for pair in pairs for text in pair if text is not None}
+    return len(starts) == 1
