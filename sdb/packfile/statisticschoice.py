@@ -267,7 +267,8 @@ def _ranked_zones(
         gain = 1 - share_read(found)
         cost = _cost(path, len(encode_zones(found)))
         is_sure = path in asked or (path, ZONES) in had
-        if is_sure or gain >= _LEAST_GAIN or _is_constant(found):
+        # A single block has no others: its zones tell the packfile from those of the same table.
+        if is_sure or gain >= _LEAST_GAIN or len(found) == 1 or _is_constant(found):
             ranked.append((not is_sure, -max(gain, _LEAST_GAIN) / cost, path, cost))
     ranked.sort(key=lambda one: one[:2])
     return [(path, cost) for _, _, path, cost in ranked]
