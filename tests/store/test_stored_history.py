@@ -61,6 +61,23 @@ def test_requests_for_a_version(bucket: S3Place, requests: Requests) -> None:
     assert requests.count() == 4, requests.sent
 
 
+@pytest.mark.s3
+def test_a_tag_is_one_put_of_the_index(bucket: S3Place, requests: Requests) -> None:
+    """And a branch one more: its own index."""
+    table = filled(bucket).table("d.t")
+    for work, puts in [
+        (lambda: table.tag("v1"), 1),
+        (lambda: table.tag("v2", 2), 1),
+        (lambda: table.branch("b"), 2),
+        (lambda: table.delete_tag("v1"), 1),
+    ]:
+        requests.clear()
+        work()
+        written = [size for name, size in requests.sent if name == "PutObject" and size]
+        assert len(written) == puts, requests.sent  # besides the lock of a store that needs one
+        assert requests.count("GetObject") <= 4, requests.sent
+
+
 def test_branches_and_forks_are_the_same_in_every_store(place: Place) -> None:
     db = filled(place, "e.t")
     table = db.table("e.t")

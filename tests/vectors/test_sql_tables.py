@@ -1,0 +1,52 @@
+"""A table that is made of a query has the rows of the query: for every recorded query."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from tests.conftest import VECTORS, json_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = sorted(file.stem for file in (VECTORS / "sql").glob("*.jsonl") if file.stem != "errors")
+
+
+@pytest.fixture(scope="module")
+def lake(vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pack the recorded data where tables will be, too."""
+    folder = tmp_path_factory.mktemp("lake")
+    for file in (vectors / "sql" / "datasets").glob("*.json"):
+        sdb.pack([str(file)], str(folder / f"{file.stem}.zion"))
+    return folder
+
+
+def rows(text: str, root: Path) -> Counter[str]:
+    """Give the rows of a query with their types, whatever their order."""
+    stream = io.BytesIO()
+    with sdb.sql(text, root=str(root), threads=1) as result:
+        result.write(stream, "ion-text")
+    return Counter(stream.getvalue().decode().splitlines())
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
+@pytest.mark.parametrize("stem", FILES)
+def test_ctas_and_its_source_are_equal(
+    stem: str, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+    different: list[Any] = []
+    for number, vector in enumerate(json_lines(f"sql/{stem}.jsonl")):
+        table = f"v.{stem.replace('-', '_')}_{number}"
+        sdb.execute(f"CREATE TABLE {table} AS {vector['sql']}", root=str(lake), threads=1)
+        found, wanted = rows(f"SELECT * FROM {table}", lake), rows(vector["sql"], lake)
+        if found != wanted:
+            different.append((vector["id"], vector["sql"], found - wanted, wanted - found))
+    assert not different, different[:3]
