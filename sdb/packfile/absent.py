@@ -22,6 +22,7 @@ def tell(
     paths: Iterable[FieldPath],
     files: Sequence[tuple[str, Trailer]],
     *,
+    of: str = "",
     strict: bool = False,
     top_only: bool = False,
 ) -> None:
@@ -35,6 +36,8 @@ def tell(
         The paths that someone asks for, with None for elements of lists.
     files : sequence of (str, Trailer)
         Name and trailer of each packfile.
+    of : str
+        What they are together, for the message; their own names if not given.
     strict : bool
         Whether this is an error.
     top_only : bool
@@ -51,9 +54,9 @@ def tell(
     for path in dict.fromkeys(paths):
         if path and not any(_may_have(trailer, path) for _, trailer in filled):
             meant = _suggestion(path, [one for _, one in filled], top_only=top_only)
-            others = f" and {len(filled) - 1:,} more" if len(filled) > 1 else ""
+            others = f" and {len(filled) - 1:,} more" if len(filled) > 1 and not of else ""
             shown = f'"{path[0]}"' if len(path) == 1 else field_name(path)
-            text = f"no row of {filled[0][0]}{others} has {shown}"
+            text = f"no row of {of or filled[0][0]}{others} has {shown}"
             hint = f"did you mean {meant}?" if meant else None
             if strict:
                 raise UsageError(text, hint=hint)

@@ -99,6 +99,20 @@ def queue_of(location: Location) -> Queue:
     return FolderQueue(place.removeprefix(f"file{_SCHEME}"))
 
 
+def check_scheme(location: Location) -> None:
+    """Insist on a path, or a URL of a store that there is.
+
+    Raises
+    ------
+    UsageError
+        It begins like a URL of another kind.
+    """
+    place = os.fspath(location)
+    scheme, mark, _ = place.partition(_SCHEME)
+    if mark and scheme.isalnum() and store_of(place) is _LOCAL:
+        raise UsageError(f"{place}: nothing is known of {scheme}://", expected="a folder, or s3://")
+
+
 def under(root: str | None, location: Location) -> Location:
     """Give a location that may be relative to a root; absolute paths and URLs are not."""
     path = os.fspath(location)

@@ -279,7 +279,7 @@ def policy_of(
         )
     raise UsageError(
         f"nothing tells which versions of {keys.database}.{keys.table} to keep",
-        hint="--keep-last 10, --keep-within 30d, or versions in its definition",
+        hint="versions in its definition, or sdb expire --keep-last 10, --keep-within 30d",
     )
 
 

@@ -7,7 +7,7 @@ import os
 from sdb.errors import CorruptError, NotFoundError, UsageError
 from sdb.records import field, record
 from sdb.store.base import child
-from sdb.store.url import atomic_write, store_of
+from sdb.store.url import atomic_write, check_scheme, store_of
 from sdb.table import etags, names
 from sdb.table.signature import Keyring
 
@@ -153,6 +153,7 @@ def table_root(location: Location = "", *, keyring: Keyring | None = None) -> Ta
         The environment has keys that are none.
     """
     path = os.fspath(location) or "."
+    check_scheme(path)
     store = store_of(path)
     if keyring is None:
         keyring = Keyring.of_root(is_remote=store.is_remote)

@@ -166,3 +166,50 @@ def test_a_conflict_is_listed(run: Run, lake: Path) -> None:
     assert lines[1] == "sdb: merging audit into main: 1 inputs were taken on both sides"
     assert not run("merge", "--strategy", "dest", "d.t", "audit").returncode
     assert run("query", "SELECT COUNT(*) AS n FROM d.t").stdout == b'{"n": 8}\n'
+
+
+def test_versions_of_the_same_table_are_compared_by_what_they_are_called(
+    run: Run, lake: Path
+) -> None:
+    assert lake
+    wanted = json.loads(run("diff", "--json", "d.t@1", "d.t@2").stdout)
+    assert run("tag", "d.t@2", "v2").returncode == 0
+    for later in ("2", "@2", "-1", "v2"):
+        assert json.loads(run("diff", "--json", "d.t@1", "--", later).stdout) == wanted
+
+
+@pytest.mark.parametrize("command", ["tag", "branch"])
+def test_nothing_is_deleted_without_a_name(command: str, run: Run, lake: Path) -> None:
+    assert lake
+    result = run(command, "-d", "d.t")
+    assert result.returncode == 2
+    assert f"which {command} to delete is not clear".encode() in result.stderr
+
+
+def test_a_root_of_a_kind_that_is_not_known(run: Run, lake: Path) -> None:
+    result = run("push", "d.t", "s4://bucket")
+    assert result.returncode == 2
+    assert b"nothing is known of s4://" in result.stderr
+    assert not (lake / "s4:").exists()
+
+
+def test_exec_tells_what_was_meant_and_who_it_was(run: Run, lake: Path) -> None:
+    assert lake
+    result = run("exec", "DELET FROM d.t")
+    assert b"did you mean DELETE?" in result.stderr
+    result = run("exec", "DELETE FROM d.t WHERE nn = 5")
+    assert b'warning: no row of d.t has "nn"' in result.stderr
+    done = run("exec", "--progress", "json", "DELETE FROM d.t WHERE n = 2", SDB_AUTHOR="ada")
+    assert json.loads(done.stderr.splitlines()[-1])["event"] == "progress"
+    assert json.loads(run("log", "--json", "d.t").stdout)["versions"][0]["author"] == "ada"
+    assert run("exec", "VACUUM d.t DRY RUN").stdout.startswith(b"would have vacuumed d.t: 0 ")
+
+
+def test_a_fork_that_shares(run: Run, lake: Path) -> None:
+    done = run("fork", "--share", "d.t", "d.f")
+    assert b"d.f shares the 3 packfiles of d.t; it has no definition" in done.stderr
+    assert not list((lake / "db/d/f").rglob("*.zion"))
+    hold = next(line for line in run("branch", "d.t").stdout.split() if line[:5] == b"fork-")
+    refused = run("branch", "-d", "d.t", hold.decode())
+    assert refused.returncode == 5
+    assert b"for d.f, which shares them" in refused.stderr

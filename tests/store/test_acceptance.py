@@ -1,4 +1,4 @@
-"""The acceptance examples about tables, in every store; the numbers are those of lakehouse.md, 6.
+"""The acceptance examples about tables, on a disk and on S3; the numbers are of lakehouse.md, 6.
 
 That of many commits (13) is in tests/table/test_long_history.py; those of HTTP, machines and
 endpoints (12, 14, 15) are about programs that this one is not.
@@ -29,16 +29,25 @@ from sdb.table.tablehandle import open_table
 from sdb.table.tablepacking import pack_rows
 from sdb.table.tableroot import TableRoot
 from sdb.table.versionlookup import BeforeFirstError, ExpiredError
+from tests.store.conftest import Place
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sdb.query.connected import TableConnection
     from sdb.store.faults import StoreCall
-    from tests.store.conftest import Place
 
 KEYS = TableKeys("web", "t")
 PAIRS = 10  # of the thousand that the example asks for; the simulation plays the others
+
+
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.s3)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """Give a folder on a disk and on S3."""
+    if request.param == "local":
+        return Place(str(tmp_path))
+    bucket: Place = request.getfixturevalue("bucket")
+    return bucket
 
 
 @pytest.fixture
@@ -174,14 +183,11 @@ def insert(root: TableRoot, number: int) -> None:
 def test_l6_07_times_of_versions_and_of_their_copies(db: TableConnection, place: Place) -> None:
     for number in range(5):
         db.append("web.t", [{"n": number}])
-    places = [db]
-    if not place.root.startswith("mem"):  # it has one root
-        other = sdb.connect(place.at("other"))
-        for entry in list(db.root.store.below(db.root.place("db"))):
-            key = entry.location[len(db.root.place("")) :]
-            db.root.store.make(place.at(f"other/{key}").rpartition("/")[0])
-            place.put(f"other/{key}", place.get(key))
-        places.append(other)
+    for entry in list(db.root.store.below(db.root.place("db"))):
+        key = entry.location[len(db.root.place("")) :]
+        db.root.store.make(place.at(f"other/{key}").rpartition("/")[0])
+        place.put(f"other/{key}", place.get(key))
+    places = [db, sdb.connect(place.at("other"))]
     times = [one.at_us for one in open_table(db.root, "web", "t").state.history]  # type: ignore[union-attr]
     for found in places:
         for number, at_us in enumerate(times, 1):

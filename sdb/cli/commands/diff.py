@@ -21,7 +21,7 @@ def command(
     other: Annotated[
         str | None,
         Argument(
-            metavar="[DB.TABLE@REF]", help="The later one, as in @12; the newest if not given."
+            metavar="[DB.TABLE@REF]", help="The later one, or 12 alone; the newest if not given."
         ),
     ] = None,
     rows: Annotated[
@@ -41,7 +41,9 @@ def command(
     from sdb.table.tablediff import compare, different_rows
 
     database, table, _ = named_table(name)
-    later = f"{database}.{table}{other or ''}" if not other or other[0] == "@" else other
+    later = other or ""
+    if "." not in later.partition("@")[0]:  # a version of the same table
+        later = f"{database}.{table}{later and '@'}{later.removeprefix('@')}"
     difference = compare(opened_table(context, root, name), opened_table(context, root, later))
     if rows:
         with Meter("comparing", progress) as meter:

@@ -8,6 +8,7 @@ from sdb.cli import output
 from sdb.cli.options import AsJson, Quiet, Root, TableVersion, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import named_table, named_versions
+from sdb.errors import UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = ("sdb tag --root lake web.gha@-1 before-june", "sdb tag --root lake web.gha")
@@ -30,6 +31,8 @@ def command(
 
     place = table_root(context, root)
     database, table, reference = named_table(name)
+    if tag is None and delete:
+        raise UsageError("which tag to delete is not clear", expected="-d DB.TABLE NAME")
     if tag is None:
         named_versions(place, database, table, "tag", as_json=as_json)
     elif delete:

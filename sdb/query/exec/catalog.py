@@ -378,7 +378,11 @@ class Catalog:
             found = [self._found[name] for name in tables if name in self._found]
             # What was not looked at may have the field.
             if len(found) == len(tables) and all(map(self._is_whole, filter(None, tables))):
-                tell(paths, _telling(list(chain.from_iterable(found)), paths), strict=strict)
+                stored = [self._stored(name) for name in tables if name]
+                of = " and ".join(dict.fromkeys(one.name for some in stored for one in some))
+                of = of if all(stored) else ""
+                packs = list(chain.from_iterable(found))
+                tell(paths, _telling(packs, paths), of=of, strict=strict)
         if self._period is not None:
             self._tell_absent_time(self._period, strict=strict)
         is_system = any(name.kind == "system" for name in self._found)

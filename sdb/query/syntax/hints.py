@@ -48,6 +48,11 @@ def function(name: str, known: Iterable[str]) -> str | None:
     return _meant(_OF_OTHERS.get(name) or _near(name, known))
 
 
+def statement(word: str, known: Iterable[str]) -> str | None:
+    """Suggest the first word of a statement."""
+    return _meant(_near(word, known))
+
+
 def cast(known: Iterable[str]) -> str:
     """Say which types there are for CAST."""
     return f"the types are {', '.join(known)}"

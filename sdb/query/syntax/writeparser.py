@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.query.syntax import ast, versions, writes
+from sdb.query.syntax import ast, hints, versions, writes
 from sdb.query.syntax.cursor import checked_tree
 from sdb.query.syntax.parser import WRITES, Parser
 from sdb.records import replace
@@ -109,6 +109,8 @@ class WriteParser(Parser):
             if self.at("SELECT", "WITH", "FROM"):
                 hint = "sdb query, or sdb.sql, reads"
                 raise self.fault("a statement that changes a table was expected", token, hint=hint)
+            if near := hints.statement(word, parsers):
+                raise self.fault(f"{word} is no statement", token, hint=near)
             raise self.unexpected(*parsers)
         self.advance()
         return parsers[word](token.start)
