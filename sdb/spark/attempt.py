@@ -39,7 +39,7 @@ class Options:
 
     Attributes
     ----------
-    algorithm, level, block_bytes, constants, hints, format, time_fields, verify
+    algorithm, level, block_bytes, constants, hints, format, time_fields, verify, stats
         See :func:`sdb.pack`.
     on_error : {"fail", "skip", "keep"}
         What becomes of malformed records: an error, passed over, or passed over and given back.
@@ -54,6 +54,7 @@ class Options:
     time_fields: tuple[Path, ...] = ()
     on_error: str = "fail"
     verify: bool = True
+    stats: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,7 @@ def packed(
             threads=threads,
             constants=options.constants,
             time_fields=options.time_fields,
+            stats=options.stats,
             on_errors=None if options.on_error == "fail" else on_errors,
         )
 
