@@ -1,12 +1,14 @@
 """Plans of queries on tables with many packfiles: an index made by a script, no data.
 
 ``python benchmarks/tables.py [PACKFILES]`` prints times and memory of the plan of a narrow window,
-cold and warm, and of the list of all packfiles; and of the log and of single versions of a table
-with 100,000 versions.
+cold and warm, of the list of all packfiles and of COUNT(*); what commits write; and the log and
+single versions of a table with 100,000 versions, unless ``--no-history`` is given. Times are those
+of the clock and, behind them, of the processor. ``SNELLER_INDEX_KEY`` is set if it is not.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import tempfile
@@ -16,20 +18,24 @@ from pathlib import Path
 from subprocess import run
 from typing import TYPE_CHECKING
 
+import sdb
 from sdb.packfile.predicate import Both, Compare, Instant
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
 from sdb.packfile.trailer import Block, Trailer
 from sdb.query.exec.storedtable import StoredTable
 from sdb.records import replace
 from sdb.table import etags
+from sdb.table.commit import commit
 from sdb.table.descriptor import Descriptor, joined_ranges
 from sdb.table.index import TableIndex
 from sdb.table.indirect import IndirectTree, Writer
 from sdb.table.names import TableKeys, new_uid
 from sdb.table.signature import Keyring
 from sdb.table.succession import seal_of
+from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.tablelog import log
+from sdb.table.tableroot import table_root
 from sdb.table.versionhistory import HistoryRef, PastVersion, write_history
 from sdb.table.versionstate import MAX_INLINE, MAX_LISTED, VersionState, with_state
 
@@ -42,12 +48,14 @@ if TYPE_CHECKING:
 KEYS = TableKeys("bench", "many")
 HISTORY = TableKeys("bench", "long")
 VERSIONS = 100_000
+COMMITS = 256
 SOME = (1, 50_000, 99_000)
 MINUTE_US = 60_000_000
 START_US = 1_700_000_000_000_000
 PER_LIST = 2_500
 INLINE = 256
 ROWS = 10_000
+SIZE = 1_001_000
 
 
 def descriptor(number: int) -> Descriptor:
@@ -59,13 +67,14 @@ def descriptor(number: int) -> Descriptor:
     trailer = Trailer(1, 1_000_000, "zion+zstd", 20, (Block(0, 4),), sparse)
     uid = new_uid()
     return Descriptor(
-        f"{KEYS.folder}/data/{uid}.zion", etags.of_content([uid.encode()]), 1_001_000, trailer
+        f"{KEYS.folder}/data/{uid}.zion", etags.of_content([uid.encode()]), SIZE, trailer
     )
 
 
 def make(root: Path, packfiles: int) -> None:
     """Write the index of a table and the lists that it leads to."""
-    (root / KEYS.folder).mkdir(parents=True)
+    for name in ("data", "versions"):
+        (root / KEYS.folder / name).mkdir(parents=True)
 
     def put(data: bytes) -> tuple[str, str, int | None]:
         key = KEYS.indirect(new_uid())
@@ -82,13 +91,14 @@ def make(root: Path, packfiles: int) -> None:
         refs += tree.refs
         ranges.append(joined_ranges(moved))
     inline = tuple(map(descriptor, range(packfiles - INLINE, packfiles)))
-    index = TableIndex(
-        KEYS.table,
-        START_US,
-        inline=inline,
-        indirect=IndirectTree(tuple(refs), build_indices(ranges)),
-    )
-    (root / KEYS.index).write_bytes(index.encode(Keyring.of_root(is_remote=False)))
+    tree = IndirectTree(tuple(refs), build_indices(ranges))
+    index = TableIndex(KEYS.table, START_US, inline=inline, indirect=tree)
+    state = VersionState(bytes(16), 1, "c", START_US, START_US, "insert", seal=seal_of(index))
+    state = replace(state, rows=packfiles * ROWS, size_bytes=packfiles * SIZE)
+    index = replace(index, user_data=with_state({}, state))
+    data = index.encode(Keyring.of_root(is_remote=False))
+    (root / KEYS.version(1, "c")).write_bytes(data)
+    (root / KEYS.index).write_bytes(data)
 
 
 def window(packfiles: int) -> Both:
@@ -104,17 +114,43 @@ def window(packfiles: int) -> Both:
 
 def timed(name: str, work: Callable[[], T]) -> T:
     """Print how long something takes."""
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     made = work()
-    spent = time.perf_counter() - start
+    spent, worked = time.perf_counter() - start, time.process_time() - busy
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    print(f"{name:40} {spent * 1e3:10.1f} ms   {most:6,} MiB")
+    print(f"{name:40} {spent * 1e3:10.1f} ms {worked * 1e3:10.1f} ms   {most:6,} MiB")
     return made
 
 
 def opened(root: Path) -> StoredTable:
     """Open the table."""
     return StoredTable(open_table(root, KEYS.database, KEYS.table))
+
+
+def measure_commits(root: Path, packfiles: int) -> None:
+    """Print how many bytes commits of one packfile write: index, version, lists of packfiles."""
+    place = table_root(root)
+
+    def sizes() -> tuple[int, int]:
+        found = [one.stat().st_size for one in (root / KEYS.folder).rglob("*") if one.is_file()]
+        return len(found), sum(found)
+
+    def insert(number: int) -> int:
+        change = TableChange("insert", (descriptor(packfiles + number),), since_us=0)
+        commit(place, KEYS, change, is_new=True)
+        return (root / KEYS.index).stat().st_size
+
+    insert(0)
+    (count, before), index = sizes(), (root / KEYS.index).stat().st_size
+    written = timed(f"{COMMITS} commits", lambda: sum(map(insert, range(1, COMMITS + 1))))
+    (made, after) = sizes()
+    last = (root / KEYS.index).stat().st_size
+    new = after - before - (last - index)
+    print(
+        f"a commit writes {(written + new) / COMMITS:,.0f} bytes: an index of "
+        f"{written / COMMITS:,.0f}, {(made - count) / COMMITS:.2f} other objects of "
+        f"{new / COMMITS:,.0f}, of which one is the index once more, as a version",
+    )
 
 
 def make_history(root: Path, count: int) -> None:
@@ -163,7 +199,8 @@ def measure_history(root: Path) -> None:
 
 def main() -> None:
     """Make a table and measure its plans."""
-    packfiles = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    os.environ.setdefault("SNELLER_INDEX_KEY", "azAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA=")
+    packfiles = next((int(word) for word in sys.argv[1:] if word.isdigit()), 100_000)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         timed(f"make {packfiles:,} packfiles", lambda: make(root, packfiles))
@@ -176,9 +213,16 @@ def main() -> None:
         table = timed("open the index", lambda: opened(root))
         chosen = timed("narrow window, cold", lambda: table.packs(test))
         timed("narrow window, warm", lambda: table.packs(test))
+        first = {id(one) for one in chosen}
         everything = timed("all packfiles", table.packs)
-        print(f"{len(chosen):,} of {len(everything):,} packfiles listed")
-        measure_history(root)
+        print(f"{len(first):,} of {len(everything):,} packfiles listed")
+        del everything
+        count = f"SELECT COUNT(*) FROM {KEYS.database}.{KEYS.table}"
+        rows = timed("COUNT(*)", lambda: sdb.sql(count, root=root).to_arrow())
+        print(f"{rows[0][0].as_py():,} rows")
+        measure_commits(root, packfiles)
+        if "--no-history" not in sys.argv:
+            measure_history(root)
 
 
 if __name__ == "__main__":

@@ -39,12 +39,12 @@ class BlockReader:
     @property
     def size_bytes(self) -> int:
         """Size of the file in bytes."""
-        return self._reader.size_bytes
+        return self.reader.size_bytes
 
     @property
     def etag(self) -> str:
         """ETag, which tells one version of the file from another; empty for local files."""
-        return self._reader.etag
+        return self.reader.etag
 
     @property
     def reader(self) -> Reader:
@@ -54,7 +54,7 @@ class BlockReader:
     @property
     def is_remote(self) -> bool:
         """True if blocks come over a network, as a whole."""
-        return self._reader.descriptor is None
+        return self.reader.descriptor is None
 
     @property
     def verify(self) -> bool:
@@ -69,7 +69,27 @@ class BlockReader:
     @property
     def blocks(self) -> tuple[Block, ...]:
         """The blocks, in the order of the file."""
-        return self._trailer.blocks
+        return self.trailer.blocks
+
+    @property
+    def block_count(self) -> int:
+        """Number of blocks."""
+        return len(self.trailer.blocks)
+
+    @property
+    def row_count(self) -> int | None:
+        """Number of rows, when the writer counted them."""
+        return self.trailer.rows
+
+    @property
+    def stored_bytes(self) -> int:
+        """Size of all blocks, as they are stored."""
+        return self.trailer.offset
+
+    @property
+    def decompressed_bytes(self) -> int:
+        """Size of all blocks, decompressed."""
+        return self.trailer.decompressed_bytes
 
     def read_block(self, number: int) -> bytes:
         """Read the compressed bytes of a block.
@@ -92,11 +112,11 @@ class BlockReader:
             The file became shorter since it was opened, or the block is not what was written.
         """
         if not 0 <= number < len(self.blocks):
-            raise errors.NotFoundError(f"{self._path} has no block {number}", path=self._path)
-        block = self._reader.read(*self._trailer.block_range(number))
+            raise errors.NotFoundError(f"{self.path} has no block {number}", path=self.path)
+        block = self.reader.read(*self.trailer.block_range(number))
         if self._verify:
             try:
-                digest.check(block, self._trailer.sparse.digest(number))
+                digest.check(block, self.trailer.sparse.digest(number))
             except errors.CorruptError as error:
                 raise self.blame(error, number) from None
         return block
@@ -120,10 +140,10 @@ class BlockReader:
         NotFoundError, CorruptError
             See :meth:`read_block`.
         """
-        descriptor = self._reader.descriptor
+        descriptor = self.reader.descriptor
         if descriptor is None or not 0 <= number < len(self.blocks):
             return self.read_block(number)
-        return (descriptor, *self._trailer.block_range(number))
+        return (descriptor, *self.trailer.block_range(number))
 
     def pruned(self, test: Predicate) -> Intervals:
         """Give the blocks that can hold a row for which a condition is TRUE.
@@ -132,7 +152,7 @@ class BlockReader:
         """
         from sdb.packfile import prune
 
-        sparse = self._trailer.sparse
+        sparse = self.trailer.sparse
         found = prune.blocks(test, sparse)
         # Statistics stand beside a summary alone, which tells which types there are.
         if not found or sparse.summary is None or not prune.asks_statistics(test, sparse):
@@ -143,7 +163,7 @@ class BlockReader:
         """Tell how the answer of :meth:`pruned` comes about."""
         from sdb.packfile import prune
 
-        sparse = self._trailer.sparse
+        sparse = self.trailer.sparse
         is_known = sparse.summary is not None and prune.asks_statistics(test, sparse)
         if not is_known or not prune.blocks(test, sparse):
             return prune.reasons(test, sparse)
@@ -157,11 +177,11 @@ class BlockReader:
         return self._known
 
     def _read_known(self) -> tuple[SparseIndex, BlockStatistics | None]:
-        sparse = self._trailer.sparse
+        sparse = self.trailer.sparse
         try:
             return sparse, sparse.statistics()
         except errors.CorruptError as error:
-            notes.tell(f"{self._path}: statistics of blocks are ignored: {error.message}")
+            notes.tell(f"{self.path}: statistics of blocks are ignored: {error.message}")
             return sparse, None
 
     def select(
@@ -176,7 +196,7 @@ class BlockReader:
         """Choose blocks; see :func:`sdb.packfile.selection.select`."""
         try:
             return select(
-                self._trailer,
+                self.trailer,
                 since=since,
                 until=until,
                 time_field=time_field,
@@ -185,7 +205,7 @@ class BlockReader:
                 pruned=self.pruned,
             )
         except errors.SdbError as error:
-            raise error.within(self._path, path=self._path) from None
+            raise error.within(self.path, path=self.path) from None
 
     def blame(self, error: errors.CorruptError, number: int) -> errors.CorruptError:
         """Say in which block of which file an error of the decoder happened.
@@ -204,15 +224,15 @@ class BlockReader:
         """
         offset = self.blocks[number].offset + (error.offset or 0)
         return errors.CorruptError(
-            f"{self._path}: block {number} at byte {offset:,}: {error.message}",
-            path=self._path,
+            f"{self.path}: block {number} at byte {offset:,}: {error.message}",
+            path=self.path,
             offset=offset,
-            hint=f"sdb validate-file {self._path}",
+            hint=f"sdb validate-file {self.path}",
         )
 
     def close(self) -> None:
         """Close the file; a second time does nothing."""
-        self._reader.close()
+        self.reader.close()
 
     def __enter__(self) -> Self:
         """Give the packfile itself."""

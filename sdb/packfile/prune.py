@@ -32,7 +32,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeAlias
 
     from sdb.packfile.blockstatistics import BlockStatistics
@@ -96,21 +96,44 @@ def blocks(
     Intervals
         They contain each block with a row for which the condition is TRUE.
     """
+
+    def compared(one: PathTest) -> Intervals:
+        return [left for _, left in _answers(one, sparse, statistics)][-1]
+
+    return possible(test, sparse.blocks, compared)
+
+
+def possible(test: Predicate, count: int, compared: Callable[[PathTest], Intervals]) -> Intervals:
+    """Give those of some things in a row that a condition may be TRUE for.
+
+    Parameters
+    ----------
+    test : Predicate
+        What the condition was reduced to.
+    count : int
+        How many things there are: blocks of a file, or files of a list.
+    compared : callable
+        Gives those that one test may be TRUE for.
+
+    Returns
+    -------
+    Intervals
+        Their numbers.
+    """
     match test:
         case Anywhere():
-            return union([(0, sparse.blocks)])
+            return ((0, count),) if count else ()
         case Nowhere():
             return ()
         case Either():
-            parts = (blocks(part, sparse, statistics) for part in test.parts)
-            return union(chain.from_iterable(parts))
+            return union(chain.from_iterable(possible(one, count, compared) for one in test.parts))
         case Both():
-            left = union([(0, sparse.blocks)])
+            left = union([(0, count)])
             for part in test.parts:
-                left = _common(left, blocks(part, sparse, statistics)) if left else ()
+                left = common(left, possible(part, count, compared)) if left else ()
             return left
         case _:
-            return [left for _, left in _answers(test, sparse, statistics)][-1]
+            return compared(test)
 
 
 def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
@@ -337,8 +360,9 @@ def union(ranges: Iterable[tuple[int, int]]) -> Intervals:
     return tuple(joined)
 
 
-def _common(left: Intervals, right: Intervals) -> Intervals:
-    common = []
+def common(left: Intervals, right: Intervals) -> Intervals:
+    """Give what is in both of two."""
+    both = []
     at = 0
     for start, stop in left:
         while at < len(right) and right[at][1] <= start:
@@ -346,5 +370,5 @@ def _common(left: Intervals, right: Intervals) -> Intervals:
         for low, high in right[at:]:
             if low >= stop:
                 break
-            common.append((max(start, low), min(stop, high)))
-    return union(common)
+            both.append((max(start, low), min(stop, high)))
+    return union(both)

@@ -44,19 +44,19 @@ class Packfile(BlockReader):
     @property
     def time_indexes(self) -> dict[Path, TimeIndex]:
         """The time index of each indexed path."""
-        return dict(self._trailer.sparse.indices)
+        return dict(self.trailer.sparse.indices)
 
     @property
     def constants(self) -> dict[str, object]:
         """Fields that have the same value in every row."""
-        return dict(self._trailer.sparse.constants)
+        return dict(self.trailer.sparse.constants)
 
     @property
     def fields(self) -> tuple[FieldDescription, ...]:
         """The fields with types and numbers of rows, as far as the trailer tells them."""
         from sdb.packfile.inventory import inventory
 
-        return inventory([(self._path, self._trailer)]).fields
+        return inventory([(self.path, self.trailer)]).fields
 
     def field_stats(self, *, match: str | None = None, threads: int | None = None) -> Statistics:
         """Find out what is in the fields; see :func:`sdb.packfile.fieldreport.field_stats`."""
@@ -86,12 +86,12 @@ class Packfile(BlockReader):
         UsageError
             No path is given, and there is not one obvious path.
         """
-        path = time_path(self._trailer, field)
+        path = time_path(self.trailer, field)
         try:
-            return self._trailer.sparse.indices[path]
+            return self.trailer.sparse.indices[path]
         except KeyError:
             raise errors.NotFoundError(
-                f"{self._path} has no time index for {'.'.join(path)}", path=self._path
+                f"{self.path} has no time index for {'.'.join(path)}", path=self.path
             ) from None
 
     def rows(
@@ -135,7 +135,7 @@ class Packfile(BlockReader):
         """
         bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
-        absent.tell_of([(self._path, self._trailer)], fields, time_field)
+        absent.tell_of([(self.path, self.trailer)], fields, time_field)
         return islice(self.selected_rows(selection, fields), limit)
 
     def selected_rows(
@@ -144,7 +144,7 @@ class Packfile(BlockReader):
         """Go over the rows of a selection; see :meth:`rows`."""
         from sdb import _core
 
-        algorithm, align_bytes = self._trailer.algorithm, self._trailer.align_bytes
+        algorithm, align_bytes = self.trailer.algorithm, self.trailer.align_bytes
         names = None if fields is None else list(fields)
         for number in selection.blocks:
             block = self.read_block(number)
@@ -186,7 +186,7 @@ class Packfile(BlockReader):
 
         bounds.ROWS.check(limit)
         selection = self.select(since=since, until=until, time_field=time_field, blocks=blocks)
-        absent.tell_of([(self._path, self._trailer)], fields, time_field)
+        absent.tell_of([(self.path, self.trailer)], fields, time_field)
         return arrow.table(self, selection, fields=fields, limit=limit)
 
     def head(self, rows: int = 10) -> list[dict[str, Any]]:
@@ -208,7 +208,7 @@ class Packfile(BlockReader):
         from sdb.packfile.search import search
 
         found = search(patterns, **choice)
-        files = [(self._path, self._trailer)]
+        files = [(self.path, self.trailer)]
         absent.tell_of(files, found.fields, found.time_field, strict=found.strict)
         return islice(self.selected_rows(found.selection(self)), found.limit)
 
@@ -233,9 +233,9 @@ class Packfile(BlockReader):
 
     def __repr__(self) -> str:
         """Show the path and what it holds."""
-        rows = "rows not counted" if self._trailer.rows is None else f"{self._trailer.rows:,} rows"
+        rows = "rows not counted" if self.trailer.rows is None else f"{self.trailer.rows:,} rows"
         blocks = f"{len(self.blocks):,} block{'' if len(self.blocks) == 1 else 's'}"
-        return f"<Packfile {self._path}: {rows} in {blocks}, {sizes.human(self.size_bytes)}>"
+        return f"<Packfile {self.path}: {rows} in {blocks}, {sizes.human(self.size_bytes)}>"
 
     def _repr_html_(self) -> str:
         from sdb.packfile.htmlfacts import page

@@ -232,7 +232,7 @@ class _Compaction:
 
     def _listed(self, ref: IndirectRef) -> frozenset[str]:
         if ref.key not in self._lists:
-            self._lists[ref.key] = frozenset(one.key for one in self._handle.listed(ref))
+            self._lists[ref.key] = frozenset(self._handle.many(ref).keys())
         return self._lists[ref.key]
 
 

@@ -1,107 +1,163 @@
-"""Lists of descriptors, of which only those that matter are read: a list has thousands."""
+"""Lists of descriptors, of which only those that matter become objects: a table has a million."""
 
 from __future__ import annotations
 
-from sdb.errors import CorruptError
-from sdb.packfile.prune import blocks
-from sdb.packfile.sparseindex import SparseIndex, build_indices
-from sdb.packfile.timeindex import TimeIndex
+from functools import lru_cache
+
+from sdb.errors import CorruptError, UnsupportedError
+from sdb.packfile import prune
+from sdb.packfile.predicate import Compare, Instant
+from sdb.packfile.sparseindex import SparseIndex
+from sdb.table import zstdframes
 from sdb.table.descriptor import Descriptor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
-    from sdb.packfile.predicate import Predicate
-    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.predicate import PathTest, Predicate
+    from sdb.packfile.prune import Intervals
+    from sdb.table.indirect import IndirectRef
 
-_PAIR = 2
+_OPEN = 4
+"""So many lists are kept decompressed; a list has some MB."""
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 class DescriptorList:
-    """The descriptors of one list, each made when it is asked for.
+    """The descriptors of one list: facts of all in columns, and each as an object when asked for.
 
     Parameters
     ----------
-    values : sequence
-        What is stored of each.
+    data : bytes
+        The object.
+    ref : IndirectRef
+        The reference to it.
+
+    Attributes
+    ----------
+    sizes, rows, blocks, stored, decompressed : sequence of int
+        Sizes of packfiles, their rows, number of blocks, bytes of these, and bytes of all chunks
+        when they are decompressed. What has to be read from the descriptor itself is negative.
+    others : frozenset of int
+        Descriptors that are not as writers make them, of which the columns tell nothing.
+
+    Raises
+    ------
+    CorruptError
+        It is damaged, or is not the list that the reference tells of.
     """
 
-    def __init__(self, values: Sequence[Any]) -> None:
-        self._values = values
-        self._made: dict[int, Descriptor] = {}
-        self._indices: dict[Path, TimeIndex] | None = None
+    def __init__(self, data: bytes, ref: IndirectRef) -> None:
+        from sdb import _core
+
+        self._data = data
+        self._ref = ref
+        try:
+            if len(data) != ref.size_bytes:
+                raise CorruptError(f"{len(data):,} bytes, not {ref.size_bytes:,}")  # noqa: TRY301
+            found = _core.DescriptorColumns(zstdframes.decompress(data, zstdframes.ALGORITHM))
+            if len(found) != ref.objects:
+                raise CorruptError(f"{len(found):,} descriptors, not {ref.objects:,}")  # noqa: TRY301
+        except (CorruptError, UnsupportedError) as error:
+            raise error.within(f"reading {ref.key}", path=ref.key) from None
+        self._columns = found
+        self.sizes, self.rows = _numbers(found.sizes), _numbers(found.rows)
+        self.blocks, self.stored = _numbers(found.blocks), _numbers(found.stored)
+        self.decompressed = _numbers(found.decompressed)
+        self.others = frozenset(found.others())
+        self._constants: list[SparseIndex] | None = None
 
     def __len__(self) -> int:
         """Give their number."""
-        return len(self._values)
+        return len(self._columns)
 
     def __getitem__(self, number: int) -> Descriptor:
         """Give one, checked.
 
         Raises
         ------
-        CorruptError
+        CorruptError, UnsupportedError
             It is malformed, or says what cannot be.
         """
-        if number not in self._made:
-            self._made[number] = Descriptor.from_struct(self._values[number]).checked()
-        return self._made[number]
+        return self._made(number, is_checked=True)
 
-    def chosen(self, test: Predicate) -> list[int]:
+    def key(self, number: int) -> str:
+        """Give the key of a packfile."""
+        return self._columns.key(number) or self._made(number).key
+
+    def keys(self) -> list[str]:
+        """Give the keys of all packfiles.
+
+        Raises
+        ------
+        CorruptError
+            A descriptor is malformed.
+        """
+        found = self._columns.keys()
+        for number in self.others:
+            found[number] = self._made(number).key
+        return found
+
+    def _made(self, number: int, *, is_checked: bool = False) -> Descriptor:
+        try:
+            found = Descriptor.from_struct(self._columns.value(_content(self._data), number))
+            return found.checked() if is_checked else found
+        except (CorruptError, UnsupportedError) as error:
+            raise error.within(f"reading {self._ref.key}", path=self._ref.key) from None
+
+    def chosen(self, test: Predicate) -> Intervals:
         """Give the numbers of the packfiles that may have rows for which a condition is TRUE.
 
         Parameters
         ----------
         test : Predicate
-            The condition. Its times decide here; what else there is to a packfile, its own trailer.
+            The condition. Times and constants decide here; what else there is to a packfile, its
+            own trailer.
 
         Returns
         -------
-        list of int
-            The numbers, ascending.
+        Intervals
+            The numbers.
         """
-        if self._indices is None:
-            self._indices = _indices(self._values)
-        found = blocks(test, SparseIndex(len(self._values), indices=self._indices))
-        return [number for start, stop in found for number in range(start, stop)]
+        return prune.possible(test, len(self), self._compared)
+
+    def _compared(self, test: PathTest) -> Intervals:
+        """Give the packfiles for which a test may be TRUE, just as their trailers would."""
+        if not isinstance(test, Compare) or None in test.path:
+            return ((0, len(self)),) if len(self) else ()
+        within = self._within(test)
+        if len(test.path) > 1:
+            return within
+        if self._constants is None:
+            found = self._columns.constants()
+            self._constants = [SparseIndex(1, constants=one) for one in found]
+        without, fitting = [], []
+        for number, one in enumerate(self._constants):
+            if test.path[0] not in one.constants:
+                without.append(number)
+            elif prune.blocks(test, one):
+                fitting.append(number)
+        if len(without) == len(self._constants):
+            return within
+        others = prune.common(within, tuple(self._columns.having(without)))
+        return prune.union([*others, *self._columns.having(fitting)])
+
+    def _within(self, test: Compare) -> Intervals:
+        if not isinstance(test.value, Instant) or test.op == "<>":
+            return ((0, len(self)),) if len(self) else ()
+        us = test.value.us
+        first = {">": us + 1, ">=": us, "=": us}.get(test.op, _LEAST)
+        last = {"<": us - 1, "<=": us, "=": us}.get(test.op, _MOST)
+        first, last = (min(max(_LEAST, one), _MOST) for one in (first, last))
+        return tuple(self._columns.within([str(name) for name in test.path], first, last))
 
 
-def _indices(values: Sequence[Any]) -> dict[Path, TimeIndex]:
-    """Make time indexes in which a packfile is what a block is in a packfile.
-
-    A path has one if all packfiles have an index of it that can be trusted.
-    """
-    ranges = []
-    shared: set[Path] | None = None
-    for value in values:
-        try:
-            found = _ranges(value["trailer"]["sparse"])
-        except (KeyError, TypeError, IndexError, CorruptError):
-            found = {}  # whoever wants the packfile is told
-        shared = set(found) if shared is None else shared & found.keys()
-        if not shared:
-            return {}
-        ranges.append(found)
-    kept = shared or set()
-    return build_indices({path: found[path] for path in kept} for found in ranges)
+def _numbers(column: bytes) -> Sequence[int]:
+    return memoryview(column).cast("q")
 
 
-def _ranges(sparse: dict[str, Any]) -> dict[Path, tuple[int, int]]:
-    """Give the first and last time of each index of a packfile that can be trusted."""
-    count = sparse["blocks"]
-    found = {}
-    for index in sparse["indices"]:
-        path, stored = tuple(index["path"]), index["ranges"]
-        upper, lower = stored["max"], stored["min"]
-        if len(upper) == len(lower) == _PAIR and upper[1] == count and lower[1] == 0:
-            first_us, last_us = lower[0], upper[0]
-        else:
-            whole = TimeIndex.decode(upper, lower)
-            if whole.is_empty or not whole.check(count):
-                continue
-            first_us, last_us = whole.first_us, whole.last_us
-        if type(first_us) is int and type(last_us) is int and first_us <= last_us:
-            found[path] = (first_us, last_us)
-    return found
+@lru_cache(_OPEN)
+def _content(data: bytes) -> bytes:
+    return zstdframes.decompress(data, zstdframes.ALGORITHM)

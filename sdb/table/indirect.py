@@ -262,13 +262,12 @@ def read_list(data: bytes, ref: IndirectRef) -> tuple[Descriptor, ...]:
         It is damaged, or is not the list that the reference tells of.
     """
     try:
-        return tuple(map(Descriptor.from_struct, read_values(data, ref)))
+        return tuple(map(Descriptor.from_struct, _read_values(data, ref)))
     except (CorruptError, UnsupportedError) as error:
         raise error if error.path else error.within(f"reading {ref.key}", path=ref.key) from None
 
 
-def read_values(data: bytes, ref: IndirectRef) -> list[Any]:
-    """Read the object of a list of descriptors, and leave these as they are stored."""
+def _read_values(data: bytes, ref: IndirectRef) -> list[Any]:
     try:
         if len(data) != ref.size_bytes:
             raise CorruptError(f"{len(data):,} bytes, not {ref.size_bytes:,}")  # noqa: TRY301

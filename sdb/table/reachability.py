@@ -8,8 +8,8 @@ understood is an error: what it leads to is not known.
 from __future__ import annotations
 
 from sdb.errors import ConflictError, CorruptError
+from sdb.table.descriptorlist import DescriptorList
 from sdb.table.index import TableIndex
-from sdb.table.indirect import read_list
 from sdb.table.inputstree import InputsTree
 from sdb.table.parentage import parents_of
 from sdb.table.references import MAIN
@@ -161,8 +161,8 @@ class Reach:
             self.found.add(ref.key)
             if ref.key not in self._lists:
                 self._lists.add(ref.key)
-                listed = read_list(self._fetch(ref.key, ref.etag), ref)
-                self.found.update(one.key for one in listed)
+                listed = DescriptorList(self._fetch(ref.key, ref.etag), ref)
+                self.found.update(listed.keys())
         if not {ref.key for ref in index.inputs.root} <= self._lists:
             self.found.update(InputsTree(index.inputs, self._fetch).nodes())
             self._lists.update(ref.key for ref in index.inputs.root)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from sdb.table.descriptor import Descriptor
     from sdb.table.index import TableIndex
+    from sdb.table.indirect import IndirectRef
     from sdb.table.inputnodes import StoredInputs, TakenInput
     from sdb.table.objectwriter import ObjectWriter
     from sdb.table.versionhistory import VersionPointer
@@ -255,9 +256,9 @@ def _without(
     lists = Writer(writer.root.fetch, writer.indirect)
     refs = []
     for ref in index.indirect.refs:
-        listed = lists.read(ref) if missing else ()
-        gone = [one for one in listed if one.key in missing]
-        if gone:
+        if missing and not missing.isdisjoint(_keys(lists, ref)):
+            listed = lists.read(ref)
+            gone = [one for one in listed if one.key in missing]
             kept = tuple([one for one in listed if one.key not in missing])
             removed += gone
             missing -= {one.key for one in gone}
@@ -269,6 +270,12 @@ def _without(
         raise PackfileGoneError(f"{some}: someone else has replaced it", path=some)
     indirect = replace(index.indirect, refs=tuple(refs))
     return replace(index, inline=inline, indirect=indirect), tuple(removed)
+
+
+def _keys(lists: Writer, ref: IndirectRef) -> list[str]:
+    from sdb.table.descriptorlist import DescriptorList
+
+    return DescriptorList(lists.fetch(ref.key, ref.etag), ref).keys()
 
 
 def packfiles_between(

@@ -10,7 +10,7 @@ from sdb.table import etags, intents, knownindexes, names
 from sdb.table.definition import MAX_BYTES as MAX_DEFINITION_BYTES
 from sdb.table.definition import Definition
 from sdb.table.index import MAX_BYTES, TableIndex
-from sdb.table.indirect import read_list, read_values
+from sdb.table.indirect import read_list
 from sdb.table.inputstree import InputsTree
 from sdb.table.signature import VARIABLE
 from sdb.table.tableroot import TableRoot, table_root
@@ -176,7 +176,7 @@ class TableHandle:
         """Read a list of the indirect tree, of which few descriptors are wanted."""
         from sdb.table.descriptorlist import DescriptorList
 
-        return DescriptorList(read_values(self.root.fetch(ref.key, ref.etag), ref))
+        return DescriptorList(self.root.fetch(ref.key, ref.etag), ref)
 
     def listed(self, ref: IndirectRef) -> tuple[Descriptor, ...]:
         """Read a list of the indirect tree."""

@@ -260,6 +260,11 @@ class TablePackfile(Packfile):
         """The descriptor that the index has of it."""
         return self._told
 
+    @property
+    def key(self) -> str:
+        """Its key below the root."""
+        return self._told.key
+
     def whole_trailer(self) -> Trailer:
         """Read the trailer itself, which may say more than the index does."""
         reader = LateReader(self._root, self._told, self._objects).opened()

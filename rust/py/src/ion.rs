@@ -194,14 +194,14 @@ impl<'py> Types<'py> {
 }
 
 /// Builds Python objects; each name becomes one object, however often it is used.
-struct Builder<'py> {
+pub struct Builder<'py> {
     types: Types<'py>,
     names: HashMap<*const u8, Bound<'py, PyString>>,
     symbols: HashMap<*const u8, Bound<'py, PyAny>>,
 }
 
 impl<'py> Builder<'py> {
-    fn new(py: Python<'py>) -> PyResult<Self> {
+    pub fn new(py: Python<'py>) -> PyResult<Self> {
         Ok(Self { types: Types::import(py)?, names: HashMap::new(), symbols: HashMap::new() })
     }
 
@@ -219,7 +219,7 @@ impl<'py> Builder<'py> {
         Ok(symbol)
     }
 
-    fn build(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    pub fn build(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
         let py = self.types.py;
         Ok(match value {
             Value::Null => py.None().into_bound(py),

@@ -8,6 +8,7 @@ mod asked;
 mod capsule;
 mod census;
 mod columns;
+mod descriptors;
 mod digest;
 mod edit;
 mod errors;
@@ -41,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<natives::ArrowColumn>()?;
     module.add_class::<arrow::ArrowStream>()?;
     module.add_class::<arrow::ArrowTypes>()?;
+    module.add_class::<descriptors::DescriptorColumns>()?;
     module.add_class::<digest::BlockDigester>()?;
     module.add_class::<digest::ContentDigester>()?;
     module.add_class::<edit::RowEditor>()?;

@@ -12,6 +12,7 @@ pub mod chunker;
 pub mod cloudtrail;
 pub mod codec;
 pub mod content;
+pub mod descriptors;
 pub mod digest;
 pub mod edit;
 pub mod error;

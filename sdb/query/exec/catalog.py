@@ -206,7 +206,8 @@ class Catalog:
         stored = self._stored(name)
         if stored:
             packs = list(chain.from_iterable(one.packs(test) for one in stored))
-            self._found[name] = list(dict.fromkeys([*self._found.get(name, ()), *packs]))
+            before = self._found.get(name)
+            self._found[name] = list(dict.fromkeys([*before, *packs])) if before else packs
             return packs
         try:
             self._found[name] = self._files(name)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from itertools import chain
 
 from sdb import instants
-from sdb.errors import CorruptError, UnsupportedError, UsageError
+from sdb.errors import UsageError
 from sdb.packfile.predicate import Anywhere
 from sdb.packfile.prune import blocks
 from sdb.packfile.reader import open_packfile
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.query.plan.tablescan import IndexSteps
+from sdb.table.listedpackfile import ListedPackfile
 from sdb.table.names import TableKeys, flaw_of_name
 from sdb.table.references import VersionReference, parse_time
 from sdb.table.succession import is_foreign
@@ -21,6 +23,8 @@ from sdb.table.tableroot import table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sdb.errors import NotFoundError
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
     from sdb.table.tablehandle import TableHandle
 
 _ANYWHERE = Anywhere()
+_READERS = 16
+_FEW = 3
+"""Fewer lists are read one after the other."""
 
 
 class StoredTable:
@@ -45,7 +52,8 @@ class StoredTable:
         self._handle = handle
         self._objects = OpenObjects()
         self._lists: dict[int, DescriptorList] = {}
-        self._listed: dict[tuple[int, int], Packfile] = {}
+        self._listed: dict[int, list[Packfile | None]] = {}
+        self._looked_at = 0
         self._inline: list[Packfile] | None = None
         # Another program that made lists of packfiles of ours took what they do not index for
         # what they do not have.
@@ -78,18 +86,16 @@ class StoredTable:
         """
         if self._inline is None:
             self._inline = [self._pack(one.checked()) for one in self._handle.index.inline]
-        found = [
-            self._member(number, at)
-            for number in self._chosen(test)
-            for at in self._list(number).chosen(test)
-        ]
+        chosen = self._chosen(test)
+        self._read(chosen)
+        found = list(chain.from_iterable(self._members(number, test) for number in chosen))
         return [*found, *self._inline]
 
     @property
     def is_whole(self) -> bool:
         """True if all packfiles were looked at."""
         refs = self._handle.index.indirect.refs
-        return len(self._listed) == sum(ref.objects for ref in refs)
+        return self._looked_at == sum(ref.objects for ref in refs)
 
     def steps(self, test: Predicate) -> IndexSteps:
         """Tell what the index and its lists rule out by times."""
@@ -120,21 +126,33 @@ class StoredTable:
         intervals = blocks(test, SparseIndex(len(tree.refs), indices=indices))
         return [number for start, stop in intervals for number in range(start, stop)]
 
-    def _list(self, number: int) -> DescriptorList:
-        if number not in self._lists:
-            self._lists[number] = self._handle.many(self._handle.index.indirect.refs[number])
-        return self._lists[number]
+    def _read(self, numbers: list[int]) -> None:
+        """Read lists that were not read before, several at a time."""
+        refs = self._handle.index.indirect.refs
+        new = [number for number in numbers if number not in self._lists]
+        if len(new) < _FEW:
+            self._lists |= {number: self._handle.many(refs[number]) for number in new}
+            return
+        from concurrent.futures import ThreadPoolExecutor
 
-    def _member(self, number: int, at: int) -> Packfile:
-        """Give a packfile of a list, the same each time."""
-        if (number, at) not in self._listed:
-            try:
-                told = self._list(number)[at]
-            except (CorruptError, UnsupportedError) as error:
-                ref = self._handle.index.indirect.refs[number]
-                raise error.within(f"reading {ref.key}", path=ref.key) from None
-            self._listed[number, at] = self._pack(told)
-        return self._listed[number, at]
+        with ThreadPoolExecutor(min(_READERS, len(new))) as pool:
+            found = pool.map(self._handle.many, [refs[number] for number in new])
+            self._lists |= dict(zip(new, found, strict=True))
+
+    def _members(self, number: int, test: Predicate) -> Iterator[Packfile]:
+        """Go over the packfiles of a list that may fit, each the same object every time."""
+        listed = self._lists[number]
+        members = self._listed.setdefault(number, [None] * len(listed))
+        listing = (self._handle.root, listed, self._objects)
+        for start, stop in listed.chosen(test):
+            for at in range(start, stop):
+                found = members[at]
+                if found is None:
+                    found = members[at] = ListedPackfile(listing, at)
+                    self._looked_at += 1
+                    if at in listed.others:
+                        found.told  # noqa: B018 - what is wrong with it is told now
+                yield found
 
     def _pack(self, told: Descriptor) -> Packfile:
         return TablePackfile(self._handle.root, told, self._objects)

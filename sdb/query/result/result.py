@@ -57,18 +57,17 @@ class Reading:
 def reading(tables: list[TableScan]) -> Reading:
     """Sum up what is read; a packfile counts as often as the query names it."""
     parts = [part for table in tables for part in table.done]
-    trailers = [part.pack.trailer for part in parts]
     steps = [step for table in tables for step in table.steps]
     unlisted = sum(step.all_packfiles - step.packfiles for step in steps)
     return Reading(
         sum(bool(part.intervals) for part in parts),
         len(parts) + unlisted,
-        sum(len(part.blocks) for part in parts),
-        sum(len(trailer.blocks) for trailer in trailers),
+        sum(part.block_count for part in parts),
+        sum(part.pack.block_count for part in parts),
         sum(part.compressed_bytes for part in parts),
-        sum(trailer.offset for trailer in trailers),
+        sum(part.pack.stored_bytes for part in parts),
         sum(part.decompressed_bytes for part in parts),
-        sum(trailer.decompressed_bytes for trailer in trailers),
+        sum(part.pack.decompressed_bytes for part in parts),
     )
 
 

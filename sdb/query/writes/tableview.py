@@ -149,11 +149,15 @@ class ViewedTable(StoredTable):
 
 def key_of(pack: Packfile) -> str:
     """Give the key of a packfile of a table."""
-    return told_of(pack).key
+    return _of_table(pack).key
 
 
 def told_of(pack: Packfile) -> Descriptor:
     """Give what the index says of a packfile of a table."""
+    return _of_table(pack).told
+
+
+def _of_table(pack: Packfile) -> TablePackfile:
     if not isinstance(pack, TablePackfile):
         raise TypeError(pack.path)
-    return pack.told
+    return pack

@@ -15,6 +15,8 @@ pub const MAX_DEPTH: usize = 100;
 pub const MAX_VALUES: usize = 1 << 22;
 /// How many bytes the symbol tables of one tree may take.
 pub const MAX_TABLE_BYTES: usize = 8 << 20;
+/// A struct with no more fields is looked through to find one.
+const FEW: usize = 16;
 
 /// A field name or the text of a symbol; all uses of one symbol share it.
 pub type Name = Arc<str>;
@@ -174,6 +176,62 @@ fn tables(data: &[u8]) -> Result<(SymbolTable, usize)> {
     Ok((table, at))
 }
 
+/// The items of the list that is the only member of a struct, one after the other.
+pub struct Items<'a> {
+    reader: Reader<'a>,
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Items<'a> {
+    /// Finds the list in a stream of one value. Fields may be in any order.
+    pub fn of_member(data: &'a [u8], name: &str) -> Result<Self> {
+        let (table, at) = tables(data)?;
+        let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES, is_ordered: false };
+        let value = reader.header(at, data.len())?;
+        let wrong = |what: &str| Error::corrupt("ion", at, what.to_owned());
+        if value.kind != kind::STRUCT || value.is_null() {
+            return Err(wrong("it is not a struct"));
+        }
+        if value.end != data.len() {
+            return Err(Error::corrupt("ion", value.end, "bytes after the value"));
+        }
+        if value.body == value.end {
+            return Err(wrong(&format!("{name} is not a list")));
+        }
+        let (id, next) = varuint::read(&data[..value.end], value.body)?;
+        let found = reader.name(id, value.body)?;
+        if &*found != name {
+            return Err(wrong(&format!("unexpected field \"{found}\"")));
+        }
+        let list = reader.header(next, value.end)?;
+        if list.kind != kind::LIST || list.is_null() || list.end != value.end {
+            return Err(wrong(&format!("{name} is not a list, or not all there is")));
+        }
+        let at = reader.skip_padding(list.body, list.end)?;
+        Ok(Self { reader, at, end: list.end })
+    }
+
+    /// The next item, and the range of bytes that it has.
+    #[allow(clippy::should_implement_trait, reason = "it may fail")]
+    pub fn next(&mut self) -> Result<Option<(Value, usize, usize)>> {
+        if self.at >= self.end {
+            return Ok(None);
+        }
+        let start = self.at;
+        let (value, stop) = self.reader.value(start, self.end, 2)?;
+        self.at = self.reader.skip_padding(stop, self.end)?;
+        Ok(Some((value, start, stop)))
+    }
+}
+
+/// Decodes one of the items again, by the range of its bytes.
+pub fn decode_at(data: &[u8], start: usize, end: usize) -> Result<Value> {
+    let (table, _) = tables(data)?;
+    let mut reader = Reader { data, names: vec![], table, left: MAX_VALUES, is_ordered: false };
+    Ok(reader.value(start, end.min(data.len()), 2)?.0)
+}
+
 struct Reader<'a> {
     data: &'a [u8],
     table: SymbolTable,
@@ -245,10 +303,10 @@ impl Reader<'_> {
                 Value::Symbol(self.name(id, at)?)
             }
             kind::STRING => {
-                if simdutf8::basic::from_utf8(body).is_err() {
-                    return Err(Error::corrupt("ion", at, "a string that is not UTF-8"));
-                }
-                Value::String(String::from_utf8_lossy(body).into())
+                let text = simdutf8::basic::from_utf8(body);
+                Value::String(
+                    text.map_err(|_| Error::corrupt("ion", at, "a string that is not UTF-8"))?.into(),
+                )
             }
             kind::BLOB => Value::Blob(body.into()),
             kind::LIST => Value::List(self.list(value, depth)?),
@@ -276,7 +334,7 @@ impl Reader<'_> {
     }
 
     fn fields(&mut self, content: Header, depth: usize) -> Result<Vec<(Name, Value)>> {
-        let mut fields = vec![];
+        let mut fields: Vec<(Name, Value)> = vec![];
         let mut known = HashSet::new();
         let (mut at, mut last) = (content.body, None);
         while at < content.end {
@@ -286,7 +344,14 @@ impl Reader<'_> {
             }
             last = Some(id);
             let name = self.name(id, at)?;
-            if !known.insert(self.table.id(name.as_bytes())) {
+            if fields.len() == FEW {
+                known.extend(fields.iter().map(|(name, _)| name.clone()));
+            }
+            let is_known = match fields.len() {
+                ..FEW => fields.iter().any(|(one, _)| Arc::ptr_eq(one, &name) || *one == name),
+                _ => !known.insert(name.clone()),
+            };
+            if is_known {
                 return Err(Error::corrupt("ion", at, "a struct has the same field twice"));
             }
             let (value, next) = self.value(next, content.end, depth + 1)?;
