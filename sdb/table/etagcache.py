@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 _NAME = "etags.sqlite"
 _MOST_ENTRIES = 1_000_000
-_TABLE = """
+_TABLES = (
+    """
 CREATE TABLE IF NOT EXISTS files
     (folder TEXT, name TEXT, version TEXT, etag TEXT, PRIMARY KEY (folder, name))
-"""
-_YOUNG_NS = 2_000_000_000
+""",
+    "CREATE TABLE IF NOT EXISTS settled (name TEXT PRIMARY KEY, digest BLOB)",
+)
+YOUNG_NS = 2_000_000_000
 """A file that was written so recently may be written again without looking different."""
 
 
@@ -50,7 +53,8 @@ class EtagCache:
         try:
             path = os.path.join(cachefolder.make(), _NAME)  # noqa: PTH118 - a plain string
             self._database = sqlite3.connect(path, timeout=1)
-            self._database.execute(_TABLE)
+            for statement in _TABLES:
+                self._database.execute(statement)
         except (sqlite3.Error, SdbError):
             self._close()
         return self
@@ -91,13 +95,37 @@ class EtagCache:
         if above != self._above:
             self._turn_to(above)
         modified_ns = int(version.rpartition("-")[2])
-        if self._database is None or time.time_ns() - modified_ns < _YOUNG_NS:
+        if self._database is None or time.time_ns() - modified_ns < YOUNG_NS:
             return
         try:
             self._database.execute(
                 "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
                 (self._folder, name, version, etag),
             )
+        except (sqlite3.Error, UnicodeError):
+            self._close()
+
+    def settled(self, name: str) -> bytes | None:
+        """Give the digest of the listing in which a sync has found nothing to do."""
+        import sqlite3
+
+        if self._database is None:
+            return None
+        try:
+            statement = "SELECT digest FROM settled WHERE name = ?"
+            found = self._database.execute(statement, (name,)).fetchone()
+        except (sqlite3.Error, UnicodeError):
+            return None
+        return found[0] if found is not None and isinstance(found[0], bytes) else None
+
+    def settle(self, name: str, digest: bytes) -> None:
+        """Keep the digest of a listing in which a sync has found nothing to do."""
+        import sqlite3
+
+        if self._database is None:
+            return
+        try:
+            self._database.execute("INSERT OR REPLACE INTO settled VALUES (?, ?)", (name, digest))
         except (sqlite3.Error, UnicodeError):
             self._close()
 

@@ -110,20 +110,51 @@ def list_inputs(
     ListedInput
         Names that only nearly fit are left out, such as those with an empty capture.
     """
-    scheme, mark, path = pattern.text.partition("://")
-    prefix = f"{scheme}{mark}"
-    segments = _segments(path)
-    start = root.location if prefix == _LOCAL else prefix + segments.pop(0)
+    prefix, start, segments = _start(root, pattern)
     store = store_of(start)
     is_remote = store.is_remote
     above = prefix if prefix == _LOCAL else f"{start}/"
     match = matcher(pattern)
-    for relative, entry in _walk(lister or store, start, "", segments):
-        uri = above + relative
-        captured = match(uri)
-        if captured is not None:
-            where, version, size = entry.location, entry.version, entry.size_bytes
-            yield ListedInput(uri, where, version, captured, is_remote, size)
+    lister = lister or store
+    for folder, relative in _walk(lister, start, "", segments):
+        skipped = len(folder) + (not folder.endswith("/"))
+        beginning = above + relative
+        for entry in lister.list(folder):
+            location = entry.location
+            uri = beginning + location[skipped:]
+            captured = match(uri)
+            if captured is not None:
+                version, size = entry.version, entry.size_bytes
+                yield ListedInput(uri, location, version, captured, is_remote, size)
+
+
+def folders_of(root: TableRoot, pattern: InputPattern, lister: Lister) -> Iterator[str]:
+    """Give the folders in which a pattern may find inputs, in the order in which they are listed.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root; local patterns are relative to it.
+    pattern : InputPattern
+        The pattern of full URIs.
+    lister : Lister
+        What lists folders.
+
+    Returns
+    -------
+    iterator of str
+        Path or URL of each.
+    """
+    _, start, segments = _start(root, pattern)
+    return (folder for folder, _ in _walk(lister, start, "", segments))
+
+
+def _start(root: TableRoot, pattern: InputPattern) -> tuple[str, str, list[str]]:
+    """Give the scheme of a pattern, the folder that it starts at, and the segments below that."""
+    scheme, mark, path = pattern.text.partition("://")
+    prefix = f"{scheme}{mark}"
+    segments = _segments(path)
+    return prefix, root.location if prefix == _LOCAL else prefix + segments.pop(0), segments
 
 
 def place_of_input(root: TableRoot, uri: str) -> str:
@@ -162,15 +193,11 @@ def named_inputs(
             yield ListedInput(uri, place, entry.version, captured, is_remote, entry.size_bytes)
 
 
-def _walk(
-    store: Lister, folder: str, above: str, segments: list[str]
-) -> Iterator[tuple[str, Entry]]:
-    """Go over objects that may fit: path below the first folder, and what a listing has of it."""
+def _walk(store: Lister, folder: str, above: str, segments: list[str]) -> Iterator[tuple[str, str]]:
+    """Go over folders of objects that may fit, each with its path below the first folder."""
     first, below = segments[0], segments[1:]
     if not below:
-        start = len(folder) + (not folder.endswith("/"))
-        for entry in store.list(folder):
-            yield above + entry.location[start:], entry
+        yield folder, above
         return
     names = [first]
     if not _MAGIC.isdisjoint(first):

@@ -81,9 +81,19 @@ class SyncPlan:
     left_out: tuple[str, ...] = ()
     newer: tuple[NewInput, ...] = ()
 
+    @property
+    def is_nothing(self) -> bool:
+        """True if the table has just the inputs that are there."""
+        return not (self.new or self.changed or self.vanished or self.left_out or self.newer)
+
 
 def plan_sync(
-    root: TableRoot, definition: Definition, known: Mapping[str, TakenInput], *, retry: bool = False
+    root: TableRoot,
+    definition: Definition,
+    known: Mapping[str, TakenInput],
+    *,
+    retry: bool = False,
+    lister: Lister | None = None,
 ) -> SyncPlan:
     """List the inputs of a table, and compare them with what it knows.
 
@@ -97,6 +107,8 @@ def plan_sync(
         The inputs that it knows, by URI.
     retry : bool
         Whether inputs that failed are tried again although they have not changed.
+    lister : Lister, optional
+        What lists folders; the stores if not given.
 
     Returns
     -------
@@ -114,11 +126,13 @@ def plan_sync(
     plan = _Comparison(definition, known.get, is_first, retry=retry)
     with EtagCache() as cache:
         for number, pattern in enumerate(plan.patterns):
-            plan.compare(number, list_inputs(root, pattern), cache)
+            plan.compare(number, list_inputs(root, pattern, lister), cache)
     seen -= plan.gone
     gone = [uri for uri, one in known.items() if uri not in seen and not one.is_failed]
     vanished = [uri for uri in gone if any(one.match(uri) is not None for one in plan.patterns)]
-    return SyncPlan(tuple(plan.new), tuple(plan.changed), tuple(vanished), newer=tuple(plan.newer))
+    left_out = (*plan.left_out, *sorted(plan.gone))
+    lists = tuple(plan.new), tuple(plan.changed), tuple(vanished)
+    return SyncPlan(*lists, left_out, tuple(plan.newer))
 
 
 def plan_some(

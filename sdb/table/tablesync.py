@@ -20,7 +20,8 @@ from sdb.table.inputrows import RemovedRows, find_inputs, remove_rows
 from sdb.table.inputstree import InputsTree
 from sdb.table.references import MAIN
 from sdb.table.retention import retire
-from sdb.table.syncplan import plan_sync
+from sdb.table.settledlisting import SettledListing
+from sdb.table.syncplan import SyncPlan, plan_sync
 from sdb.table.syncresult import RejectedInput, Synced
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import find_table, read_definition
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from sdb.table.descriptor import Descriptor
     from sdb.table.index import TableIndex
     from sdb.table.inputpacking import InputPacking, PackedInputs
-    from sdb.table.syncplan import NewInput, SyncPlan
+    from sdb.table.syncplan import NewInput
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 
@@ -123,8 +124,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
     for _ in range(_REPLANS):
         handle = find_table(root, database, table, branch=branch)
-        known = {} if handle is None else {one.path: one for one in handle.inputs.walk()}
-        plan = plan_sync(root, definition, known, retry=retry)
+        plan = _planned(root, definition, handle, retry=retry)
         if plan.changed and changed == "fail":
             more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
             message = f"{database}.{table}: {plan.changed[0]}{more} changed after it was taken"
@@ -143,6 +143,21 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
             continue  # someone has merged or replaced packfiles meanwhile
     message = f"{database}.{table}: others have replaced the same packfiles all the time"
     raise ConflictError(message, hint="run it again")
+
+
+def _planned(
+    root: TableRoot, definition: Definition, handle: TableHandle | None, *, retry: bool
+) -> SyncPlan:
+    if handle is None:
+        return plan_sync(root, definition, {}, retry=retry)
+    listing = SettledListing(root, definition, handle, retry=retry)
+    if listing.is_known():
+        return SyncPlan((), (), ())
+    known = {one.path: one for one in handle.inputs.walk()}
+    plan = plan_sync(root, definition, known, retry=retry, lister=listing)
+    if plan.is_nothing:
+        listing.settle()
+    return plan
 
 
 def _foreseen(

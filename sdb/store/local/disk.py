@@ -80,14 +80,14 @@ class LocalStore:
         path = local_path(folder)
         try:
             with Translated(path, "listing"), os.scandir(path) as found:
-                names = [(one.name, one) for one in found if one.name > after and one.is_file()]
+                of_name = {one.name: one for one in found if one.name > after and one.is_file()}
         except NotFoundError:
             return []
         above = child(folder, "")
         entries = []
-        for name, one in sorted(names)[:most]:
+        for name in sorted(of_name)[:most]:
             try:
-                entries.append(_entry(above + name, one.stat()))
+                entries.append(_entry(above + name, of_name[name].stat()))
             except OSError:
                 continue  # it went away meanwhile
         return entries
