@@ -7,7 +7,7 @@
 ``structs``          members of structs that were read, each of the type it must have
 ``zstdframes``       compressed objects
 ``descriptor``       what an index says of a packfile
-``descriptorlist``   the same of many packfiles, read one by one
+``descriptorlist``   the same of many packfiles, in columns
 ``indirect``         lists of older descriptors
 ``inputnodes``       nodes of the inputs tree, as they are stored
 ``inputstree``       which inputs were taken
@@ -51,6 +51,7 @@
 ``tablecreate``      definitions that make tables
 ``inputlisting``     inputs that a pattern finds
 ``etagcache``        ETags of local inputs that were read before
+``settledlisting``   listings in which there was nothing to do
 ``syncplan``         inputs that are listed, against those that are known
 ``retention``        packfiles that are too old
 ``inputwatch``       folders in which inputs may have appeared
@@ -84,6 +85,7 @@
 ``sharing``          packfiles that two tables refer to
 ``tablefork``        forks and pushes
 ``tablepackfile``    packfiles of a table, opened when they are read
+``listedpackfile``   packfiles of lists, which are numbers at first
 ``tabledescription``  what an index says of its table and packfiles
 ``inputstates``      inputs that were taken, have failed, changed or vanished
 ``tablevalidation``  all that is wrong with a table

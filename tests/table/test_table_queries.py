@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 import sdb
 from sdb import errors
 from sdb.query.exec import storedtable
+from sdb.query.exec.storedtable import StoredTable
 from sdb.records import replace
 from sdb.table import tablepackfile
+from sdb.table.descriptorlist import DescriptorList
 from sdb.table.succession import seal_of
 from sdb.table.tablehandle import open_table
-from sdb.table.tablepackfile import OpenObjects
+from sdb.table.tablepackfile import OpenObjects, TablePackfile
 from sdb.table.versionstate import VersionState, with_state
 from tests.table import roots
 from tests.table.made import made_table, write_index
@@ -213,6 +215,39 @@ def test_counts_come_from_the_index_alone(
         assert result.blocks_read == 0
     assert [json.loads(line)["n"] for line in lines.splitlines()] == [one["n"] for one in wanted]
     assert opened == []
+
+
+def test_counts_make_no_object_of_packfiles_in_lists(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(listed: DescriptorList, number: int, **_: bool) -> None:
+        raise AssertionError((listed, number))
+
+    whole = answer("SELECT COUNT(*) AS n FROM web.logs", lake)
+    monkeypatch.setattr(DescriptorList, "_made", refused)
+    with sdb.sql("SELECT COUNT(*) AS n FROM web.logs", root=str(lake)) as result:
+        assert list(result) == whole
+        reading = result.reading
+    assert reading.files == reading.all_files == DAYS
+    assert reading.stored_bytes == reading.all_stored_bytes > 0
+    with pytest.raises(AssertionError):
+        answer("SELECT * FROM web.logs LIMIT 1", lake)
+
+
+def test_packfiles_of_lists_are_those_that_their_descriptors_tell_of(lake: Path) -> None:
+    handle = open_table(lake, "web", "logs")
+    packs = StoredTable(handle).packs()
+    told = [one.checked() for one in handle.descriptors()]
+    assert len(packs) == len(told) > handle.index.indirect.original_objects > 0
+    for pack, one in zip(packs, told, strict=True):
+        trailer = one.trailer
+        facts = (pack.block_count, pack.row_count, pack.stored_bytes, pack.decompressed_bytes)
+        whole = (len(trailer.blocks), trailer.rows, trailer.offset, trailer.decompressed_bytes)
+        assert facts == whole
+        assert (pack.path, pack.size_bytes) == (handle.root.place(one.key), one.size_bytes)
+        assert (pack.trailer, pack.etag, pack.is_remote) == (trailer, one.etag, False)
+        assert isinstance(pack, TablePackfile)
+        assert (pack.told, pack.key, pack.verify) == (one, one.key, True)
 
 
 def test_no_packfile_is_opened_for_a_plan(lake: Path, opened: list[str]) -> None:
