@@ -79,6 +79,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return before(self, head_bytes)
 
     monkeypatch.setattr(tablepackfile.LateReader, "_opened", open_)
+    # What other tests have asked of the same packfiles is not known here.
+    monkeypatch.setattr(tablepackfile, "_KNOWN", tablepackfile._Known(64 << 20))
     return found
 
 
