@@ -19,7 +19,6 @@ from sdb.table import (
     commit,
     compaction,
     freshness,
-    intentsweep,
     jointcommit,
     jointreading,
     overwritten,
@@ -319,10 +318,6 @@ def lost_answers_commit_transactions(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(undecided, "swap", swap)
 
 
-def intents_are_collected_like_all_else(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(intentsweep, "_is_over", lambda *_, **__: True)
-
-
 def what_was_given_up_is_done_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(overwritten._Recovery, "_is_true", lambda *_: True)
 
@@ -389,7 +384,6 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
         transactions_are_given_up_by_nobody,
         transactions_are_given_up_whatever_they_are,
         lost_answers_commit_transactions,
-        intents_are_collected_like_all_else,
         what_was_given_up_is_done_again,
         what_was_given_up_stays_where_it_was_overwritten,
     ],
