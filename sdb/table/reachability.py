@@ -11,7 +11,8 @@ from sdb.errors import ConflictError, CorruptError
 from sdb.table.descriptorlist import DescriptorList
 from sdb.table.index import TableIndex
 from sdb.table.inputstree import InputsTree
-from sdb.table.parentage import parents_of
+from sdb.table.objectwriter import look
+from sdb.table.parentage import parents_of, read_version
 from sdb.table.references import MAIN
 from sdb.table.versionhistory import VersionPointer, read_history
 
@@ -104,6 +105,7 @@ class Reach:
         """
         later, ended_us = state, current_us
         if (later.branch or MAIN) != branch:
+            self._begun_with(later)
             return
         for one in parents_of(state.parent, self._root.fetch, self._root.keyring):
             if ended_us is not None and ended_us <= self._since_us:
@@ -123,6 +125,17 @@ class Reach:
                 path=self._keys.index,
                 hint="collect when the grace time is over",
             )
+
+    def _begun_with(self, state: VersionState) -> None:
+        """Add the lists of the version that a branch began with.
+
+        They stay as long as it has no version of its own, and for the grace time after that.
+        """
+        key = self._keys.version(state.version, state.commit)
+        found = look(self._root, key)
+        if found is not None:
+            before = read_version(key, found[0], self._root.keyring).state
+            self.found.update(ref.key for ref in before.older)
 
     def _kept_by(self, state: VersionState) -> None:
         """Add the versions of a history, and those with tags."""

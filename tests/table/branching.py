@@ -51,6 +51,7 @@ def brancher(world: World, count: int) -> Callable[[Actor], None]:
     def work(actor: Actor) -> None:
         told = world.branching
         for _ in range(3):
+            world.schedule.hurried += 1  # it takes no longer than the grace time
             try:
                 tablerefs.branch(world.root, "d", "t", BRANCH, around=actor.around())
                 break
@@ -58,6 +59,8 @@ def brancher(world: World, count: int) -> Callable[[Actor], None]:
                 raise
             except SdbError:
                 continue  # it is there, or the table is not yet
+            finally:
+                world.schedule.hurried -= 1
         for number in range(count):
             commit_id = f"{actor.name}-{number}"
             told.intended[f"{commit_id}@{BRANCH}"] = commit_id

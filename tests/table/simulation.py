@@ -174,7 +174,10 @@ def _check_tidy(world: World, keys: TableKeys) -> None:
     for key in heads:
         head = world.store.contents[world.root.place(key)]
         late |= needs(world, head, keys)
-        parent = _state(head).parent
+        state = _state(head)
+        own = world.ever(keys.version(state.version, state.commit))
+        late |= {ref.key for ref in _state(own).older}  # a branch may have begun with it
+        parent = state.parent
         if parent is not None:  # the newest version until just now
             before = world.ever(parent.key)
             late |= {ref.key for ref in _state(before).older}
