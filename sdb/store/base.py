@@ -369,6 +369,24 @@ class Store(Protocol):
     def make(self, folder: Location) -> None:
         """Make a folder and those above it, unless it is there."""
 
+    def uploads(self, folder: Location) -> Sequence[Entry]:
+        """List what was begun below a folder at any depth, and is neither complete nor listed.
+
+        Parameters
+        ----------
+        folder : path or str
+            A path or URL.
+
+        Returns
+        -------
+        sequence of Entry
+            Where the objects would be, with the number of the upload in the place of the version,
+            the time at which it was begun, and no size; none in a store that lists all there is.
+        """
+
+    def give_up(self, upload: Entry) -> None:
+        """Give up an upload; one that is not there is given up already."""
+
     def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Give up what writers that were killed have begun below a folder.
 

@@ -223,6 +223,13 @@ class MemoryStore(FlatStore):
         """Lock nothing: who comes second starts over."""
         return self._lock(_object(location))
 
+    def uploads(self, folder: Location) -> Sequence[Entry]:  # noqa: ARG002
+        """List nothing: what is not complete is nowhere."""
+        return ()
+
+    def give_up(self, upload: Entry) -> None:
+        """Give nothing up."""
+
     def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Give nothing up: what is not complete dies with its writer."""
 

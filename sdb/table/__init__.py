@@ -23,7 +23,8 @@
 ``contentid``        names of packfiles that tell their content
 ``versionhistory``   where the versions of a table are
 ``versionstate``     what an index says of the version that it is
-``surroundings``     clock, patience and dice of a writer
+``turns``            programs of one machine that let each other go first
+``surroundings``     clock, patience, turns and dice of a writer
 ``intents``          what transactions over several tables are about to do
 ``objectwriter``     objects that are written once
 ``tablechange``      what a commit does to an index
@@ -68,6 +69,7 @@
 ``definitioncheck``  all that is wrong with a definition
 ``tableroot``        the folder or bucket with tables, and the keys for them
 ``tablehandle``      a table that is open for reading
+``leases``           what somebody has been reading for long
 ``recentdefinitions`` definitions that inserts have read lately
 ``references``       how versions are named, and which index that is
 ``versionlookup``    versions by number, distance and time

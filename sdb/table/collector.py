@@ -12,12 +12,14 @@ there before, and that a slow writer adds after the second, is noticed by that w
 
 from __future__ import annotations
 
-from sdb.errors import CorruptError
+from sdb import notes
+from sdb.errors import AccessError, CorruptError, UnsupportedError
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table import names
 from sdb.table.commit import check_writable, commit
 from sdb.table.freshness import MARGIN_US
+from sdb.table.index import TableIndex
 from sdb.table.intentsweep import old_intents
 from sdb.table.objectwriter import look
 from sdb.table.parentage import read_version
@@ -33,14 +35,23 @@ if TYPE_CHECKING:
 
     from sdb.progress import Progress
     from sdb.store.base import Entry
-    from sdb.table.index import TableIndex
     from sdb.table.parentage import ReadVersion
     from sdb.table.surroundings import Surroundings
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 
 GRACE_SECONDS = 86_400
-KINDS = ("version", "history", "list", "inputs", "packfile", "unfinished", "transaction")
+KINDS = (
+    "version",
+    "history",
+    "list",
+    "inputs",
+    "packfile",
+    "lease",
+    "unfinished",
+    "transaction",
+    "upload",
+)
 _NODES = {"history-": "history", "indirect-": "list", "inputs-": "inputs"}
 _PACKFILES = (".zion", ".ion.zst")
 _SECOND_US = 1_000_000
@@ -50,7 +61,7 @@ DELETERS = 16
 
 @record
 class Garbage:
-    """An object that nothing leads to.
+    """An object that nothing leads to, or an upload that nobody will complete.
 
     Attributes
     ----------
@@ -130,7 +141,7 @@ def collect(  # noqa: PLR0913 - the command's options, by name
     """Delete the objects of a table that no version needs.
 
     Kept are: the newest version and those of its history, tagged ones and other branches, all that
-    could be read within the grace time, and what was written within it.
+    could be read within the grace time or is read under a lease, and what was written within it.
 
     Parameters
     ----------
@@ -193,35 +204,56 @@ class _Collector:
         before_us = max([one.state.boundary_us for one in heads.values() if one.state], default=0)
         boundary_us = max(now_us - int(grace_seconds * _SECOND_US), before_us + 1)
         old = [one for one in self._known(listed) if one.modified_us <= boundary_us]
+        leases = self._leases(listed, now_us - int(grace_seconds * _SECOND_US))
         reach = Reach(self._root, self._keys, boundary_us)
+        reach.leases(leases)
         current_us = {branch: self._current_us(branch, head) for branch, head in heads.items()}
         for branch, head in heads.items():
             reach.head(head.index, head.state, branch, current_us[branch])
         garbage = [one for one in old if one.key not in reach.found]
+        uploads = self._uploads(boundary_us)
         if not dry_run:
             self._let_go(heads.values(), reach.found)
         swept = self._intents(boundary_us, dry_run=dry_run)
-        if dry_run or not garbage:
-            if not dry_run:
-                self._delete(swept, progress)
-            garbage += swept
-            return Collected(None, boundary_us, tuple(garbage), len(listed), reach.versions)
-        made = [
-            self._marked(branch, head, boundary_us, current_us[branch])
-            for branch, head in heads.items()
-        ]
-        reach = Reach(self._root, self._keys, boundary_us)
-        # And not from the index: others may have overwritten it since.
-        for branch, one in zip(heads, made, strict=True):
-            reach.head(one.index, one.state, branch)
-        for branch in made[0].state.branches:  # those that were begun since
-            found = None if branch in heads else self._open(branch)
-            if found is not None:
-                reach.head(found.index, found.state, branch)
-        garbage = [*(one for one in old if one.key not in reach.found), *swept]
-        self._delete(garbage, progress)
-        version = made[0].state.version
-        return Collected(version, boundary_us, tuple(garbage), len(listed), reach.versions)
+        version = None
+        if garbage and not dry_run:
+            made = [
+                self._marked(branch, head, boundary_us, current_us[branch])
+                for branch, head in heads.items()
+            ]
+            reach = Reach(self._root, self._keys, boundary_us)
+            reach.leases(leases)
+            # And not from the index: others may have overwritten it since.
+            for branch, one in zip(heads, made, strict=True):
+                reach.head(one.index, one.state, branch)
+            for branch in made[0].state.branches:  # those that were begun since
+                found = None if branch in heads else self._open(branch)
+                if found is not None:
+                    reach.head(found.index, found.state, branch)
+            garbage = [one for one in old if one.key not in reach.found]
+            version = made[0].state.version
+        garbage += swept
+        if not dry_run:
+            self._delete(garbage, progress)
+            for upload in uploads:
+                self._root.store.give_up(upload)
+        everything = (*garbage, *map(self._garbage, uploads))
+        return Collected(version, boundary_us, everything, len(listed), reach.versions)
+
+    def _uploads(self, boundary_us: int) -> list[Entry]:
+        """Give the uploads that writers have left who died, or are as good as dead."""
+        try:
+            found = self._root.store.uploads(self._root.place(self._keys.folder))
+        except (AccessError, UnsupportedError) as error:
+            notes.warn(f"open uploads of {self._keys.folder} stay: {error.message}")
+            return []
+        return [one for one in found if one.modified_us <= boundary_us and self._garbage(one).kind]
+
+    def _garbage(self, upload: Entry) -> Garbage:
+        start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
+        key = upload.location[start:]
+        kind = "upload" if self._kind(key) else ""
+        return Garbage(key, kind, upload.size_bytes, upload.modified_us)
 
     def _let_go(self, heads: Iterable[TableHandle], needed: set[str]) -> None:
         """Let other tables collect what this one has shared with them and needs no more."""
@@ -236,7 +268,7 @@ class _Collector:
     def _intents(self, boundary_us: int, *, dry_run: bool) -> list[Garbage]:
         """Give the intents of transactions that can be deleted."""
         found = old_intents(self._root, self._keys.database, boundary_us, dry_run=dry_run)
-        return [Garbage(one.key, KINDS[-1], one.size_bytes, one.modified_us) for one in found]
+        return [Garbage(one.key, "transaction", one.size_bytes, one.modified_us) for one in found]
 
     def _heads(self, listed: Iterable[Entry]) -> dict[str, TableHandle]:
         """Open the newest version of each branch, of main first."""
@@ -257,6 +289,25 @@ class _Collector:
 
     def _open(self, branch: str) -> TableHandle | None:
         return find_table(self._root, self._keys.database, self._keys.table, branch=branch)
+
+    def _leases(self, listed: Iterable[Entry], since_us: int) -> dict[str, TableIndex]:
+        """Read the leases that were renewed within the grace time.
+
+        Whoever reads what was replaced longer ago than that has written one before it was listed.
+        """
+        found = {}
+        start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
+        for entry in listed:
+            key = entry.location[start:]
+            if not self._keys.is_lease(key) or entry.modified_us <= since_us:
+                continue
+            data = look(self._root, key)
+            if data is not None:  # else the reader was done meanwhile
+                try:
+                    found[key] = TableIndex.decode(data[0], self._root.keyring)
+                except (CorruptError, UnsupportedError) as error:
+                    raise error.within(f"reading the lease {key}", path=key) from None
+        return found
 
     def _marked(
         self, branch: str, head: TableHandle, boundary_us: int, current_us: int | None
@@ -307,6 +358,8 @@ class _Collector:
             return "unfinished"
         if self._keys.version_of(key) is not None:
             return "version"
+        if self._keys.is_lease(key):
+            return "lease"
         if "/" not in rest:
             for start, kind in _NODES.items():
                 if rest.startswith(start) and rest.removeprefix(start).isalnum():

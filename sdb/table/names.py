@@ -272,6 +272,15 @@ class TableKeys:
         """Give the key of a list of old versions."""
         return f"{self.folder}/history-{uid}"
 
+    def lease(self, uid: str) -> str:
+        """Give the key of a lease: what somebody is reading."""
+        return f"{self.folder}/leases/{uid}"
+
+    def is_lease(self, key: str) -> bool:
+        """Tell whether a key is that of a lease."""
+        above = f"{self.folder}/leases/"
+        return key.startswith(above) and key.removeprefix(above).isalnum()
+
     def transaction(self, uid: str) -> str:
         """Give the key of the intent of a transaction over several tables, of which this is one."""
         return f"db/{check_name(self.database, 'database')}/transactions/{uid}"

@@ -18,6 +18,8 @@ from sdb.table.versionhistory import VersionPointer, read_history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sdb.table.names import TableKeys
     from sdb.table.parentage import ReadVersion
     from sdb.table.tableroot import TableRoot
@@ -96,6 +98,12 @@ class Reach:
         self._kept_by(state)
         self._since(state, branch, current_us)
 
+    def leases(self, found: Mapping[str, TableIndex]) -> None:
+        """Add what somebody is reading, by the keys of the leases."""
+        self.found.update(found)
+        for index in found.values():
+            self._content(index)
+
     def _since(self, state: VersionState, branch: str, current_us: int | None) -> None:
         """Add what was the newest version within the time, and what these kept.
 
@@ -107,9 +115,11 @@ class Reach:
         if (later.branch or MAIN) != branch:
             self._begun_with(later)
             return
-        for one in parents_of(state.parent, self._root.fetch, self._root.keyring):
-            if ended_us is not None and ended_us <= self._since_us:
-                return
+        parents = parents_of(state.parent, self._root.fetch, self._root.keyring)
+        while ended_us is None or ended_us > self._since_us:
+            one = next(parents, None)  # another collector may have deleted what is not needed
+            if one is None:
+                break
             self._version(VersionPointer(one.state.version, one.key, one.etag), one)
             if (one.state.branch or MAIN) != branch:
                 # The branch began here, with what was left of the history.
@@ -118,7 +128,9 @@ class Reach:
             self._kept_by(one.state)
             ended_us = later.parent_since_us or later.at_us
             later = one.state
-        if later.version > 1 and (ended_us is None or ended_us > self._since_us):
+        else:
+            return
+        if later.version > 1:
             raise ConflictError(
                 f"what was before version {later.version} is not known: another program has "
                 "written the table anew",

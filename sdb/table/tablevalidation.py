@@ -8,6 +8,7 @@ from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table import contentid, etags, names
+from sdb.table.leases import hold
 from sdb.table.references import MAIN
 from sdb.table.versionhistory import read_history
 
@@ -108,10 +109,14 @@ def validate_table(
     descriptors = check.descriptors()
     total = sum(one.size_bytes for one in descriptors)
     done = 0
-    for descriptor in descriptors:
-        watch(descriptor.key)
-        check.packfile(descriptor, threads, max_findings, _shifted(progress, done, total))
-        done += descriptor.size_bytes
+    lease = hold(handle)
+    try:
+        for descriptor in descriptors:
+            watch(descriptor.key)
+            check.packfile(descriptor, threads, max_findings, _shifted(progress, done, total))
+            done += descriptor.size_bytes
+    finally:
+        lease.release()
     check.provenance()
     check.history()
     return TableReport(

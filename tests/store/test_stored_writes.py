@@ -13,11 +13,13 @@ import pytest
 import sdb
 from sdb.errors import UsageError
 from sdb.store import url as stores
+from sdb.store.s3 import client as s3
 from sdb.table.commit import find_commit
 from sdb.table.names import TableKeys
 from sdb.table.syncresult import Synced
 from sdb.table.tablefollow import Trouble, follow
 from sdb.table.tableinsert import insert
+from tests.store.conftest import BUCKET
 
 if TYPE_CHECKING:
     from tests.store.conftest import Place, Requests, S3Place
@@ -156,3 +158,23 @@ def test_tables_are_compacted_and_collected(place: Place) -> None:
     assert db.append("d.t", [{"n": 9}]).is_new
     assert [one.kind for one in table.gc(dry_run=True).garbage] == ["packfile"]
     assert sorted(table.to_arrow()["n"].to_pylist()) == list(range(10))
+
+
+@pytest.mark.s3
+def test_open_uploads_of_killed_writers_are_collected(bucket: S3Place) -> None:
+    db = sdb.connect(bucket.root)
+    db.create("d.t", f"{bucket.root}/in/*.json")
+    db.append("d.t", [{"a": 1}])
+    others = ["db/d/t/mine.bin", "db/d/u/data/B.zion"]
+    for name in ("db/d/t/data/A.zion", "db/d/t/data/A.zion", *others):
+        key = f"{bucket.prefix}{name}"
+        begun = s3.connect().create_multipart_upload(Bucket=BUCKET, Key=key)
+        part = {"Bucket": BUCKET, "Key": key, "UploadId": begun["UploadId"]}
+        s3.connect().upload_part(**part, PartNumber=1, Body=b"x" * 100)
+    table = db.table("d.t")
+    assert not [one for one in table.gc().garbage if one.kind == "upload"]
+    told = table.gc(grace="0s", dry_run=True).garbage
+    assert [one.key for one in told if one.kind == "upload"] == ["db/d/t/data/A.zion"] * 2
+    assert len(bucket.uploads()) == 4
+    assert table.gc(grace="0s").garbage == told
+    assert sorted(bucket.uploads()) == [f"{bucket.prefix}{name}" for name in others]

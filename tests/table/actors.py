@@ -25,6 +25,7 @@ from sdb.table.calendarspan import CalendarSpan
 from sdb.table.descriptor import Descriptor
 from sdb.table.index import Quarantined, TableIndex
 from sdb.table.inputstree import InputsTree, Taking
+from sdb.table.leases import Lease
 from sdb.table.mergedpackfile import MergedPackfile
 from sdb.table.objectwriter import put_new
 from sdb.table.signature import Keyring
@@ -331,6 +332,38 @@ def reader(world: World, count: int) -> Callable[[Actor], None]:
             with world.in_time():
                 rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
                 world.reads.append((table.data, table.index, rows))
+
+    return work
+
+
+def lessee(world: World, _: int) -> Callable[[Actor], None]:
+    """Read the whole table for days, under a lease; sometimes it dies with it."""
+
+    def work(actor: Actor) -> None:
+        actor.fault_rate = 0
+        while world.root.place(KEYS.index) not in world.store.contents:
+            if len(world.schedule.actors) == 1:
+                return
+            world.schedule.sleep(1)
+        table = open_table(world.root, "d", "t")
+        lease = Lease(table, world.random.randbytes)
+        world.schedule.hurried += 1  # it is never as slow as to miss its turn to renew
+        for _ in range(world.random.randrange(6, 16)):
+            lease.renew()
+            actor.held_up = world.random.randrange(30)
+            while world.schedule.hurried > 1:
+                world.schedule.sleep(1)
+            world.schedule.sleep(DAY_SECONDS / 4)
+            with world.in_time():  # others may be done with that by now
+                world.expire(actor) if world.random.random() < 0.3 else collect(world, actor)
+        lease.renew()
+        rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
+        world.reads.append((table.data, table.index, rows))
+        for node in InputsTree(table.index.inputs, world.root.fetch).nodes():
+            assert world.store.version(world.root.place(node))
+        if world.random.random() < 0.5:
+            lease.release()
+        world.schedule.hurried -= 1
 
     return work
 

@@ -95,6 +95,7 @@ def run(seed: int) -> World:
             ("update", actors.updater, dice.choice((0, 0, 0, 1)), 3),
             ("read", actors.reader, dice.choice((0, 1)), 3),
             ("tag", branching.tagger, dice.choice((0, 0, 1)), 3),
+            ("lease", actors.lessee, int(keepers > 0 and seed % 4 == 1), 1),
         ):
             for number in range(count):
                 schedule.add(f"{name}{number}", work(world, dice.randrange(1, most + 1)))

@@ -21,6 +21,7 @@ from sdb.table import (
     freshness,
     jointcommit,
     jointreading,
+    leases,
     overwritten,
     reachability,
     sharing,
@@ -195,6 +196,15 @@ def lists_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reachability, "read_list", lambda *_: ())
 
 
+def leases_are_ignored(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reachability.Reach, "leases", lambda *_: None)
+
+
+def leases_are_not_renewed(patch: pytest.MonkeyPatch) -> None:
+    good = leases.Lease.renew
+    patch.setattr(leases.Lease, "renew", lambda one: None if one._is_written else good(one))
+
+
 def packfiles_are_merged_that_are_gone(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(compaction, "fits", lambda *_: True)
 
@@ -357,6 +367,8 @@ def what_was_given_up_stays_where_it_was_overwritten(patch: pytest.MonkeyPatch) 
         histories_lead_nowhere,
         inputs_lead_nowhere,
         lists_lead_nowhere,
+        leases_are_ignored,
+        leases_are_not_renewed,
         packfiles_are_merged_that_are_gone,
         rows_that_came_in_meanwhile_are_not_updated,
         rows_that_came_in_meanwhile_are_passed_over,

@@ -63,7 +63,8 @@ def command(
         return
     if verbose:
         for one in found.garbage:
-            output.say(output.plain(f"{'would remove' if dry_run else 'removed'} {one.key}"))
+            what = f"the upload of {one.key}" if one.kind == "upload" else one.key
+            output.say(output.plain(f"{'would remove' if dry_run else 'removed'} {what}"))
     if not quiet:
         verb = "would go" if dry_run else "gone"
         count = f"{len(found.garbage):,} of {found.objects:,} objects"

@@ -13,6 +13,7 @@ from sdb.packfile.prune import blocks
 from sdb.packfile.reader import open_packfile
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.query.plan.tablescan import IndexSteps
+from sdb.table.leases import hold
 from sdb.table.listedpackfile import ListedPackfile
 from sdb.table.names import TableKeys, flaw_of_name
 from sdb.table.references import VersionReference, parse_time
@@ -50,6 +51,7 @@ class StoredTable:
 
     def __init__(self, handle: TableHandle) -> None:
         self._handle = handle
+        self._lease = hold(handle)
         self._objects = OpenObjects()
         self._lists: dict[int, DescriptorList] = {}
         self._listed: dict[int, list[Packfile | None]] = {}
@@ -117,8 +119,9 @@ class StoredTable:
         return found
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open, and let collectors have what only this reader needs."""
         self._objects.close()
+        self._lease.release()
 
     def _chosen(self, test: Predicate) -> list[int]:
         tree = self._handle.index.indirect

@@ -219,6 +219,13 @@ class LocalStore:
         with Translated(path):
             _make(path)
 
+    def uploads(self, folder: Location) -> Sequence[Entry]:  # noqa: ARG002
+        """List nothing: hidden files are listed like others."""
+        return ()
+
+    def give_up(self, upload: Entry) -> None:
+        """Give nothing up."""
+
     def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Remove the hidden files of writers that were killed."""
         for entry in self.list(folder):

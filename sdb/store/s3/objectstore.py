@@ -132,6 +132,18 @@ class S3Store(FlatStore):
 
         return lock.exclusive(place.parse(os.fspath(location)), insist=True)
 
+    def uploads(self, folder: Location) -> Sequence[Entry]:
+        """List open uploads; a request for each thousand of them."""
+        from sdb.store.s3 import prefix
+
+        return prefix.uploads(os.fspath(folder))
+
+    def give_up(self, upload: Entry) -> None:
+        """Give up an upload: its parts go."""
+        from sdb.store.s3 import prefix
+
+        prefix.give_up(upload)
+
     def abandon(self, folder: Location, is_ours: Callable[[str], bool]) -> None:
         """Give up the uploads of writers that were killed."""
         from sdb.store.s3 import prefix

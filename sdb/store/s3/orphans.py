@@ -29,12 +29,15 @@ class OpenUpload:
         Where the object would be.
     id : str
         The number of the upload.
+    begun_us : int
+        When it was begun, in microseconds since 1970, by the clock of the store.
     age_seconds : float
-        How long ago it was begun, by the clock of the store.
+        How long ago that is, by the same clock.
     """
 
     place: Place
     id: str
+    begun_us: int
     age_seconds: float
 
 
@@ -58,8 +61,10 @@ def open_uploads(bucket: str, prefix: str) -> Iterator[OpenUpload]:
         for page in pages.paginate(Bucket=bucket, Prefix=prefix):
             now = clock(page)
             for entry in page.get("Uploads", ()):
-                age = (now - entry["Initiated"]).total_seconds()
-                yield OpenUpload(Place(bucket, entry["Key"]), entry["UploadId"], age)
+                begun = entry["Initiated"]
+                age = (now - begun).total_seconds()
+                begun_us = int(begun.timestamp() * 1_000_000)
+                yield OpenUpload(Place(bucket, entry["Key"]), entry["UploadId"], begun_us, age)
 
 
 def clock(answer: dict[str, Any]) -> dt.datetime:

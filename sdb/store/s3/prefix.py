@@ -125,20 +125,34 @@ def delete(url: str) -> None:
         connect().delete_object(**place.names)
 
 
-def abandon(url: str, is_ours: Callable[[str], bool]) -> None:
-    """Give up the uploads that nobody will complete; see :meth:`sdb.store.base.Store.abandon`."""
+def uploads(url: str) -> list[Entry]:
+    """List open uploads below a URL; see :meth:`sdb.store.base.Store.uploads`."""
+    bucket, start = _start(url)
+    return [
+        Entry(str(found.place), 0, found.id, found.begun_us)
+        for found in open_uploads(bucket, start)
+    ]
+
+
+def give_up(upload: Entry) -> None:
+    """Give up an upload; see :meth:`sdb.store.base.Store.give_up`."""
     from botocore.exceptions import ClientError
 
-    bucket, start = _start(url)
-    for upload in list(open_uploads(bucket, start)):
-        if not is_ours(upload.place.key[len(start) :]):
-            continue
-        with translated("giving up an upload of", str(upload.place)):
-            try:
-                connect().abort_multipart_upload(**upload.place.names, UploadId=upload.id)
-            except ClientError as error:
-                if code_of(error) != "NoSuchUpload":
-                    raise
+    place = parse(upload.location)
+    with translated("giving up an upload of", upload.location):
+        try:
+            connect().abort_multipart_upload(**place.names, UploadId=upload.version)
+        except ClientError as error:
+            if code_of(error) != "NoSuchUpload":
+                raise
+
+
+def abandon(url: str, is_ours: Callable[[str], bool]) -> None:
+    """Give up the uploads that nobody will complete; see :meth:`sdb.store.base.Store.abandon`."""
+    _, start = _start(url)
+    for upload in uploads(url):
+        if is_ours(parse(upload.location).key[len(start) :]):
+            give_up(upload)
 
 
 def put_if(url: str, data: bytes, replaced: S3Reader | None, *, ahead: bool = False) -> str:
