@@ -32,7 +32,6 @@
 ``overwritten``      what other programs have made of an index, and overwritten
 ``parentage``        versions that a version came from
 ``freshness``        packfiles that a commit adds, and collectors
-``turns``            who may change a table next, among programs of one machine
 ``undecided``        transactions over several tables that are under way, or given up
 ``commit``           the one way in which a table changes
 ``jointcommit``      commits to several tables that become true together
