@@ -154,7 +154,13 @@ def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
     """
     match test:
         case Both(parts):
-            return any(asks_statistics(part, sparse) for part in parts)
+            # Comparisons say already that there is a value: Spark tells both.
+            compared = {part.path for part in parts if isinstance(part, Compare)}
+            return any(
+                asks_statistics(part, sparse)
+                for part in parts
+                if not isinstance(part, TypeTest) or part.path not in compared
+            )
         case Either(parts):
             return bool(parts) and all(asks_statistics(part, sparse) for part in parts)
         case Anywhere() | Nowhere() | Compare(op="<>"):

@@ -108,7 +108,7 @@ TOLD = {
     "compact": "sdb: nothing to merge|$",
     "expire": "sdb: ",
     "gc": "sdb: 0 of",
-    "fork": "sdb: web.(trial|before) has the",
+    "fork": "sdb: web.(trial|before|shared) (has|shares) the",
     "push": "sdb: version 1 of web.(gha|before) below copy",
     "tag": "sdb: before-june is|$",
     "branch": "sdb: audit begins|$",

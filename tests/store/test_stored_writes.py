@@ -15,9 +15,10 @@ from sdb.errors import UsageError
 from sdb.store import url as stores
 from sdb.store.s3 import client as s3
 from sdb.table.commit import find_commit
+from sdb.table.followedtable import Trouble
 from sdb.table.names import TableKeys
 from sdb.table.syncresult import Synced
-from sdb.table.tablefollow import Trouble, follow
+from sdb.table.tablefollow import follow
 from sdb.table.tableinsert import insert
 from tests.store.conftest import BUCKET
 

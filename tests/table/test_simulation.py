@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb.errors import ConflictError, SdbError, UncertainError
-from sdb.query.writes import transaction
+from sdb.query.writes import targettable, transaction
 from sdb.records import replace
 from sdb.table import (
     collector,
@@ -193,7 +193,7 @@ def inputs_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
 
 
 def lists_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reachability, "read_list", lambda *_: ())
+    patch.setattr(reachability, "DescriptorList", lambda *_: {})
 
 
 def leases_are_ignored(patch: pytest.MonkeyPatch) -> None:
@@ -233,12 +233,7 @@ def branches_are_taken_for_what_was_overwritten(patch: pytest.MonkeyPatch) -> No
 
 
 def rows_that_came_in_meanwhile_are_not_updated(patch: pytest.MonkeyPatch) -> None:
-    good = transaction._Attempts._check
-
-    def check(attempts: Any, handle: Any, index: Any, change: Any, **_: Any) -> None:
-        good(attempts, handle, index, change, is_judging=False)
-
-    patch.setattr(transaction._Attempts, "_check", check)
+    patch.setattr(targettable, "_JUDGING", ())
 
 
 def rows_that_came_in_meanwhile_are_passed_over(patch: pytest.MonkeyPatch) -> None:

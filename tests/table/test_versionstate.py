@@ -64,6 +64,9 @@ STATE = VersionState(
     ids=("job-1", "job-2"),
     dropped=True,
     parent_since_us=1_700_000_000_000_000,
+    shares={"web.gha": "fork-web.trial-ABCDEFGH"},
+    transaction="db/d/transactions/T",
+    together={"db/d/u/index": 12},
 )
 
 

@@ -38,7 +38,7 @@ pub fn halve_set<'py>(py: Python<'py>, set: &[u8]) -> Bound<'py, PyBytes> {
 #[pyfunction]
 #[pyo3(signature = (hashes, /))]
 #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
-pub fn set_of<'py>(py: Python<'py>, hashes: Vec<u64>) -> Bound<'py, PyBytes> {
+pub fn set_of(py: Python<'_>, hashes: Vec<u64>) -> Bound<'_, PyBytes> {
     let set = py.detach(|| membership::set_of(&hashes));
     PyBytes::new(py, &set)
 }

@@ -18,6 +18,8 @@ use crate::errors::to_py;
 pub type AnyStatPath = Vec<Option<String>>;
 /// A path, and the sets that all of its texts and of its integers should be in.
 type Expected = (AnyStatPath, Option<Vec<PyBackedBytes>>, Option<Vec<PyBackedBytes>>);
+/// The zone of a path, and how many of its texts and of its integers are missing in the sets.
+type Found<'py> = (Option<Bound<'py, PyTuple>>, u64, u64);
 
 fn path(names: AnyStatPath) -> PyResult<StatPath> {
     if names.is_empty() || names.len() > MAX_DEPTH {
@@ -85,7 +87,7 @@ pub fn measure_block<'py>(
     algorithm: &str,
     align: usize,
     expected: Vec<Expected>,
-) -> PyResult<Vec<(Option<Bound<'py, PyTuple>>, u64, u64)>> {
+) -> PyResult<Vec<Found<'py>>> {
     let data = backed(block)?;
     let algorithm = Algorithm::from_name(algorithm).map_err(to_py)?;
     let (names, sets): (Vec<_>, Vec<_>) =

@@ -15,7 +15,7 @@ from sdb.typed import Annotated
 EXAMPLES = (
     "sdb fork --root lake web.gha web.trial",
     "sdb fork --root lake web.gha@-1 web.before -m 'as it was'",
-    "sdb fork --root lake --share web.gha web.trial",
+    "sdb fork --root lake --share web.gha web.shared",
 )
 
 

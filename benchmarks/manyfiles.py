@@ -1,0 +1,114 @@
+"""Measures tables of many files: queries of many packfiles beside one, and syncs beside packing.
+
+    python benchmarks/manyfiles.py [queries] [sync] [--size 300MB] [--count 1000] [--rounds 5]
+
+*queries*: the same rows in so many packfiles and in one; whole processes, medians and the ratio
+within rounds. *sync*: 100 inputs taken by ``sdb sync``, packed by ``sdb pack``, and appended as
+Parquet with delta-rs (``pip install deltalake``), an input a commit; all start with nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from run import GENERATOR, SDB, Contender, race
+
+import sdb
+
+INPUTS = 100
+QUERIES = {
+    "filter": "SELECT COUNT(*) FROM {} WHERE actor.login = 'ken'",
+    "group": "SELECT type, COUNT(*) AS n FROM {} GROUP BY type",
+    "sort": "SELECT id, actor.login FROM {} ORDER BY actor.id LIMIT 10",
+}
+DELTA = """
+import glob, shutil, sys, pyarrow.json, deltalake
+shutil.rmtree(sys.argv[2], ignore_errors=True)
+for name in sorted(glob.glob(sys.argv[1] + "/*.json")):
+    rows = pyarrow.json.read_json(name)
+    deltalake.write_deltalake(sys.argv[2], rows, mode="append", schema_mode="merge")
+"""
+ANEW = (
+    "rm -rf {1} && find {0}/db/bench/logs -mindepth 1 ! -name definition.json -delete && "
+    "SDB_CACHE={1} exec {2} sync --quiet --root {0} bench"
+)
+
+
+def divided(folder: Path, mode: str, size: str, count: int) -> list[Path]:
+    """Make events in so many files."""
+    whole = folder / f"{mode}.json"
+    words = ["--mode", mode, "--bytes", size, "--seed", "1", "--out", str(whole)]
+    subprocess.run([sys.executable, str(GENERATOR), *words], check=True)
+    lines = whole.read_bytes().splitlines(keepends=True)
+    (folder / mode).mkdir()
+    made = []
+    for number in range(count):
+        some = lines[number * len(lines) // count : (number + 1) * len(lines) // count]
+        made.append(folder / mode / f"{number:05}.json")
+        made[-1].write_bytes(b"".join(some))
+    whole.unlink()
+    return made
+
+
+def told(name: str, one: Contender, other: Contender) -> None:
+    """Print how long one takes, and the other, and how many times as long one takes."""
+    ratio = other.times_as_fast_as(one)
+    print(f"{name:24} {one.median:8.3f} {other.median:8.3f} {ratio:7.2f}", flush=True)
+
+
+def queries(folder: Path, size: str, count: int, rounds: int) -> None:
+    """Compare queries of many packfiles with those of one."""
+    inputs = divided(folder, "github", size, count)
+    db = sdb.connect(folder / "lake")
+    for name in ("many", "one"):
+        db.create(f"bench.{name}", "nothing/*.json")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda one: db.append("bench.many", [one]), inputs))
+    db.append("bench.one", inputs)
+    found = [db.table(f"bench.{name}").describe() for name in ("many", "one")]
+    print("packfiles:", ", ".join(f"{one.packfiles:,}" for one in found))
+    for name, query in QUERIES.items():
+        many, one = (
+            Contender(table, [SDB, "query", "--root", str(folder / "lake"), query.format(table)])
+            for table in ("bench.many", "bench.one")
+        )
+        race(rounds, many, one)
+        told(name, many, one)
+
+
+def sync(folder: Path, size: str, rounds: int) -> None:
+    """Compare a sync with packing, and with appends of delta-rs."""
+    inputs = divided(folder, "logs", size, INPUTS)
+    sdb.connect(folder).create("bench.logs", "file://logs/*.json")
+    synced = Contender("sync", ["sh", "-c", ANEW.format(folder, folder / "cache", SDB)])
+    out = str(folder / "packed.zion")
+    packed = Contender("pack", [SDB, "pack", "--force", "-o", out, *map(str, inputs)])
+    words = [sys.executable, "-c", DELTA, str(folder / "logs"), str(folder / "delta")]
+    delta = Contender("delta-rs", words)
+    race(rounds, synced, packed, delta)
+    told("sync, pack", synced, packed)
+    told("sync, delta-rs", synced, delta)
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="*", default=["queries", "sync"])
+    parser.add_argument("--size", default="300MB")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        if "queries" in asked.what:
+            queries(Path(name), asked.size, asked.count, asked.rounds)
+        if "sync" in asked.what:
+            sync(Path(name), asked.size, asked.rounds)
+
+
+if __name__ == "__main__":
+    main()
