@@ -335,6 +335,14 @@ def what_was_given_up_stays_where_it_was_overwritten(patch: pytest.MonkeyPatch) 
     patch.setattr(overwritten._Recovery, "_undone", undone)
 
 
+# Seeds before these do not notice them, and playing them takes long.
+PASSED_OVER: dict[Patch, int] = {
+    ids_are_looked_up_in_the_index_alone: 240,
+    lost_answers_commit_transactions: 260,
+    what_was_given_up_stays_where_it_was_overwritten: 130,
+}
+
+
 @pytest.mark.parametrize(
     "mutation",
     [
@@ -372,6 +380,7 @@ def what_was_given_up_stays_where_it_was_overwritten(patch: pytest.MonkeyPatch) 
 def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     mutation(monkeypatch)
     first, step = (1, 5) if mutation.__name__.startswith("forks_") else (0, 1)
+    first = PASSED_OVER.get(mutation, first)
     for seed in range(first, SEEDS, step):
         try:
             simulation.run(seed)
