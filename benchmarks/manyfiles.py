@@ -70,8 +70,8 @@ def queries(folder: Path, size: str, count: int, rounds: int) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda one: db.append("bench.many", [one]), inputs))
     db.append("bench.one", inputs)
-    found = [db.table(f"bench.{name}").describe() for name in ("many", "one")]
-    print("packfiles:", ", ".join(f"{one.packfiles:,}" for one in found))
+    for name in ("many", "one"):
+        print(f"bench.{name}: {sum(1 for _ in db.table(f'bench.{name}').handle.descriptors()):,}")
     for name, query in QUERIES.items():
         many, one = (
             Contender(table, [SDB, "query", "--root", str(folder / "lake"), query.format(table)])

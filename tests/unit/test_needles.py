@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import sdb
 from sdb import notes
 from sdb.query.result.reading import facts
+from sdb.table import tablepackfile
 from tests.blockoracle import add_statistics
 
 if TYPE_CHECKING:
@@ -140,3 +142,18 @@ def test_conditions_on_elements_leave_out_blocks(packed: Path, condition: str) -
         everything, _ = asked(packed, some, prune=False)
         assert sorted(map(str, found)) == sorted(map(str, everything))
         assert blocks <= UNNESTED[condition]
+
+
+@pytest.mark.parametrize(("most_plain", "expected"), [(0, 1), (1 << 20, ROWS // 100)])
+def test_packfiles_of_tables_are_asked_when_that_costs_less_than_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_plain: int, expected: int
+) -> None:
+    monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", most_plain)
+    db, dice = sdb.connect(tmp_path), random.Random(1)
+    db.create("d.t", "in/*.json")
+    for start in range(0, ROWS, 100):
+        numbers = range(start, start + 100)
+        db.append("d.t", [{"n": one, "text": dice.randbytes(150).hex()} for one in numbers])
+    with db.sql("SELECT n FROM d.t WHERE n = 250") as result:
+        assert list(result) == [{"n": 250}]
+        assert result.reading.blocks == expected
