@@ -11,7 +11,19 @@ from __future__ import annotations
 import math
 import operator
 
-from sdb.packfile.predicate import Compare, Instant, TextPrefix, TextWords, TypeTest
+from sdb.packfile.predicate import (
+    ANY_TYPE,
+    BOOL_TYPE,
+    LIST_TYPE,
+    NULL_TYPE,
+    NUMBER_TYPES,
+    TIME_TYPE,
+    Compare,
+    Instant,
+    TextPrefix,
+    TextWords,
+    TypeTest,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +38,12 @@ if TYPE_CHECKING:
 BlockRule: TypeAlias = "Callable[[int], bool]"
 """Tells whether a block, by its number, can hold a row that passes a test."""
 
-_NULL, _BOOLS, _NUMBERS, _TIMES, _TEXTS = 1, 1 << 1, 0b111 << 2, 1 << 6, 0b11 << 7
+_TEXTS = 0b11 << 7
 _FALSE, _TRUE = 1, 2
 # Of bytes, which read as text too, and of what rows do not have, zones tell nothing but the type.
-_OTHERS = 0xFFFF & ~(_NULL | _BOOLS | _NUMBERS | _TIMES | _TEXTS | 1 << 11 | 1 << 13)
+_OTHERS = ANY_TYPE & ~(
+    NULL_TYPE | BOOL_TYPE | NUMBER_TYPES | TIME_TYPE | _TEXTS | LIST_TYPE | 1 << 13
+)
 _OPERATORS = {
     "=": operator.eq,
     "<": operator.lt,
@@ -104,7 +118,7 @@ def type_fits(zone: Zone, types: int, *, or_missing: bool) -> bool:
 
 def null_fits(zone: Zone, op: str) -> bool:
     """Only NULL equals NULL, and nothing is less: no value of the block is NULL."""
-    return op in {"=", "<=", ">="} and bool(zone.types & _NULL)
+    return op in {"=", "<=", ">="} and bool(zone.types & NULL_TYPE)
 
 
 def bool_fits(zone: Zone, op: str, *, value: bool) -> bool:
@@ -120,7 +134,7 @@ def number_fits(zone: Zone, op: str, number: float) -> bool:
     NaN is above or beside all others, depending on who asks: it proves nothing, and neither do
     bounds of a block that has it.
     """
-    if not zone.types & _NUMBERS:
+    if not zone.types & NUMBER_TYPES:
         return False
     if zone.has_nan or math.isnan(number):
         return True
@@ -129,7 +143,7 @@ def number_fits(zone: Zone, op: str, number: float) -> bool:
 
 def time_fits(zone: Zone, op: str, us: int) -> bool:
     """No time of the block, and none between its bounds, compares so."""
-    if not zone.types & _TIMES:
+    if not zone.types & TIME_TYPE:
         return False
     return zone.times is None or _between(*zone.times, op, us)
 
@@ -171,13 +185,13 @@ def differs(zone: Zone, value: object) -> bool:
     """
     match value:
         case None:
-            kind, is_one = _NULL, True
+            kind, is_one = NULL_TYPE, True
         case bool():
-            kind, is_one = _BOOLS, zone.booleans == (_TRUE if value else _FALSE)
+            kind, is_one = BOOL_TYPE, zone.booleans == (_TRUE if value else _FALSE)
         case int() | float():
-            kind, is_one = _NUMBERS, zone.numbers == (value, value) and not zone.has_nan
+            kind, is_one = NUMBER_TYPES, zone.numbers == (value, value) and not zone.has_nan
         case Instant(us):
-            kind, is_one = _TIMES, zone.times == (us, us)
+            kind, is_one = TIME_TYPE, zone.times == (us, us)
         case _:
             kind, is_one = _TEXTS, False
     return bool(zone.types & ~kind) or (bool(zone.types) and not is_one)

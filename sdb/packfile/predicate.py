@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 NULL_TYPE = 1
 """The Ion type of NULL, as a bit mask."""
+BOOL_TYPE = 1 << 1
+"""The Ion type of booleans, as a bit mask."""
+NUMBER_TYPES = 0b111 << 2
+"""The Ion types of numbers: integers of both signs, and floats."""
+TIME_TYPE = 1 << 6
+"""The Ion type of timestamps, as a bit mask."""
 TEXT_TYPES = 0b11110000000
 """Ion types that read as text: symbols and strings, and bytes by their printed form."""
 LIST_TYPE = 1 << 11

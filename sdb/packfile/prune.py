@@ -16,7 +16,11 @@ from sdb.errors import CorruptError
 from sdb.packfile import blockrules
 from sdb.packfile.predicate import (
     ANY_TYPE,
+    BOOL_TYPE,
+    LIST_TYPE,
     NULL_TYPE,
+    NUMBER_TYPES,
+    TIME_TYPE,
     Anywhere,
     Both,
     Compare,
@@ -44,9 +48,8 @@ if TYPE_CHECKING:
 Intervals: TypeAlias = tuple[tuple[int, int], ...]
 """Half-open ranges of block numbers: ascending, neither empty nor touching one another."""
 
-# Ion types by the kind of constant; what has no kind of its own reads as text.
-_BOOLS, _NUMBERS, _TIMES = 1 << 1, 0b111 << 2, 1 << 6
-_TEXTS = 0xFFFF & ~(1 | _BOOLS | _NUMBERS | _TIMES | 1 << 11 | 1 << 13)
+# What has no kind of its own reads as text.
+_TEXTS = ANY_TYPE & ~(NULL_TYPE | BOOL_TYPE | NUMBER_TYPES | TIME_TYPE | LIST_TYPE | 1 << 13)
 _OPERATORS = {
     "=": operator.eq,
     "<>": operator.ne,
@@ -305,13 +308,13 @@ def _types_of(value: Constant) -> int:
         case None:
             return NULL_TYPE
         case bool():
-            return _BOOLS
+            return BOOL_TYPE
         case int() | float():
-            return _NUMBERS
+            return NUMBER_TYPES
         case str():
             return _TEXTS
         case _:
-            return _TIMES
+            return TIME_TYPE
 
 
 def _holds(stored: object, op: str, value: Constant) -> bool:

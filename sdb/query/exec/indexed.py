@@ -9,6 +9,7 @@ from sdb.query.plan.columns import Execution
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from sdb.query.plan.dataset import ValuePath
@@ -50,14 +51,16 @@ def counted_groups(groups: HashAggregate) -> Execution | None:
     found = [(*key, *[count] * len(groups.calls)) for key, count in counts.items() if count]
     for place, descending, _ in reversed(groups.sort):
         found.sort(key=lambda row: row[place], reverse=descending)
-    stop = None if groups.limit is None else groups.offset + groups.limit
-    rows = [
-        [_cell(row[place], letter) for place, letter in groups.outputs]
-        for row in found[groups.offset : stop]
-    ]
+    rows = [[_cell(row[place], letter) for place, letter in groups.outputs] for row in found]
+    return told(groups, rows)
+
+
+def told(groups: HashAggregate, rows: Sequence[Sequence[object]]) -> Execution:
+    """Answer a statement with rows that metadata tells, of which it may want only some."""
     from sdb.query.result.replay import given
 
-    return Execution(groups.columns, given(rows, groups.columns))
+    stop = None if groups.limit is None else groups.offset + groups.limit
+    return Execution(groups.columns, given(rows[groups.offset : stop], groups.columns))
 
 
 def _constant(part: PackfileScan, path: ValuePath) -> Any:  # noqa: ANN401 - text, int or time
@@ -67,14 +70,14 @@ def _constant(part: PackfileScan, path: ValuePath) -> Any:  # noqa: ANN401 - tex
     if type(value) in {str, int}:
         return value
     us = ion.instant_to_us(value)
-    return None if us is None else _Moment(us)
+    return None if us is None else Moment(us)
 
 
-class _Moment(int):
-    """Microseconds since 1970, which are no number of rows."""
+class Moment(int):
+    """Microseconds since 1970, which are no number."""
 
 
 def _cell(value: object, letter: str) -> object:
     """Give what a lane has of a value."""
-    kind = {str: "s", _Moment: "u"}.get(type(value), "x")
+    kind = {str: "s", Moment: "u"}.get(type(value), "x")
     return value if letter == kind else None

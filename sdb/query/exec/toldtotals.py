@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sdb.errors import CorruptError
 from sdb.query.analyze.types import NULL, NUMBER, TIME
-from sdb.query.plan.columns import Execution
+from sdb.query.exec.indexed import Moment, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.packfile.zones import Zone
+    from sdb.query.plan.columns import Execution
     from sdb.query.plan.operations import Accumulator, HashAggregate
     from sdb.query.plan.scans import Lane
     from sdb.query.plan.tablescan import PackfileScan
@@ -58,11 +59,8 @@ def told_totals(groups: HashAggregate) -> Execution | None:
     except _Unknown:
         return None
     row = [_cell(found[place], letter) for place, letter in groups.outputs]
-    stop = None if groups.limit is None else groups.offset + groups.limit
-    from sdb.query.result.replay import given
-
     scan.dataset.visited([])
-    return Execution(groups.columns, given([row][groups.offset : stop], groups.columns))
+    return told(groups, [row])
 
 
 def _total(call: Accumulator, lanes: Sequence[Lane], parts: Sequence[PackfileScan]) -> Any:  # noqa: ANN401 - of any type
@@ -87,7 +85,7 @@ def _total(call: Accumulator, lanes: Sequence[Lane], parts: Sequence[PackfileSca
         for bound in getattr(zone, kind) or ()
     ]
     found = choose(bounds, default=None)
-    return _Moment(found) if found is not None and kind == "times" else found
+    return Moment(found) if found is not None and kind == "times" else found
 
 
 def _rows(part: PackfileScan) -> int:
@@ -124,13 +122,9 @@ def _zones(part: PackfileScan, path: tuple[str, ...]) -> Iterator[Zone]:
         yield zone
 
 
-class _Moment(int):
-    """Microseconds since 1970, which are no number."""
-
-
 def _cell(value: Any, letter: str) -> object:  # noqa: ANN401 - of any type
     """Give what a lane has of a total."""
-    is_time = isinstance(value, _Moment)
+    is_time = isinstance(value, Moment)
     if letter == "t":
         return NULL if value is None else TIME if is_time else NUMBER
     if value is None or is_time is not (letter == "u"):

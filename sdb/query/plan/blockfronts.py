@@ -7,6 +7,7 @@ numbers. So the first of a zone is that of the type that comes first.
 
 from __future__ import annotations
 
+from sdb.packfile.predicate import NULL_TYPE
 from sdb.query.analyze.types import ANY, NULL
 
 TYPE_CHECKING = False
@@ -19,7 +20,6 @@ Front: TypeAlias = "int | tuple[Any, ...] | None"
 """A time in microseconds, a constant in the form of `_core.LaneScan`, or ``("none",)`` where no row
 has a value; None: not known."""
 
-_NULL = 1
 # Null, booleans, numbers, times and texts; lists and structures, which stand behind them.
 _KNOWN = 0b1_0101_1111 | 1 << 11 | 1 << 13
 _NOTHING = ("none",)
@@ -51,7 +51,7 @@ def front(zone: Zone | None, *, descending: bool, beside: int) -> Front:
         return _NOTHING
     if beside == ANY:
         return zone.times[descending] if zone.times else _NOTHING
-    if zone.types & _NULL and not beside & NULL:
+    if zone.types & NULL_TYPE and not beside & NULL:
         return ("z",)
     return _first(zone, last=descending)
 
