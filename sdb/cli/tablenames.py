@@ -58,8 +58,8 @@ def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
 def named_versions(root: TableRoot, database: str, table: str, kind: str, *, as_json: bool) -> None:
     """List the tags or the branches of a table."""
     from sdb.cli import output
+    from sdb.table.namedversions import refs
     from sdb.table.tablehandle import open_table
-    from sdb.table.tablerefs import refs
 
     found = [one for one in refs(open_table(root, database, table)) if one.kind == kind]
     if as_json:

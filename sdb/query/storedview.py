@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sdb.table.compaction import Compacted
     from sdb.table.expiry import Expired
     from sdb.table.inputstates import InputStatus
+    from sdb.table.namedversions import NamedVersion
     from sdb.table.references import Given
     from sdb.table.syncresult import Synced
     from sdb.table.tabledescription import TableDescription
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from sdb.table.tableinsert import Inserted
     from sdb.table.tablelog import LoggedVersion, ShownVersion
     from sdb.table.tablemerge import MergedBranch
-    from sdb.table.tablerefs import NamedVersion
     from sdb.table.tablerestore import Restored
     from sdb.table.tableroot import TableRoot
     from sdb.table.tablevalidation import TableReport
@@ -304,10 +304,10 @@ class StoredTableView:
         return push(self._handle, table_root(root), **options)
 
     def refs(self) -> list[NamedVersion]:
-        """Give the tags and branches, see :func:`sdb.table.tablerefs.refs`."""
-        from sdb.table import tablerefs
+        """Give the tags and branches, see :func:`sdb.table.namedversions.refs`."""
+        from sdb.table import namedversions
 
-        return tablerefs.refs(open_table(*self._place))
+        return namedversions.refs(open_table(*self._place))
 
     @property
     def _target(self) -> str:

@@ -76,7 +76,9 @@
 ``tablediff``        differences between two versions
 ``tablerestore``     old content as a new version
 ``branchstart``      the index that a branch begins with
-``tablerefs``        tags and branches
+``namedversions``    tags and branches as they are
+``refswap``          an index with other names in the place of one
+``tablerefs``        tags and branches, set and taken away
 ``mergebase``        the version that two branches have in common
 ``mergesides``       what each of two branches has changed since
 ``tablemerge``       the changes of a branch in another one

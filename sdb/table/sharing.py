@@ -12,10 +12,12 @@ from contextlib import suppress
 from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
 from sdb.table import names
 from sdb.table.holds import hold_name
+from sdb.table.namedversions import pointer_to
 from sdb.table.references import MAIN, VersionReference
+from sdb.table.refswap import adopted
 from sdb.table.succession import is_foreign
 from sdb.table.tablehandle import open_table
-from sdb.table.tablerefs import adopted, branch, delete_branch, pointer_to
+from sdb.table.tablerefs import branch, delete_branch
 from sdb.table.versionlookup import ExpiredError, UnknownReferenceError, Versions
 
 TYPE_CHECKING = False

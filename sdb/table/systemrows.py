@@ -5,10 +5,10 @@ from __future__ import annotations
 from sdb import instants
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.table.inputstates import input_states
+from sdb.table.namedversions import refs
 from sdb.table.tabledescription import facts
 from sdb.table.tablehandle import find_table, open_table
 from sdb.table.tablelog import log
-from sdb.table.tablerefs import refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,129 +6,27 @@ packfiles, the same number and other names.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
-from sdb import instants
-from sdb.errors import (
-    ConflictError,
-    ExistsError,
-    NotFoundError,
-    UncertainError,
-    UsageError,
-)
-from sdb.records import record, replace
-from sdb.table import etags, names
+from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
+from sdb.records import replace
+from sdb.table import names
 from sdb.table.branchstart import first_index
-from sdb.table.commit import PATIENCE_SECONDS, check_writable, commit
+from sdb.table.commit import check_writable
 from sdb.table.holds import check_free
+from sdb.table.namedversions import NamedVersion, named_version, pointer_to
 from sdb.table.objectwriter import put_new
 from sdb.table.references import MAIN
-from sdb.table.succession import is_foreign, is_overwritten
+from sdb.table.refswap import adopted, swap
 from sdb.table.surroundings import REAL, Surroundings
-from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import find_table, open_table
-from sdb.table.undecided import Watch, check_decided
-from sdb.table.versionhistory import VersionPointer
+from sdb.table.tablehandle import open_table
 from sdb.table.versionlookup import UnknownReferenceError
-from sdb.table.versionstate import with_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import TypeAlias
+    from collections.abc import Iterable
 
     from sdb.table.references import Given
-    from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
     from sdb.table.versionstate import VersionState
-
-    Change: TypeAlias = Callable[[VersionState], VersionState | None]
-
-ADOPT = "adopt"
-"""The operation of a version that only makes what another program has written one of ours."""
-
-_ADOPTIONS = 4
-_FIRST_PAUSE_SECONDS = 0.02
-_LONGEST_PAUSE_SECONDS = 2.0
-
-
-@record
-class NamedVersion:
-    """A tag or a branch.
-
-    Attributes
-    ----------
-    kind : {"tag", "branch"}
-        What it is.
-    name : str
-        Its name.
-    version : int or None
-        The version of a tag, or the newest of a branch; None: another program has written it.
-    at_us : int
-        When that was committed.
-    """
-
-    kind: str
-    name: str
-    version: int | None
-    at_us: int
-
-    @property
-    def at(self) -> str:
-        """When the version was committed, as text."""
-        return instants.text(self.at_us, fraction=False)
-
-    def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
-        at = instants.text(self.at_us)
-        return {"kind": self.kind, "name": self.name, "version": self.version, "at": at}
-
-
-def refs(handle: TableHandle) -> list[NamedVersion]:
-    """Give the tags and branches of a table, sorted by name; the index of each is read.
-
-    Parameters
-    ----------
-    handle : TableHandle
-        The table, as its main branch is now.
-
-    Returns
-    -------
-    list of NamedVersion
-        The main branch first.
-
-    Raises
-    ------
-    CorruptError
-        An index is missing or damaged.
-    """
-    state = handle.state
-    found = [_named("branch", MAIN, handle)]
-    if state is None:
-        return found
-    keys = handle.keys
-    for name in sorted(state.branches):
-        head = find_table(handle.root, keys.database, keys.table, branch=name)
-        found += [] if head is None else [_named("branch", name, head)]
-    for name, tag in sorted(state.tags.items()):
-        found.append(_named("tag", name, handle.version(tag.key, tag.etag)))
-    return found
-
-
-def _named(kind: str, name: str, handle: TableHandle) -> NamedVersion:
-    state = handle.state
-    if state is None or is_foreign(handle.index, state):
-        return NamedVersion(kind, name, None, handle.index.created_us)
-    return NamedVersion(kind, name, state.version, state.at_us)
-
-
-def pointer_to(handle: TableHandle) -> VersionPointer:
-    """Give where the version is kept that a handle has open, which must be one of ours."""
-    state = handle.state
-    if state is None:
-        raise UsageError(f"{handle.name}: no sdb has written this version")
-    key = handle.keys.version(state.version, state.commit)
-    return VersionPointer(state.version, key, state.kept or etags.of_content([handle.data]))
 
 
 def tag(
@@ -189,8 +87,8 @@ def tag(
             raise ExistsError(f"{handle.name} has a branch {name!r}")
         return replace(state, tags={**state.tags, name: pointer})
 
-    _swap(root, keys, change, around)
-    return _named("tag", name, handle)
+    swap(root, keys, change, around)
+    return named_version("tag", name, handle)
 
 
 def delete_tag(
@@ -218,7 +116,7 @@ def delete_tag(
         tags = {one: pointer for one, pointer in state.tags.items() if one != name}
         return replace(state, tags=tags)
 
-    _swap(root, keys, change, around)
+    swap(root, keys, change, around)
 
 
 def branch(
@@ -281,12 +179,12 @@ def branch(
         tried = True
         return replace(state, branches=(*state.branches, name))
 
-    _swap(root, keys, change, around)
+    swap(root, keys, change, around)
     try:
         put_new(root, keys.branch(name), data)
     except ConflictError:
         raise exists from None
-    return _named("branch", name, handle)
+    return named_version("branch", name, handle)
 
 
 def delete_branch(
@@ -340,7 +238,7 @@ def delete_branch(
             return None
         return replace(state, branches=tuple([one for one in state.branches if one != name]))
 
-    _swap(root, keys, change, around)
+    swap(root, keys, change, around)
 
 
 def _checked(root: TableRoot, database: str, table: str, name: str) -> names.TableKeys:
@@ -360,68 +258,3 @@ def _absent(
     near = get_close_matches(name, list(known), 1)
     hint = f"did you mean {near[0]}?" if near else None
     return UnknownReferenceError(f"{keys.database}.{keys.table} has no {kind} {name!r}", hint=hint)
-
-
-def adopted(root: TableRoot, keys: names.TableKeys, around: Surroundings) -> TableHandle:
-    """Open a table, after a commit that makes a version of what another program has written.
-
-    Raises
-    ------
-    ConflictError
-        It writes all the time.
-    """
-    for _ in range(_ADOPTIONS):
-        head = open_table(root, keys.database, keys.table)
-        if not is_overwritten(head):
-            return head
-        commit(root, keys, TableChange(ADOPT), around=around)
-    raise ConflictError(
-        f"another program writes to {keys.database}.{keys.table} all the time",
-        path=keys.index,
-        hint="run it again",
-    )
-
-
-def _swap(root: TableRoot, keys: names.TableKeys, change: Change, around: Surroundings) -> None:
-    """Put an index with other names in the place of the one that is there."""
-    began, watch = around.elapsed(), Watch(root, around)
-    attempts = 0
-    unknown: UncertainError | None = None
-    while True:
-        attempts += 1
-        try:
-            if _swapped(root, keys, change):
-                return
-            adopted(root, keys, around)
-        except (ConflictError, UncertainError) as error:
-            unknown = error if isinstance(error, UncertainError) else unknown
-            if around.elapsed() - began >= PATIENCE_SECONDS:
-                raise (unknown or error) from None
-            watch.met(error)
-        longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempts)
-        around.sleep(around.uniform(0, longest))
-
-
-def _swapped(root: TableRoot, keys: names.TableKeys, change: Change) -> bool:
-    """Try once; False: another program has written what is there."""
-    place = root.place(keys.index)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(root.store.lock(place))
-        except NotFoundError:
-            raise root.absent(keys) from None
-        head = open_table(root, keys.database, keys.table)
-        check_decided(head)
-        state = head.state
-        if state is None or is_overwritten(head):
-            return False
-        changed = change(state)
-        if changed is None:
-            return True
-        changed = replace(changed, kept=state.kept or etags.of_content([head.data]))
-        index = replace(head.index, user_data=with_state(head.index.user_data, changed))
-        try:
-            root.store.put_if(place, index.encode(root.keyring), head.reader)
-        except ExistsError as error:
-            raise ConflictError(error.message, path=place, hint="run it again") from error
-    return True

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sdb import errors
 from sdb.records import replace
 from sdb.store.memory import MemoryStore
-from sdb.table import etags, names, tablerefs
+from sdb.table import etags, namedversions, names, tablerefs
 from sdb.table.collector import collect
 from sdb.table.commit import commit, find_commit
 from sdb.table.expiry import ExpiryPolicy, expire
@@ -91,7 +91,7 @@ def test_tags_name_versions_and_make_none(root: TableRoot) -> None:
     with pytest.raises(UnknownReferenceError, match="no tag 'nem'") as unknown:
         tablerefs.delete_tag(root, "d", "t", "nem")
     assert unknown.value.hint == "did you mean new?"
-    found = [(one.kind, one.name, one.version) for one in tablerefs.refs(head)]
+    found = [(one.kind, one.name, one.version) for one in namedversions.refs(head)]
     assert found == [("branch", "main", 2), ("tag", "new", 2), ("tag", "v1", 1)]
 
 

@@ -11,7 +11,7 @@ import pytest
 import sdb
 from sdb import errors
 from sdb.query.writes import transaction
-from sdb.table import intents, jointcommit, tablerefs, undecided
+from sdb.table import intents, jointcommit, refswap, tablerefs, undecided
 from sdb.table.intents import ABORTED, COMMITTED, PENDING, TransactionIntent, find_intent
 from sdb.table.names import TableKeys
 from sdb.table.signature import Keyring
@@ -191,7 +191,7 @@ def test_a_transaction_that_is_alive_is_waited_for(
     )
     with pytest.raises(errors.ConflictError, match="under way"):
         jointcommit.commit(db.root, T, transaction.TableChange("insert"), patience_seconds=0.2)
-    monkeypatch.setattr(tablerefs, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(refswap, "PATIENCE_SECONDS", 0.1)
     with pytest.raises(errors.ConflictError, match="under way"):
         tablerefs.tag(db.root, "a", "t", "v1")
     begun.commit({T.index: 2})

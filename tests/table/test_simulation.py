@@ -24,11 +24,11 @@ from sdb.table import (
     leases,
     overwritten,
     reachability,
+    refswap,
     sharing,
     succession,
     tablechange,
     tablehandle,
-    tablerefs,
     undecided,
     versionstate,
 )
@@ -215,7 +215,7 @@ def names_are_taken_for_versions(patch: pytest.MonkeyPatch) -> None:
     def with_state(user_data: Any, state: Any) -> Any:
         return good(user_data, replace(state, kept=""))
 
-    patch.setattr(tablerefs, "with_state", with_state)
+    patch.setattr(refswap, "with_state", with_state)
 
 
 def names_of_a_version_are_those_of_its_first_attempt(patch: pytest.MonkeyPatch) -> None:
