@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from sdb.packfile.grep import grep
     from sdb.packfile.ondemand import cached, clear_cache
     from sdb.packfile.resolve import open_one as open  # noqa: A004 - sdb.open
-    from sdb.packfile.unpack import unpack
     from sdb.packfile.validate import validate
     from sdb.packfile.writer import pack
     from sdb.query.api import sql
     from sdb.query.connected import connect
     from sdb.query.registered import register
+    from sdb.query.unpacking import unpack
     from sdb.query.writes.execute import execute
     from sdb.store.url import diagnose
 
@@ -82,7 +82,7 @@ _PLACES = {
     "pack": ("sdb.packfile.writer", "pack"),
     "register": ("sdb.query.registered", "register"),
     "sql": ("sdb.query.api", "sql"),
-    "unpack": ("sdb.packfile.unpack", "unpack"),
+    "unpack": ("sdb.query.unpacking", "unpack"),
     "validate": ("sdb.packfile.validate", "validate"),
 }
 

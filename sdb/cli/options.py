@@ -79,6 +79,9 @@ Fields = Annotated[
     str | None,
     Option(metavar="NAME,...", help="Only these top-level fields, separated by commas."),
 ]
+Where = Annotated[
+    str | None, Option(metavar="CONDITION", help="Only rows for which this SQL is true.")
+]
 Since = Annotated[
     str | None,
     Option(metavar="TIME", help="Only rows from this time on (2021-01-02, 30m, today)."),

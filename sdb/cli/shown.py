@@ -92,6 +92,7 @@ def select(
     fields: Sequence[str] | None,
     times: tuple[str | None, str | None, str | None] = (None, None, None),
     *,
+    root: str,
     strict: bool,
 ) -> None:
     """Show the first rows for which a condition is true.
@@ -110,18 +111,20 @@ def select(
         Only these fields.
     times : tuple
         What ``--since``, ``--until`` and ``--time-field`` say.
+    root : str
+        Folder or URL where relative paths start; the current folder when empty.
     strict : bool
         Whether a field that no row has is an error.
     """
-    from sdb.query.api import sql
+    from sdb.query.unpacking import selected
 
-    wanted = "*" if fields is None else _items(place, fields, strict=strict)
-    path = place.replace("'", "''")
-    # Lines of their own, so that a comment in the condition ends there.
-    query = f"SELECT {wanted} FROM read_file('{path}') WHERE\n{where}\nLIMIT {rows}"  # noqa: S608
     since, until, time_field = times
-    with sql(
-        query,
+    with selected(
+        [place],
+        where,
+        root=root,
+        fields=fields,
+        limit=rows,
         typed=fmt == "ion-text",
         strict=strict,
         since=since,
@@ -135,20 +138,3 @@ def select(
             return
         show([line for piece in result.lines() for line in piece.splitlines(True)], fmt, fields)
         answers.say_notes(result)
-
-
-def _items(place: str, fields: Sequence[str], *, strict: bool) -> str:
-    """Write the items of SELECT; of names that no row has users are told as without a condition."""
-    from sdb.packfile.absent import is_absent, tell_of
-    from sdb.packfile.reader import open_packfile
-
-    with open_packfile(place) as pack:
-        tell_of([(pack.path, pack.trailer)], fields, None, strict=strict)
-        return ", ".join(
-            f"MISSING AS {_quoted(name)}" if is_absent(pack.trailer, name) else _quoted(name)
-            for name in fields
-        )
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

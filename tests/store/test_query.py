@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import io
 import json
 import subprocess
 import sys
@@ -70,6 +71,19 @@ def test_only_blocks_of_interest_are_fetched(
     with sdb.sql(f"SELECT COUNT(*) AS n FROM read_file('{bucket.at('logs/*.zion')}')") as result:
         assert list(result) == [{"n": 720 * DAYS}]
     assert requests.count("GetObject", "HeadObject") <= DAYS
+
+
+@pytest.mark.s3
+def test_unpack_where_fetches_blocks_of_interest(
+    bucket: S3Place, tmp_path: Path, requests: Requests
+) -> None:
+    fill(bucket, tmp_path)
+    out = io.BytesIO()
+    requests.clear()
+    hour = "ts >= `2021-01-03T10:00:00Z` AND ts < `2021-01-03T11:00:00Z`"
+    sdb.unpack(bucket.at("logs/*.zion"), out, where=hour, fields=["day"])
+    assert out.getvalue() == b'{"day": 3}\n' * 30
+    assert requests.count("GetObject", "HeadObject") <= DAYS + 2
 
 
 @pytest.mark.s3

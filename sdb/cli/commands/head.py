@@ -15,6 +15,7 @@ from sdb.cli.options import (
     TimeField,
     Until,
     Verbose,
+    Where,
     locate,
     names,
     period,
@@ -37,9 +38,7 @@ def command(
     ] = 10,
     fmt: Annotated[str | None, Option(metavar=shown.METAVAR, help="Format.")] = None,
     fields: Fields = None,
-    where: Annotated[
-        str | None, Option(metavar="CONDITION", help="Only rows for which this SQL is true.")
-    ] = None,
+    where: Where = None,
     since: Since = None,
     until: Until = None,
     time_field: TimeField = None,
@@ -53,10 +52,11 @@ def command(
     output.prepare(verbose=verbose)
     form = shown.form(fmt)
     since, until = period(since, until)
-    place, chosen = locate(context, packfile), names(fields)
+    chosen = names(fields)
     if where is not None:
         times = (since, until, time_field)
-        shown.select(place, where, rows, form, chosen, times, strict=strict)
+        root = context.obj or ""
+        shown.select(packfile, where, rows, form, chosen, times, root=root, strict=strict)
         return
     from sdb.packfile.unpack import unpack
 
@@ -64,7 +64,7 @@ def command(
     direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)
     target = io.BytesIO() if terminal or not direct else output.binary()
     unpack(
-        [place],
+        [locate(context, packfile)],
         target,
         fmt=form if direct else "json",
         fields=chosen,

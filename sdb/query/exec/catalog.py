@@ -222,7 +222,8 @@ class Catalog:
 
     def _stored(self, name: TableName) -> tuple[StoredTable, ...]:
         """Give the tables below the root that a name means; none: it means files."""
-        if name.kind == "path" and (given := self._known.get(_with_branch(name))):
+        is_name = name.kind in {"path", "file"}
+        if is_name and (given := self._known.get(_with_branch(name))):
             return (given,)
         if name not in self._tables:
             found = [self._table(names, name) for names in self._names(name)]
