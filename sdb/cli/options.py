@@ -52,6 +52,10 @@ Memory = Annotated[
         help="Most memory for groups, joins and sorts (2GiB).",
     ),
 ]
+ShowStats = Annotated[
+    bool,
+    Option("--stats", help="Tell how many blocks an equality reads, by path; reads some rows."),
+]
 AsJson = Annotated[bool, Option("--json", help="Print facts as JSON.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Verbose = Annotated[bool, Option("--verbose", "-v", help="Print more of what happens.")]

@@ -205,3 +205,18 @@ def test_json_has_the_largest_fields(run: Any, tmp_path: Path, events: Path) -> 
         one.write_bytes((tmp_path / "x.zion").read_bytes())
     found = json.loads(run("describe-file", "--json", *many).stdout)["files"]
     assert [one["largest_fields"] for one in found] == [None] * 9
+
+
+def test_stats(run: Any, screen: Any, events: Path) -> None:
+    found = json.loads(run("describe-file", "--json", "--stats", events).stdout)["sharpness"]
+    assert found["blocks"] > 1
+    by_name = {one["name"]: one for one in found["paths"]}
+    assert by_name["type"]["read"] == 1
+    assert 0 < by_name["id"]["read"] <= 1
+    assert set(found["cluster_by"]) < set(by_name)
+    text = run("describe-file", "--stats", events).stdout.decode()
+    assert text.startswith(f"file://{events}")
+    assert "if clustered" in text
+    code, shown = screen("describe-file", "--stats", events, columns=60)
+    assert code == 0
+    assert "more, see --json" in shown

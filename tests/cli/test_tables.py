@@ -140,6 +140,10 @@ def test_descriptions_for_programs_and_people(run: Run, screen: Screen, tmp_path
     assert "times      created_at: 2015-01-01T01:00:00Z to 2015-01-01T01:07:39Z" in text
     assert "(indirect)" not in text
     assert "(indirect)" in screen("describe", "--classic", "web", "gha")[1]
+    told = json.loads(run("describe", "web", "gha", "--json", "--stats").stdout)["sharpness"]
+    assert (told["packfiles"], told["blocks"], told["statistics_bytes"]) == (3, 3, 0)
+    assert {one["read"] for one in told["paths"] if one["name"] == "actor.id"} == {1}
+    assert "actor.id" in screen("describe", "--stats", "web", "gha", columns=100)[1]
 
 
 def test_states_of_inputs(run: Run, tmp_path: Path) -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import sys
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Force, Packfiles, Verbose, locate
+from sdb.cli.options import AsJson, Force, Packfiles, ShowStats, Verbose, locate
 from sdb.cli.parameters import Context, Option
+from sdb.cli.shownsharpness import show_sharpness
 from sdb.errors import UsageError
 from sdb.packfile.describe import as_dict, describe, text
 from sdb.packfile.descriptions import Description
 from sdb.typed import Annotated
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.sharpness import Sharpness
+
 EXAMPLES = (
     "sdb describe-file events.zion",
     "sdb describe-file --timeline events.zion",
+    "sdb describe-file --stats events.zion",
     "sdb describe-file --html events.html events.zion",
 )
 
@@ -26,6 +32,7 @@ def command(
     timeline: Annotated[
         bool, Option("--timeline", help="Draw where in time each block lies.")
     ] = False,
+    stats: ShowStats = False,
     html: Annotated[
         str | None, Option(metavar="FILE", help="Write a page with all of it, too.")
     ] = None,
@@ -39,7 +46,7 @@ def command(
     """Show size, blocks and time ranges of packfiles.
 
     Only the end of each file is read; on a terminal, for a page and for JSON, a few chunks of local
-    files, too, for the fields that take most.
+    files, too, for the fields that take most. With --stats some rows are read.
     """
     if as_json and timeline:
         raise UsageError("--json and --timeline exclude each other", hint="--json --blocks")
@@ -51,8 +58,10 @@ def command(
     if html is not None:
         output.check_apart(html, [locate(context, path) for path in packfiles])
         _write_page(description, html, force=force)
+    found = _sharpness(context, packfiles) if stats else None
     if as_json:
-        output.say_json(as_dict(description, blocks=blocks))
+        told = {} if found is None else {"sharpness": found.as_dict()}
+        output.say_json(as_dict(description, blocks=blocks) | told)
         return
     if for_people:
         from sdb.view.facts import overview
@@ -61,6 +70,8 @@ def command(
     else:
         shown = text(description)
     output.say(output.plain(shown.removesuffix("\n")))
+    if found is not None:
+        show_sharpness(found)
     if blocks or timeline:
         _draw(description, blocks=blocks, timeline=timeline)
 
@@ -76,6 +87,18 @@ def _draw(description: Description, *, blocks: bool, timeline: bool) -> None:
             parts.append(draw(file, columns=output.drawing_columns(), glyphs=glyphs))
         head = f"\n{file.url}" if len(description.files) > 1 else ""
         output.say(output.plain(head + "".join(f"\n{part}" for part in parts).removesuffix("\n")))
+
+
+def _sharpness(context: Context, packfiles: list[str]) -> Sharpness:
+    from contextlib import ExitStack
+
+    from sdb.packfile.reader import open_packfile
+    from sdb.packfile.resolve import resolve
+    from sdb.packfile.sharpness import sharpness
+
+    with ExitStack() as stack:
+        found = resolve(packfiles, root=context.obj or None)
+        return sharpness([stack.enter_context(open_packfile(one.location)) for one in found])
 
 
 def _write_page(description: Description, path: str, *, force: bool) -> None:
