@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import sdb
@@ -18,7 +19,7 @@ from sdb.packfile.reader import open_packfile
 from sdb.store.url import grow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 ALIGN = 1 << 12
@@ -56,6 +57,23 @@ def join_to(paths: Sequence[Path], output: Path) -> joining.JoinedPackfile:
         return found
 
 
+def parts_of(paths: Sequence[Path]) -> Iterator[tuple[int, int]]:
+    """Give for each block how many rows there are up to its end, and its number of chunks."""
+    end = 0
+    for path in paths:
+        with open_packfile(path) as pack:
+            summary = pack.trailer.sparse.summary
+            assert summary is not None
+            for rows, block in zip(summary.rows, pack.blocks, strict=True):
+                end += rows
+                yield end, block.chunks
+
+
+def spans(ends: Sequence[int]) -> list[range]:
+    """Give where a block may end that is in one which ends there."""
+    return [range(start + 1, end + 1) for start, end in pairwise((0, *ends))]
+
+
 def repr_of(rows: Iterable[dict[str, Any]]) -> list[str]:
     """NaN is not equal to itself."""
     return [repr(sorted(row.items())) for row in rows]
@@ -69,6 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+@example(parts=[([{"n": 0}], 1)] * 5, block=ALIGN * 4, constants=None)
 @given(
     parts=st.lists(st.tuples(ROWS, st.sampled_from((1, 30, 200))), min_size=1, max_size=6),
     block=st.sampled_from((ALIGN * 4, ALIGN * 20)),
@@ -95,14 +114,15 @@ def test_t_11_3_joined_packfiles_have_all_rows_and_times(
     with open_packfile(output) as pack:
         assert repr_of(pack) == repr_of(rows)
         assert pack.trailer.rows == len(rows)
-        least = max(2, block // (2 * ALIGN))
-        short = [one.chunks < least for one in pack.blocks]
-        assert not any(
-            a and b and one.chunks + other.chunks <= block // ALIGN
-            for a, b, one, other in zip(
-                short, short[1:], pack.blocks, pack.blocks[1:], strict=False
-            )
-        ), "short blocks side by side"
+        summary = pack.trailer.sparse.summary
+        assert summary is not None
+        ends = [*accumulate(summary.rows)]
+    made_of = [[chunks for end, chunks in parts_of(paths) if end in span] for span in spans(ends)]
+    least, full = max(2, block // (2 * ALIGN)), block // ALIGN
+    for one, other in pairwise(made_of):
+        if max(*one, *other) < least:
+            assert sum(one) + other[0] > full, "short blocks side by side"
+    with open_packfile(output) as pack:
         provenance = pack.trailer.sparse.provenance()
         if provenance is not None and provenance.complete:
             assert sum(one.rows for one in provenance.origins) == len(rows)
