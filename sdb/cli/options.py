@@ -146,6 +146,10 @@ Stats = Annotated[
     str,
     Option(metavar="off|auto|PATH,...", help="Fields by whose values queries leave out blocks."),
 ]
+TableStats = Annotated[
+    str | None,
+    Option("--stats", metavar="off|auto|PATH,...", help="As for pack; else the definition tells."),
+]
 OnError = Annotated[
     str,
     Option(metavar="fail|skip|quarantine:FILE", help="What to do with malformed records."),

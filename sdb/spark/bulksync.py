@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sdb import bounds, ion, notes
+from sdb.packfile.statisticschoice import StatisticsChoice
 from sdb.progress import silent
 from sdb.records import replace
 from sdb.spark import session
@@ -21,6 +22,7 @@ from sdb.table import names
 from sdb.table.descriptor import Descriptor
 from sdb.table.inputpacking import MOST_INPUTS, PackedInputs, by_partition, pack_inputs
 from sdb.table.leftpackfiles import find_left, input_mark
+from sdb.table.recentdefinitions import statistics_of
 from sdb.table.references import MAIN
 from sdb.table.signature import Keyring
 from sdb.table.tablehandle import find_table
@@ -154,6 +156,7 @@ class SparkSyncs:
         table: str,
         *,
         branch: str = MAIN,
+        stats: str | None = None,
         progress: Progress = silent,
         **options: Any,  # noqa: ANN401 - those of a sync
     ) -> SyncedOnSpark:
@@ -167,6 +170,9 @@ class SparkSyncs:
             Its names.
         branch : str
             The branch that gets the rows.
+        stats : str, optional
+            Paths that shall have statistics, as in :func:`sdb.pack`; what the definition tells if
+            not given.
         progress : Progress
             Told how many bytes of the inputs, as they are stored, are packed.
         options
@@ -185,7 +191,9 @@ class SparkSyncs:
         """
         root = replace(root, location=absolute(root.location))
         keys = names.TableKeys(database, table)
-        packing = _SparkPacking(self, root, keys, branch, progress)
+        chosen = statistics_of(root, keys) if stats is None else stats
+        StatisticsChoice.of(chosen)
+        packing = _SparkPacking(self, root, keys, branch, chosen, progress)
         synced = sync_table(root, database, table, branch=branch, packing=packing, **options)
         return SyncedOnSpark(synced, packing.packed, packing.resumed)
 
@@ -230,9 +238,11 @@ class _SparkPacking:
         root: TableRoot,
         keys: names.TableKeys,
         branch: str,
+        stats: str,
         progress: Progress,
     ) -> None:
         self._syncs = syncs
+        self._stats = stats
         self._root, self._keys, self._branch = root, keys, branch
         self._progress = progress
         self._left: dict[tuple[str, ...], PackedInputs] = {}
@@ -259,7 +269,7 @@ class _SparkPacking:
         tasks = [SyncTask(number, group) for number, group in enumerate(missing)]
         outcomes: Iterator[SyncOutcome] = iter(())
         if tasks:
-            act = partial(_attempt, self._root.location, self._keys)
+            act = partial(_attempt, self._root.location, self._keys, self._stats)
             job = Job(self._syncs.context(), ("sdb sync", uuid.uuid4().hex), tasks, act)
             outcomes = iter(job.run(self._progress))
         for group in groups:
@@ -292,12 +302,14 @@ def _cut(group: Sequence[NewInput], share_bytes: int) -> Iterator[list[NewInput]
     yield some
 
 
-def _attempt(location: str, keys: names.TableKeys, task: SyncTask, threads: int) -> SyncOutcome:
+def _attempt(
+    location: str, keys: names.TableKeys, stats: str, task: SyncTask, threads: int
+) -> SyncOutcome:
     """Pack the inputs of a task, on an executor, which needs no key."""
     root = table_root(location, keyring=Keyring())
     mark = partial(input_mark, options={})
     with notes.heard() as warnings:
-        packed = pack_inputs(root, keys, task.inputs, mark=mark, threads=threads)
+        packed = pack_inputs(root, keys, task.inputs, mark=mark, stats=stats, threads=threads)
     told = packed.descriptor
     descriptor = b"" if told is None else ion.dumps(told.struct())
     packed = replace(packed, descriptor=None)

@@ -8,6 +8,7 @@ from itertools import chain
 from sdb import effort
 from sdb.packfile.batches import encoded
 from sdb.packfile.inputs import Input
+from sdb.packfile.statisticschoice import StatisticsChoice
 from sdb.packfile.writer import DEFAULT_ALGORITHM
 
 TYPE_CHECKING = False
@@ -28,6 +29,8 @@ class RowPacking:
     ----------
     algorithm, level, time_fields
         See :func:`sdb.pack`.
+    stats : str or None
+        Paths that shall have statistics; None: what the table tells, or else those worth it.
     keep_nulls : bool
         Whether fields that are null are written as such.
     """
@@ -35,11 +38,12 @@ class RowPacking:
     algorithm: str
     level: int | str | None
     time_fields: tuple[Path, ...]
+    stats: str | None
     keep_nulls: bool
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
-        """Read ``algorithm``, ``level``, ``timeFields`` and ``ignoreNullFields``.
+        """Read ``algorithm``, ``level``, ``timeFields``, ``stats`` and ``ignoreNullFields``.
 
         Parameters
         ----------
@@ -54,25 +58,29 @@ class RowPacking:
         Raises
         ------
         UsageError
-            A level that is none.
+            A level, or a path, that is none.
         """
+        if "stats" in options:
+            StatisticsChoice.of(options["stats"])
         times = options.get("timeFields", "")
         return cls(
             options.get("algorithm", DEFAULT_ALGORITHM),
             effort.read(options["level"]) if "level" in options else None,
             tuple(tuple(name.strip().split(".")) for name in times.split(",") if name.strip()),
+            options.get("stats"),
             options.get("ignoreNullFields", "true").lower() == "false",
         )
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of :func:`sdb.pack`; a task has one thread."""
-        return {
+        found = {
             "algorithm": self.algorithm,
             "level": self.level,
             "threads": 1,
             "time_fields": self.time_fields,
         }
+        return found if self.stats is None else found | {"stats": self.stats}
 
     def input(self, batches: Iterator[pa.RecordBatch], task: int) -> Input | None:
         """Make an input of the rows of a task; None: there are none.

@@ -113,7 +113,7 @@ class TableWriter(DataSourceArrowWriter):
         pairs = [pair.partition("=") for pair in text.split(",") if pair]
         values = {name.strip(): value.strip() for name, _, value in pairs}
         try:
-            place = place_of_rows(root, self._named.keys, values)
+            place = place_of_rows(root, self._named.keys, values, {})
         except NotFoundError:
             if values or root.has(self._named.keys.index):
                 raise
@@ -121,7 +121,7 @@ class TableWriter(DataSourceArrowWriter):
         except UnsupportedError as error:
             error.hint = 'option("partition", "field=value,..."), or sdb sync, which takes inputs'
             raise
-        if place and self._is_overwriting:
+        if "directory" in place and self._is_overwriting:
             message = f"{self._named.name} has partitions: they are not overwritten"
             raise UnsupportedError(message, hint='mode("append")')
         return place
@@ -157,8 +157,7 @@ class TableWriter(DataSourceArrowWriter):
             self._named.keys,
             [rows],
             commit_id=mark,
-            **self._place,
-            **self._packing.arguments,
+            **(self._place | self._packing.arguments),
         )
         if packed.descriptor is None:
             return PackedTask(task)

@@ -94,6 +94,9 @@ class Definition:
         Whether inputs from before the table are left out where inputs are told by a queue.
     versions : VersionPolicy or None
         Which versions are kept; None: the default.
+    stats : str
+        The statistics of new packfiles, as `stats` of :func:`sdb.pack` in one text; empty: not
+        told. A member that only `sdb` knows.
     unknown : tuple of str
         Members that were there and that nobody knows.
     """
@@ -104,6 +107,7 @@ class Definition:
     beta_features: tuple[str, ...] = ()
     skip_backfill: bool = False
     versions: VersionPolicy | None = None
+    stats: str = ""
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -143,6 +147,7 @@ class Definition:
             reader.listed(members, "beta_features", reader.feature),
             reader.flag(members, "skip_backfill"),
             reader.made(members, "versions", reader.versions),
+            reader.text(members, "stats", ""),
         )
         reader.check_known(members, _MEMBERS, "")
         if rest:
@@ -173,10 +178,17 @@ class Definition:
         known = [BETA_FEATURES[name] for name in self.beta_features if name in BETA_FEATURES]
         return known[-1] if known else DEFAULT_ALGORITHM
 
+    @property
+    def statistics(self) -> str:
+        """The statistics of new packfiles, unless who packs them says another choice."""
+        return self.stats or "auto"
+
     def _with_ours(self) -> str:
         members = list(self._members())
         if self.versions is not None:
             members.append(f'"versions":{_object(_policy(self.versions))}')
+        if self.stats:
+            members.append(f'"stats":{jsonraw.quoted(self.stats)}')
         return f"{{{','.join(members)}}}"
 
     def _members(self) -> Iterator[str]:
@@ -205,6 +217,7 @@ _MEMBERS = (
     "beta_features",
     "skip_backfill",
     "versions",
+    "stats",
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from sdb.errors import UsageError
+from sdb.packfile.statisticschoice import StatisticsChoice
 from sdb.table.definition import BETA_FEATURES, Definition
 from sdb.table.inputpattern import InputPattern
 from sdb.table.partition import TYPES
@@ -31,7 +32,15 @@ FORMATS = (
     "parquet",
 )
 _MEMBERS = {
-    "": ("input", "partitions", "retention_policy", "beta_features", "skip_backfill", "versions"),
+    "": (
+        "input",
+        "partitions",
+        "retention_policy",
+        "beta_features",
+        "skip_backfill",
+        "versions",
+        "stats",
+    ),
     "input.": ("pattern", "format", "hints"),
     "partitions.": ("field", "type", "value"),
     "retention_policy.": ("field", "valid_for"),
@@ -112,6 +121,10 @@ def problems(definition: Definition, *, is_remote: bool) -> list[str]:
     for name in definition.beta_features:
         if name not in BETA_FEATURES:
             found.append(f"unknown beta feature {name!r}{_meant(name, BETA_FEATURES)}")
+    try:
+        StatisticsChoice.of(definition.statistics)
+    except UsageError as error:
+        found.append(f"stats: {error.message}")
     return found
 
 

@@ -101,7 +101,7 @@ def append(  # noqa: PLR0913 - as insert, by name
         return insert(root, database, table, inputs, **options)
     keys = names.TableKeys(database, table)
     check_writable(root)
-    options |= place_of_rows(root, keys, partition or {})
+    options = place_of_rows(root, keys, partition or {}, options)
     if txn_id:
         names.check_name(txn_id, "transaction")
     group = _group(root, keys)

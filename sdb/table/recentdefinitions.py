@@ -1,6 +1,7 @@
 """Definitions of tables that rows are inserted into, over a network read once in ten seconds.
 
-What an insert needs of one is by which fields the table has partitions. Who replaces a definition
+What an insert needs of one is by which fields the table has partitions, and which statistics its
+packfiles have. Who replaces a definition
 waits for inserts that have begun anyway.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import time
 
+from sdb.errors import NotFoundError
 from sdb.table.tablehandle import read_definition
 
 TYPE_CHECKING = False
@@ -53,6 +55,14 @@ def recent_definition(root: TableRoot, keys: TableKeys) -> Definition:
     while len(_KEPT) > _MOST_KEPT:
         _KEPT.pop(next(iter(_KEPT)), None)
     return found
+
+
+def statistics_of(root: TableRoot, keys: TableKeys) -> str:
+    """Give the statistics that the definition of a table asks for; of a table without one: auto."""
+    try:
+        return recent_definition(root, keys).statistics
+    except NotFoundError:
+        return "auto"
 
 
 def forget_definition(root: TableRoot, keys: TableKeys) -> None:

@@ -120,7 +120,7 @@ def insert(  # noqa: PLR0913 - the command's options, by name
     """
     keys = names.TableKeys(database, table)
     check_writable(root)
-    options |= place_of_rows(root, keys, partition or {})
+    options = place_of_rows(root, keys, partition or {}, options)
     check_branch(root, keys, branch)
     commit_id = txn_id or names.new_uid()
     done = done_before(root, keys, txn_id, branch=branch)
@@ -138,9 +138,12 @@ def insert(  # noqa: PLR0913 - the command's options, by name
 
 
 def place_of_rows(
-    root: TableRoot, keys: names.TableKeys, partition: Mapping[str, object]
+    root: TableRoot,
+    keys: names.TableKeys,
+    partition: Mapping[str, object],
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Give what packing must know of where rows go that are inserted.
+    """Give what packing must know of the table that rows go to.
 
     Parameters
     ----------
@@ -150,11 +153,13 @@ def place_of_rows(
         Its names.
     partition : mapping
         A value for each field that the table has partitions by.
+    options : mapping
+        What is known already: of statistics it goes before the definition.
 
     Returns
     -------
     dict
-        Options of :func:`sdb.table.tablepacking.pack_rows`.
+        These and others, all options of :func:`sdb.table.tablepacking.pack_rows`.
 
     Raises
     ------
@@ -183,7 +188,10 @@ def place_of_rows(
         found = given_partition(definition.partitions, partition)
     except (UsageError, InputError) as error:
         raise error.within(name) from None
-    return {} if found is None else {"directory": found.directory, "constants": found.constants}
+    known = {"stats": definition.statistics, **options}
+    if found is not None:
+        known |= {"directory": found.directory, "constants": found.constants}
+    return known
 
 
 def done_before(

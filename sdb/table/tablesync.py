@@ -11,6 +11,7 @@ from itertools import chain
 
 from sdb import notes
 from sdb.errors import ConflictError, UsageError
+from sdb.packfile.statisticschoice import StatisticsChoice
 from sdb.progress import silent
 from sdb.records import replace
 from sdb.table import names
@@ -120,7 +121,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         check_writable(root)
     definition = read_definition(root, keys)
     check_branch(root, keys, branch)
-    packing = packing or LocalPacking(root, keys, progress, options)
+    packing = packing or _local_packing(root, keys, definition, progress, options)
     retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
     for _ in range(_REPLANS):
         handle = find_table(root, database, table, branch=branch)
@@ -186,10 +187,23 @@ def take(
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
     """Take the inputs of a plan that has only some of them, in one version; see `sync_table`."""
-    packing = LocalPacking(root, keys, silent, options)
+    packing = _local_packing(root, keys, definition, silent, options)
     sync = _Sync(root, keys, definition, packing, is_whole=False)
     sync.branch, sync.author = branch, author
     return sync.run(plan)
+
+
+def _local_packing(
+    root: TableRoot,
+    keys: names.TableKeys,
+    definition: Definition,
+    progress: Callable[[int, int | None], None],
+    options: dict[str, Any],
+) -> LocalPacking:
+    """Pack as the options say, or else the definition."""
+    known = {"stats": definition.statistics, **options}
+    StatisticsChoice.of(known["stats"])
+    return LocalPacking(root, keys, progress, known)
 
 
 class _OvertakenError(Exception):

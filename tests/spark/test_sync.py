@@ -97,6 +97,29 @@ def test_a_table_is_that_of_a_plain_sync(spark: SparkSession, lake: Path, tmp_pa
     assert folders == {f"db/d/t/data/2026-01-0{day}" for day in (1, 2, 3)}
 
 
+def test_tasks_follow_the_definition_in_statistics(spark: SparkSession, lake: Path) -> None:
+    definition = lake / "db/d/t/definition.json"
+    found = []
+    for told, stats in (("off", None), ("n", None), ("off", "n,day")):
+        definition.write_text(json.dumps(DEFINITION | {"stats": told}))
+        folder = lake / f"in/2026-02-0{len(found) + 1}"
+        folder.mkdir()
+        text = "".join(f'{{"n": {number}}}\n' for number in range(2000))
+        (folder / "x.json").write_text(text)
+        before = set(data(lake))
+        with SparkSyncs(spark=spark, tasks=1) as syncs:
+            syncs.sync(table_root(lake), "d", "t", stats=stats)
+        (path, *_) = [
+            one
+            for one in (lake / "db/d/t/data").rglob("*.zion")
+            if one.name not in before and "2026-02" in str(one)
+        ]
+        with sdb.open(path) as pack:
+            known = pack.known[1]
+            found.append(None if known is None else {field for field, _ in known.sizes})
+    assert found == [None, {("n",)}, {("n",), ("day",)}]
+
+
 def test_what_was_packed_is_not_packed_again(
     spark: SparkSession, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

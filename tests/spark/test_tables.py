@@ -132,6 +132,27 @@ def test_a_job_is_one_version(spark: SparkSession, tmp_path: Path) -> None:
     assert not sdb.connect(tmp_path).table(NAME).validate().findings
 
 
+def test_statistics_are_those_of_the_definition_or_an_option(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = spark.range(0, 2000, 1, 1).selectExpr("id", "id * 2 AS n")
+    sdb.connect(tmp_path).execute(f"CREATE TABLE {NAME}")
+    definition = tmp_path / "db/web/gha/definition.json"
+    seen: set[Path] = set()
+    found = []
+    for stats, options in (("off", {}), ("n", {}), ("n", {"stats": "id"})):
+        definition.write_text(json.dumps({"input": [{"pattern": "file://x"}], "stats": stats}))
+        save(rows, tmp_path, **options)
+        (path,) = set((tmp_path / "db/web/gha/data").rglob("*.zion")) - seen
+        seen.add(path)
+        with sdb.open(path) as pack:
+            known = pack.known[1]
+            found.append([] if known is None else sorted({field for field, _ in known.sizes}))
+    assert found == [[], [("n",)], [("id",)]]
+    with pytest.raises(Exception, match="tells no paths"):
+        save(rows, tmp_path, stats="a,,b")
+
+
 def test_the_same_transaction_is_one_version(spark: SparkSession, root: Path) -> None:
     for _ in range(2):
         save(spark.range(5), root, txnId="batch-1")

@@ -19,6 +19,7 @@ from sdb.cli.options import (
     ProgressMode,
     Quiet,
     Root,
+    TableStats,
     Threads,
     TimeFields,
     Verbose,
@@ -65,6 +66,7 @@ def command(
     block_size: BlockSize = "50MiB",
     hints: Hints = None,
     time_field: TimeFields = None,
+    stats: TableStats = None,
     on_error: OnError = "fail",
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -84,6 +86,8 @@ def command(
     bounds.THREADS.check(threads)
     options = packing(algorithm, level, block_size, None, hints, fmt, time_field, verify=True)
     del options["constants"]
+    if stats is not None:
+        options["stats"] = stats
     prepare(verbose=verbose, quiet=quiet)
     inputs = given(inputs)
     with (

@@ -15,6 +15,7 @@ from sdb.cli.options import (
     OnError,
     ProgressMode,
     Quiet,
+    Stats,
     TimeFields,
     Verbose,
     packing,
@@ -49,6 +50,7 @@ def command(
     constant: Constants = None,
     hints: Hints = None,
     time_field: TimeFields = None,
+    stats: Stats = "auto",
     on_error: OnError = "fail",
     force: Annotated[bool, Option("--force", help="Replace the packfiles of the folder.")] = False,
     no_verify: NoVerify = False,
@@ -64,6 +66,7 @@ def command(
     options = packing(
         algorithm, level, block_size, constant, hints, fmt, time_field, verify=not no_verify
     )
+    options["stats"] = stats
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     choice = sparks.Choice(master, tasks, target_size, conf, append, print_submit)
     form = sparks.Form(force, on_error, hints, progress, as_json, quiet, verbose)

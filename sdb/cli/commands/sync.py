@@ -12,6 +12,7 @@ from sdb.cli.options import (
     ProgressMode,
     Quiet,
     Root,
+    TableStats,
     Threads,
     Verbose,
     table_root,
@@ -91,6 +92,7 @@ def command(
     branch: Branch = "main",
     root: Root = None,
     threads: Threads = None,
+    stats: TableStats = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -104,6 +106,7 @@ def command(
     from sdb.table.tablesync import tables_to_sync
 
     prepare(verbose=verbose, quiet=quiet)
+    options = {} if stats is None else {"stats": stats}
     place = table_root(context, root)
     choice = sparks.Choice(
         master, tasks, target_size, conf, append=False, print_submit=print_submit
@@ -132,6 +135,7 @@ def command(
             branch=branch,
             author=author(),
             threads=threads,
+            **options,
         )
     tables = tables_to_sync(place, database, pattern)
     if not tables:
@@ -151,6 +155,7 @@ def command(
             vanished=vanished,
             branch=branch,
             author=author(),
+            **options,
         )
     if as_json:
         output.say_json({"tables": [one.as_dict() for one in found]})

@@ -13,6 +13,7 @@ from sdb.query.writes import insertion
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.matching import QueryContext, Target, dropping
 from sdb.records import record
+from sdb.table.recentdefinitions import statistics_of
 from sdb.table.tablepacking import pack_rows
 from sdb.table.tablerewrite import rewrite
 
@@ -127,6 +128,7 @@ class StatementWork:
             view.keys,
             inputs,
             commit_id=mark,
+            stats=statistics_of(view.root, view.keys),
             progress=self.context.progress,
             threads=self.context.threads,
         )

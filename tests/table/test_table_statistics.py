@@ -1,0 +1,158 @@
+"""Whoever writes to a table makes statistics of the paths that its definition tells."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb.errors import UsageError
+from sdb.packfile.reader import open_packfile
+from sdb.table.definition import Definition
+from sdb.table.definitioncheck import problems
+from sdb.table.tablefollow import follow
+from sdb.table.tablehandle import open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.query.connected import TableConnection
+
+ROWS = [
+    {"id": f"id-{number * 7919 % 2000}", "n": number, "s": {"x": number}} for number in range(2000)
+]
+AUTO = {("n",), ("id",), ("s", "x")}
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableConnection:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+    (tmp_path / "lake" / "in").mkdir(parents=True)
+    return sdb.connect(str(tmp_path / "lake"))
+
+
+def define(db: TableConnection, stats: str | None) -> None:
+    pattern = "file://in/*.json"
+    definition: dict[str, object] = {"input": [{"pattern": pattern}]}
+    if stats is not None:
+        definition["stats"] = stats
+    folder = Path(db.root.place("db/web/t"))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "definition.json").write_text(json.dumps(definition))
+
+
+def told(db: TableConnection) -> list[set[Any]]:
+    """Give the paths with statistics of each packfile."""
+    found = []
+    for one in open_table(db.root, "web", "t").descriptors():
+        with open_packfile(db.root.place(one.key)) as pack:
+            known = pack.known[1]
+            found.append(set() if known is None else {path for path, _ in known.sizes})
+    return found
+
+
+def lines() -> io.BytesIO:
+    return io.BytesIO("".join(json.dumps(row) + "\n" for row in ROWS).encode())
+
+
+def by_append_of_rows(db: TableConnection, **options: Any) -> None:
+    db.append("web.t", ROWS, **options)
+
+
+def by_append_of_a_file(db: TableConnection, **options: Any) -> None:
+    db.append("web.t", lines(), **options)
+
+
+def by_insert(db: TableConnection, **options: Any) -> None:
+    from sdb.table.tableinsert import insert
+
+    insert(db.root, "web", "t", lines(), **options)
+
+
+def by_sync(db: TableConnection, **options: Any) -> None:
+    _put(db)
+    db.sync("web.t", **options)
+
+
+def by_follow(db: TableConnection, **options: Any) -> None:
+    _put(db)
+    stop = threading.Event()
+    follow(db.root, "web", stop=stop, tell=lambda _: stop.set(), **options)
+
+
+def by_statement(db: TableConnection, **options: Any) -> None:
+    assert not options
+    _put(db)
+    db.execute("INSERT INTO web.t SELECT * FROM read_file('in/rows.json')")
+
+
+def _put(db: TableConnection) -> None:
+    Path(db.root.place("in/rows.json")).write_bytes(lines().getvalue())
+
+
+WRITERS = [by_append_of_rows, by_append_of_a_file, by_insert, by_sync, by_follow, by_statement]
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("stats", [None, "off", "s.x"])
+def test_writers_follow_the_definition(
+    db: TableConnection, write: Callable[..., None], stats: str | None
+) -> None:
+    db.execute("CREATE TABLE web.t")
+    define(db, stats)
+    write(db)
+    (found,) = told(db)
+    if stats is None:
+        assert found
+        assert found <= AUTO
+    else:
+        assert found == {"off": set(), "s.x": {("s", "x")}}[stats]
+
+
+@pytest.mark.parametrize("write", WRITERS[:-1])
+def test_options_go_before_the_definition(db: TableConnection, write: Callable[..., None]) -> None:
+    db.execute("CREATE TABLE web.t")
+    define(db, "s.x")
+    write(db, stats="id")
+    assert told(db) == [{("id",)}]
+
+
+def test_rows_that_are_kept_keep_what_is_known_of_them(db: TableConnection) -> None:
+    db.execute("CREATE TABLE web.t")
+    define(db, "s.x")
+    for _ in range(8):
+        db.append("web.t", lines())
+    define(db, "off")
+    db.execute("DELETE FROM web.t WHERE n = 5")
+    assert all({("s", "x")} <= one for one in told(db))
+    db.table("web.t").compact()
+    (found,) = told(db)
+    assert {("s", "x")} <= found
+
+
+def test_the_member_is_no_matter_of_the_original() -> None:
+    plain = Definition.parse('{"input": [{"pattern": "s3://b/*.json"}]}')
+    ours = Definition.parse('{"input": [{"pattern": "s3://b/*.json"}], "stats": "a.b,c[]"}')
+    assert (ours.stats, ours.statistics, plain.statistics) == ("a.b,c[]", "a.b,c[]", "auto")
+    assert ours.digest() == plain.digest()
+    assert Definition.parse(ours.stored(), is_stored=True) == ours
+    assert '"stats": "a.b,c[]"' in ours.shown()
+    assert not problems(ours, is_remote=True)
+    bad = Definition.parse('{"input": [{"pattern": "s3://b/*.json"}], "stats": "a,,b"}')
+    assert "stats" in problems(bad, is_remote=True)[0]
+    with pytest.raises(sdb.errors.InputError):
+        Definition.parse('{"stats": ["a"]}')
+
+
+def test_what_is_no_path_is_told(db: TableConnection) -> None:
+    db.execute("CREATE TABLE web.t")
+    define(db, None)
+    for write in (by_append_of_rows, by_sync):
+        with pytest.raises(UsageError):
+            write(db, stats="a,,b")
