@@ -226,8 +226,10 @@ def test_a_driver_that_is_killed_is_resumed(
     assert not (lake / "db/d/t/index").exists()
     result = run("sync", *words)
     assert result.returncode == 0, result.stderr
-    told = f"d/t: {len(before)} packfiles of an earlier run were taken as they are, "
-    assert told in result.stderr.decode()
+    told = re.search(rb"d/t: (\d+) packfiles of an earlier run were taken as", result.stderr)
+    assert told is not None
+    # Spark's Python workers may live a moment longer than the driver, and finish one more each.
+    assert len(before) <= int(told[1]) <= len(before) + 2
     after = data(lake)
     assert before.items() <= after.items()
     assert len(rows(lake)) == 5 * 12 + 2
