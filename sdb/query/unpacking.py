@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.reader import Packfile
     from sdb.packfile.trailer import Trailer
+    from sdb.progress import Progress
     from sdb.query.result.result import Result
     from sdb.store.base import Location
 
@@ -39,13 +40,23 @@ TYPED = frozenset({"ion", "ion-text", "arrow", "parquet"})
 """Formats that tell times from strings."""
 
 
-def unpack(
+def unpack(  # noqa: PLR0913 - the command's options, by name
     paths: Location | Iterable[Location],
     output: BinaryIO,
     *,
     where: str | None = None,
     fmt: str = "json",
-    **choice: Any,  # noqa: ANN401 - those of the other one, and of `selected`
+    fields: Sequence[str] | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    time_field: str | Sequence[str] | None = None,
+    blocks: str | Sequence[int] | None = None,
+    limit: int | None = None,
+    threads: int | None = None,
+    strict: bool = False,
+    indent: bool = False,
+    verify: bool = True,
+    progress: Progress | None = None,
 ) -> None:
     """Write the rows of packfiles, in order. This is `sdb.unpack`.
 
@@ -60,9 +71,10 @@ def unpack(
         cannot hold one are not read.
     fmt : {"json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet"}
         The format, see :func:`sdb.packfile.unpack.unpack`.
-    **choice
-        All others of that function; with a condition those of :func:`selected`, which has neither
-        `blocks` nor `verify`.
+    fields, since, until, time_field, limit, threads, strict, indent
+        See there.
+    blocks, verify, progress
+        See there; not possible with a condition.
 
     Raises
     ------
@@ -76,12 +88,23 @@ def unpack(
     >>> with open("rows.ndjson", "wb") as output:       # doctest: +SKIP
     ...     sdb.unpack(["events.zion"], output, where="actor.login = 'octocat'", limit=100)
     """
+    choice: dict[str, Any] = {
+        "fields": fields,
+        "since": since,
+        "until": until,
+        "time_field": time_field,
+        "limit": limit,
+        "threads": threads,
+        "strict": strict,
+    }
     if where is None:
+        choice |= {"blocks": blocks, "indent": indent, "verify": verify, "progress": progress}
         unpack_all(paths, output, fmt=fmt, **choice)
         return
+    if blocks is not None or not verify or progress is not None:
+        raise UsageError("with a condition neither blocks nor progress, and no verify=False")
     if fmt not in FORMATS:
         raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
-    indent = choice.pop("indent", False)
     with selected(paths, where, typed=fmt in TYPED, **choice) as result:
         result.write(output, fmt, indent=indent)
         for note in result.notes:

@@ -142,7 +142,7 @@ def test_in_python(needles: Path) -> None:
     assert out.getvalue() == b'{"n": 4003}\n{"n": 4000}\n'
     with pytest.raises(sdb.errors.UsageError):
         sdb.unpack([], out, where="TRUE")
-    with pytest.raises(TypeError):
+    with pytest.raises(sdb.errors.UsageError):
         sdb.unpack(needles / "1.zion", out, where="TRUE", blocks="0")
     with pytest.raises(sdb.errors.UsageError):
         sdb.unpack(needles / "1.zion", out, where="TRUE", fmt="xml")
