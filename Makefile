@@ -30,13 +30,14 @@ $(VENV)/.built: $(VENV)/.venv pyproject.toml $(RUST_SOURCES)
 demo: $(VENV)/.built
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash testdata/demo.sh
 
+# Three at a time on two processors: many tests wait for the disk, or for other processes.
 test: $(VENV)/.built $(VENV)/.dev
 	$(CARGO) test $(MANIFEST) --package zion --locked
-	$(BIN)/pytest -q -n 2 --dist loadgroup -m 'not slow'
+	$(BIN)/pytest -q -n 3 --dist loadgroup -m 'not slow'
 
 test-all: $(VENV)/.built $(VENV)/.dev
 	$(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored
-	$(BIN)/pytest -q -n 2 --dist loadgroup
+	$(BIN)/pytest -q -n 3 --dist loadgroup
 
 # Damaged and crafted files, kills, outages, mutated queries and inputs: some ten minutes. Other ones
 # with SDB_ATTACK_SEED=2, and many more with SDB_ATTACK_ROUNDS=20.

@@ -1,4 +1,7 @@
-"""A table that is made of a query has the rows of the query: for every recorded query."""
+"""A table that is made of a query has the rows of the query.
+
+By default for every fourth of the recorded queries, and for all of them with the slow tests.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from tests.conftest import VECTORS, json_lines
 if TYPE_CHECKING:
     from pathlib import Path
 
+PARTS = 4
 FILES = sorted(file.stem for file in (VECTORS / "sql").glob("*.jsonl") if file.stem != "errors")
 
 
@@ -37,13 +41,18 @@ def rows(text: str, root: Path) -> Counter[str]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.filterwarnings("ignore::sdb.errors.SdbWarning")
+@pytest.mark.parametrize(
+    "part", [0, *[pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS)]]
+)
 @pytest.mark.parametrize("stem", FILES)
 def test_ctas_and_its_source_are_equal(
-    stem: str, lake: Path, monkeypatch: pytest.MonkeyPatch
+    stem: str, part: int, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
     different: list[Any] = []
     for number, vector in enumerate(json_lines(f"sql/{stem}.jsonl")):
+        if number % PARTS != part:
+            continue
         table = f"v.{stem.replace('-', '_')}_{number}"
         sdb.execute(f"CREATE TABLE {table} AS {vector['sql']}", root=str(lake), threads=1)
         found, wanted = rows(f"SELECT * FROM {table}", lake), rows(vector["sql"], lake)
