@@ -27,6 +27,7 @@ Path = tuple[str, ...]
 VERSION = 1
 DIGEST_BYTES = 20
 MAX_COMPONENTS = 64
+MAX_CLUSTERED = 4
 MAX_SUMMARY_PATHS = 4096
 MAX_SUMMARY_COMPONENTS = 32
 MAX_SUMMARY_BYTES = 1 << 20
@@ -231,6 +232,8 @@ class Extension:
         Level of zstd that new rows are compressed with; None when it is the default, or not known.
     statistics : StoredStatistics or None
         What is known of the values in each block.
+    clustered : tuple of path
+        The paths whose values the rows are sorted by; none when they are not, or it is not known.
     """
 
     summary: Summary | None = None
@@ -240,6 +243,7 @@ class Extension:
     provenance: bytes = b""
     level: int | None = None
     statistics: StoredStatistics | None = None
+    clustered: tuple[Path, ...] = ()
 
     def encode(self) -> dict[str, object]:
         """Give the struct that is stored, without any field when there is nothing to tell."""
@@ -258,6 +262,9 @@ class Extension:
             value["level"] = self.level
         if self.summary is not None and self.statistics is not None:
             value["statistics"] = self.statistics.encode()
+        if self.clustered:
+            value["version"] = VERSION
+            value["clustered"] = [[*map(IonSymbol, path)] for path in self.clustered]
         return value
 
     @classmethod
@@ -293,7 +300,8 @@ class Extension:
             told = members if summary is not None else [b"", b""]
             found = StoredStatistics.read(value.get("statistics"))
             statistics = None if summary is None else found
-            return cls(summary, digests, "", told[0], told[1], level, statistics)
+            clustered = _clustered(value.get("clustered"))
+            return cls(summary, digests, "", told[0], told[1], level, statistics, clustered)
         except CorruptError as error:
             return cls(flaw=error.message)
 
@@ -322,6 +330,16 @@ def _level(value: object) -> int | None:
     if value is not None and type(value) is not int:
         raise CorruptError("the level is not an integer")
     return value if value in _LEVELS else None
+
+
+def _clustered(value: object) -> tuple[Path, ...]:
+    """Read what rows are sorted by; nothing where it makes no sense: no answer depends on it."""
+    if not isinstance(value, list) or len(value) > MAX_CLUSTERED:
+        return ()
+    try:
+        return tuple([path_of(path) for path in value])
+    except CorruptError:
+        return ()
 
 
 def _digests(value: object, blocks: int) -> tuple[bytes, ...]:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sdb._core import Packer
+    from sdb.packfile.blockfacts import BlockFacts
     from sdb.packfile.reader import Packfile
     from sdb.packfile.sparseindex import Path
     from sdb.store.base import Draft
@@ -207,7 +209,7 @@ def rewritten(
             blocks = [(number, firsts[number], firsts[number + 1]) for number in kept]
             rows_of = partial(_edited, pack, changes, blocks, fields, told)
             source = Input(pack.path, "ion", source=rows_of)
-            part = _packed(pack.trailer, source, stack, threads)
+            part = _spooled(pack.trailer, source, stack, threads)
             fields.with_new(part)
             parts.append(part)
     found = RewrittenPackfile(
@@ -258,19 +260,56 @@ def _is_dropped(changes: RowChanges, firsts: list[int], number: int) -> bool:
     return len(_between(changes.dropped, first, stop)) == stop - first
 
 
-def _packed(trailer: Trailer, source: Input, stack: ExitStack, threads: int | None) -> PackedBlocks:
-    """Pack rows as those of a packfile were packed."""
+def _spooled(
+    trailer: Trailer, source: Input, stack: ExitStack, threads: int | None
+) -> PackedBlocks:
     from tempfile import SpooledTemporaryFile
 
-    time_fields = list(trailer.sparse.indices)
     file: Any = stack.enter_context(SpooledTemporaryFile(_SMALL_BYTES))  # noqa: SIM115
-    with packer_like(trailer, time_fields=time_fields, threads=threads) as packer:
-        Feeder(packer, file.write, None).feed_all([source], silent)
+    packer = packer_like(trailer, time_fields=list(trailer.sparse.indices), threads=threads)
+    made, facts = packed_like(
+        trailer, packer, source, file.write, list(trailer.sparse.indices), BLOCK_BYTES
+    )
+    return PackedBlocks(made, file, facts)
+
+
+def packed_like(
+    trailer: Trailer,
+    packer: Packer,
+    source: Input,
+    write: Callable[[bytes], object],
+    time_fields: Sequence[Path],
+    block_bytes: int,
+) -> tuple[Trailer, list[BlockFacts]]:
+    """Pack rows as those of a packfile were packed.
+
+    Parameters
+    ----------
+    trailer : Trailer
+        The trailer of the packfile.
+    packer : Packer
+        A packer like that, see :func:`sdb.packfile.writer.packer_like`.
+    source : Input
+        The rows.
+    write : callable
+        Takes the frames, one by one.
+    time_fields : sequence of path
+        Paths that get a time index as soon as they hold any timestamp.
+    block_bytes : int
+        Decompressed size of a block in bytes, that of the packer.
+
+    Returns
+    -------
+    tuple
+        What is known of the blocks, as of a packfile of their own, and the statistics of each.
+    """
+    with packer:
+        Feeder(packer, write, None).feed_all([source], silent)
         types, types_complete = packer.types
         listed, sparse = merge(
             [Span(*run) for run in packer.runs],
             align_bytes=trailer.align_bytes,
-            block_bytes=BLOCK_BYTES,
+            block_bytes=block_bytes,
             types=types,
             types_complete=types_complete,
             time_fields=time_fields,
@@ -281,7 +320,7 @@ def _packed(trailer: Trailer, source: Input, stack: ExitStack, threads: int | No
         shift = trailer.block_shift
         made = Trailer(1, packer.position, packer.algorithm, shift, listed, sparse)
         rows = sparse.summary.rows if sparse.summary is not None else ()
-        return PackedBlocks(made, file, facts_of_blocks(packer, listed, rows))
+        return made, facts_of_blocks(packer, listed, rows)
 
 
 def _edited(

@@ -182,6 +182,7 @@ def rewritten_trailer(
         summary,
         digests=tuple(digests) if any(digests) else (),
         level=old.sparse.level,
+        clustered=old.sparse.clustered,
     )
     if summary is not None:
         sparse = replace(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sdb.packfile.predicate import Constant
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.reader import Packfile
+    from sdb.packfile.sparseindex import Path
 
 MOST_BLOCKS = 16
 """Of so many blocks the first rows are read."""
@@ -99,7 +100,9 @@ class Sharpness:
     paths : tuple of PathSharpness
         The paths, the sharpest first.
     advised : tuple of PathSharpness
-        Those by which to cluster would bring most: few or none.
+        Those by which to cluster would bring most: few, and none of packfiles that are clustered.
+    clustered : tuple of path
+        What packfiles with several blocks are clustered by, if it is the same for all.
     """
 
     packfiles: int
@@ -109,6 +112,7 @@ class Sharpness:
     statistics_bytes: int
     paths: tuple[PathSharpness, ...]
     advised: tuple[PathSharpness, ...]
+    clustered: tuple[Path, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
@@ -119,6 +123,7 @@ class Sharpness:
             "size_bytes": self.size_bytes,
             "statistics_bytes": self.statistics_bytes,
             "paths": [one.as_dict() for one in self.paths],
+            "clustered_by": [field_name(path) for path in self.clustered],
             "cluster_by": [one.name for one in self.advised],
         }
 
@@ -151,7 +156,9 @@ def sharpness(packs: Sequence[Packfile]) -> Sharpness:
     ]
     found.sort(key=lambda one: (one.read, -one.present, len(one.path), one.name))
     times = {path for pack in packs for path in pack.trailer.sparse.indices}
-    advised = [one for one in found if _is_worth(one) and one.path not in times]
+    ways = {pack.trailer.sparse.clustered for pack in packs if len(pack.blocks) > 1}
+    clustered = ways.pop() if len(ways) == 1 else ()
+    advised = [one for one in found if _is_worth(one) and one.path not in times and not clustered]
     # Rows that share a value are asked for together; one row alone a filter finds as well.
     advised.sort(key=lambda one: (not one.repeats, _gain_in_steps(one), len(one.path), one.name))
     return Sharpness(
@@ -162,6 +169,7 @@ def sharpness(packs: Sequence[Packfile]) -> Sharpness:
         statistics_bytes,
         tuple(found),
         tuple(advised[:_MOST_ADVISED]),
+        clustered,
     )
 
 

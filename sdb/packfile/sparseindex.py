@@ -73,6 +73,8 @@ class SparseIndex:
         Level of zstd that new rows are compressed with; None when it is the default, or not known.
     stored_statistics : StoredStatistics or None
         What is known of the values in each block, see :meth:`statistics`.
+    clustered : tuple of path
+        The paths whose values the rows are sorted by, see :mod:`sdb.packfile.clustering`.
     """
 
     blocks: int
@@ -86,6 +88,7 @@ class SparseIndex:
     stored_provenance: bytes = field(default=b"", repr=False)
     level: int | None = None
     stored_statistics: StoredStatistics | None = field(default=None, repr=False)
+    clustered: tuple[Path, ...] = ()
 
     def presence(self) -> Presence | None:
         """Read in how many rows each field is.
@@ -182,6 +185,7 @@ class SparseIndex:
             provenance=self.stored_provenance,
             level=self.level,
             statistics=self.stored_statistics,
+            clustered=self.clustered,
         )
         if stored := own.encode():
             value["sdb"] = stored
@@ -238,6 +242,7 @@ class SparseIndex:
             stored_provenance=own.provenance,
             level=own.level,
             stored_statistics=own.statistics,
+            clustered=own.clustered,
         )
 
     def check(self, blocks: int) -> SparseIndex:

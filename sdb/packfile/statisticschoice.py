@@ -182,6 +182,7 @@ def choose_statistics(
     size_bytes: int,
     *,
     asked: Collection[FieldPath] = (),
+    zoned: Collection[FieldPath] = (),
     sources: Iterable[SparseIndex] = (),
 ) -> StoredStatistics | None:
     """Choose what is stored.
@@ -194,6 +195,8 @@ def choose_statistics(
         Size of the blocks in bytes.
     asked : collection of path
         Paths of which everything is stored, whatever it takes.
+    zoned : collection of path
+        Paths of which zones are stored, whatever they take.
     sources : iterable of SparseIndex
         What is known of the packfiles that this one is made of: it keeps what they have, in as many
         bytes.
@@ -208,8 +211,9 @@ def choose_statistics(
     zones = _zones(facts)
     kept_zones: dict[FieldPath, tuple[Zone | None, ...]] = {}
     left = max(min(budget // _ZONES_SHARE, ZONE_BYTES * len(facts)), min(had_bytes, budget))
-    for path, cost in _ranked_zones(zones, asked, had):
-        if path in asked:
+    named = {*asked, *zoned}
+    for path, cost in _ranked_zones(zones, named, had):
+        if path in named:
             kept_zones[path] = zones[path]
         elif cost <= left:
             left -= cost

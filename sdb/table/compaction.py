@@ -1,25 +1,32 @@
 """Compaction: small packfiles of a table become larger ones, in a version with the same rows.
 
-Nothing is deleted: versions before it keep the small packfiles until they expire.
+Those of a table that is clustered are sorted as well. Nothing is deleted: versions before it keep
+the old packfiles until they expire.
 """
 
 from __future__ import annotations
 
+from sdb.errors import NotFoundError
+from sdb.packfile.clustercuts import cluster_paths
+from sdb.packfile.presence import field_name
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table import names
+from sdb.table.blocktimes import TimeShares, time_shares
 from sdb.table.commit import check_writable, commit
-from sdb.table.mergedpackfile import merged_packfile
+from sdb.table.mergedpackfile import clustered_packfile, merged_packfile
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tiers import is_ours, runs_to_merge
+from sdb.table.tabledescription import time_path
+from sdb.table.tablehandle import open_table, read_definition
+from sdb.table.tiers import is_ours, runs_to_cluster, runs_to_merge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Protocol
 
+    from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
     from sdb.table.descriptor import Descriptor
     from sdb.table.index import TableIndex
@@ -63,6 +70,10 @@ class CompactedRun:
     copied_bytes, moved_bytes, packed_bytes : int
         Size of blocks that were copied without being read, of those that were read and stayed as
         they are, and of those whose rows were packed again.
+    is_sorted : bool
+        Whether it is clustered.
+    are_inputs_known : bool
+        False if it cannot tell any more which inputs rows came from, as its parts did.
     """
 
     parts: tuple[str, ...]
@@ -73,6 +84,8 @@ class CompactedRun:
     copied_bytes: int
     moved_bytes: int
     packed_bytes: int
+    is_sorted: bool = False
+    are_inputs_known: bool = True
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
@@ -85,6 +98,8 @@ class CompactedRun:
             "copied_bytes": self.copied_bytes,
             "moved_bytes": self.moved_bytes,
             "packed_bytes": self.packed_bytes,
+            "clustered": self.is_sorted,
+            "inputs_known": self.are_inputs_known,
         }
 
 
@@ -102,12 +117,18 @@ class Compacted:
         Number of packfiles of the table before.
     foreign : int
         How many of them were left alone because another program has written them.
+    cluster_by : tuple of path
+        What packfiles are sorted by; none: they are not.
+    times : TimeShares or None
+        How many blocks of what was sorted a moment in time is in, before and after.
     """
 
     version: int | None
     runs: tuple[CompactedRun, ...]
     packfiles: int
     foreign: int
+    cluster_by: tuple[Path, ...] = ()
+    times: TimeShares | None = None
 
     @property
     def packfiles_after(self) -> int:
@@ -121,6 +142,8 @@ class Compacted:
             "packfiles_before": self.packfiles,
             "packfiles_after": self.packfiles_after,
             "packfiles_of_other_programs": self.foreign,
+            "cluster_by": [field_name(path) for path in self.cluster_by],
+            "blocks_at_a_moment": None if self.times is None else self.times.as_dict(),
             "runs": [one.as_dict() for one in self.runs],
         }
 
@@ -130,6 +153,7 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     database: str,
     table: str,
     *,
+    cluster_by: Iterable[str | Sequence[str]] | None = None,
     dry_run: bool = False,
     author: str = "",
     message: str = "",
@@ -137,7 +161,7 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     merge: Merging = merged_packfile,
     progress: Progress = silent,
 ) -> Compacted:
-    """Merge small packfiles of a table, in one version.
+    """Merge small packfiles of a table, and sort those of one that is clustered, in one version.
 
     Parameters
     ----------
@@ -145,6 +169,10 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
         The root that the table is below.
     database, table : str
         Its names.
+    cluster_by : iterable of path, optional
+        The paths whose values packfiles are sorted by, see
+        :func:`sdb.packfile.clustercuts.cluster_paths`; none: they are not. If not given, what the
+        definition of the table says.
     dry_run : bool
         Whether only to tell what would be merged.
     author, message : str
@@ -165,6 +193,8 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     ------
     NotFoundError
         There is no such table.
+    UsageError
+        What it shall be clustered by are no paths.
     CorruptError
         A packfile is damaged, or the rows of a new one are not those of its parts. Nothing has
         changed.
@@ -175,26 +205,48 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     if not dry_run:
         check_writable(root)
     head = open_table(root, database, table)
+    by = _clustered_by(root, keys, cluster_by)
     before = tuple(head.descriptors())
-    chosen = runs_to_merge(before)
+    chosen = runs_to_cluster(before, by) if by else runs_to_merge(before)
     foreign = sum(not is_ours(one) for one in before)
     if dry_run or not chosen:
         runs = tuple(_planned(run) for run in chosen)
-        return Compacted(None, runs, len(before), foreign)
+        return Compacted(None, runs, len(before), foreign, by)
     total = sum(one.size_bytes for run in chosen for one in run)
     done = 0
     made: list[tuple[CompactedRun, Descriptor]] = []
+    found: list[MergedPackfile] = []
     for run in chosen:
-        before_bytes = done
-        found = merge(
-            root, keys, run, progress=lambda size, _, at=before_bytes: progress(at + size, total)
-        )
-        done += sum(one.size_bytes for one in run)
-        made.append((_done(run, found), found.descriptor))
+        whole = sum(one.size_bytes for one in run)
+
+        def told(size: int, of: int | None, at: int = done, whole: int = whole) -> None:
+            progress(at + whole * size // max(1, of or whole), total)
+
+        one = clustered_packfile(root, keys, run, by, progress=told) if by else None
+        if one is None and len(run) > 1:
+            one = merge(root, keys, run, progress=told)
+        done += whole
+        if one is not None:
+            made.append((_done(run, one), one.descriptor))
+            found.append(one)
     compaction = _Compaction(head, made, (author, message))
-    version = commit(root, keys, compaction.plan, around=around).version
+    version = commit(root, keys, compaction.plan, around=around).version if made else None
     runs = compaction.fitting
-    return Compacted(version if runs else None, runs, len(before), foreign)
+    times = time_shares(time_path(head), [one.times for one in found if one.times is not None])
+    return Compacted(version if runs else None, runs, len(before), foreign, by, times)
+
+
+def _clustered_by(
+    root: TableRoot, keys: names.TableKeys, given: Iterable[str | Sequence[str]] | None
+) -> tuple[Path, ...]:
+    """Tell what packfiles are sorted by: what is given, or what the definition says."""
+    if given is None:
+        try:
+            given = read_definition(root, keys).cluster_by
+        except NotFoundError:
+            return ()
+    listed = list(given)
+    return cluster_paths(listed) if listed else ()
 
 
 class _Compaction:
@@ -256,6 +308,8 @@ def _done(run: Sequence[Descriptor], found: MergedPackfile) -> CompactedRun:
         found.copied_bytes,
         found.moved_bytes,
         found.packed_bytes,
+        found.times is not None,
+        found.are_inputs_known,
     )
 
 

@@ -97,6 +97,8 @@ class Definition:
     stats : str
         The statistics of new packfiles, as `stats` of :func:`sdb.pack` in one text; empty: not
         told. A member that only `sdb` knows.
+    cluster_by : tuple of str
+        Paths by whose values compaction sorts packfiles, a member that only `sdb` knows.
     unknown : tuple of str
         Members that were there and that nobody knows.
     """
@@ -108,6 +110,7 @@ class Definition:
     skip_backfill: bool = False
     versions: VersionPolicy | None = None
     stats: str = ""
+    cluster_by: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -148,6 +151,7 @@ class Definition:
             reader.flag(members, "skip_backfill"),
             reader.made(members, "versions", reader.versions),
             reader.text(members, "stats", ""),
+            reader.listed(members, "cluster_by", reader.path),
         )
         reader.check_known(members, _MEMBERS, "")
         if rest:
@@ -189,6 +193,8 @@ class Definition:
             members.append(f'"versions":{_object(_policy(self.versions))}')
         if self.stats:
             members.append(f'"stats":{jsonraw.quoted(self.stats)}')
+        if self.cluster_by:
+            members.append(f'"cluster_by":{_array(map(jsonraw.quoted, self.cluster_by))}')
         return f"{{{','.join(members)}}}"
 
     def _members(self) -> Iterator[str]:
@@ -218,6 +224,7 @@ _MEMBERS = (
     "skip_backfill",
     "versions",
     "stats",
+    "cluster_by",
 )
 
 
@@ -293,6 +300,10 @@ class _Reader:
     def feature(self, raw: str) -> str:
         """Read an element of `beta_features`."""
         return self.text({"name": raw}, "name", "beta_features: ")
+
+    def path(self, raw: str) -> str:
+        """Read an element of `cluster_by`."""
+        return self.text({"path": raw}, "path", "cluster_by: ")
 
     def retention(self, members: dict[str, str]) -> Retention:
         """Read `retention_policy`."""

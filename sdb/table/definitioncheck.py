@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from sdb.errors import UsageError
+from sdb.packfile.clustercuts import cluster_paths
 from sdb.packfile.statisticschoice import StatisticsChoice
 from sdb.table.definition import BETA_FEATURES, Definition
 from sdb.table.inputpattern import InputPattern
@@ -40,6 +41,7 @@ _MEMBERS = {
         "skip_backfill",
         "versions",
         "stats",
+        "cluster_by",
     ),
     "input.": ("pattern", "format", "hints"),
     "partitions.": ("field", "type", "value"),
@@ -118,6 +120,11 @@ def problems(definition: Definition, *, is_remote: bool) -> list[str]:
         found += _rule(rule, is_remote=is_remote, captures=captures)
     found += _partitions(definition.partitions, captures)
     found += _retention(definition)
+    if definition.cluster_by:
+        try:
+            cluster_paths(definition.cluster_by)
+        except UsageError as error:
+            found.append(f"cluster_by: {error.message}")
     for name in definition.beta_features:
         if name not in BETA_FEATURES:
             found.append(f"unknown beta feature {name!r}{_meant(name, BETA_FEATURES)}")

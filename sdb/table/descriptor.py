@@ -184,7 +184,7 @@ def slim(trailer: Trailer) -> Trailer:
     Returns
     -------
     Trailer
-        With at most 1 KiB of extension: row counts, and types as far as they fit.
+        With at most 1 KiB of row counts, and types as far as they fit, and what rows are sorted by.
     """
     sparse = trailer.sparse
     summary = sparse.summary
@@ -192,7 +192,9 @@ def slim(trailer: Trailer) -> Trailer:
         summary = Summary(summary.rows, {}, complete=False)
         if _encoded_bytes(summary) > MAX_EXTENSION_BYTES:
             summary = None
-    kept = SparseIndex(sparse.blocks, sparse.constants, sparse.indices, summary)
+    kept = SparseIndex(
+        sparse.blocks, sparse.constants, sparse.indices, summary, clustered=sparse.clustered
+    )
     return replace(trailer, sparse=kept)
 
 

@@ -1,4 +1,4 @@
-"""Merged packfiles: one that has the rows of several, in their order."""
+"""Merged packfiles: one that has the rows of several, in their order or sorted."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ from sdb.table.tablepackfile import OpenObjects, whole_packfile
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
+    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
     from sdb.table.descriptor import Descriptor
     from sdb.table.tableroot import TableRoot
+
+    BlockTimes: TypeAlias = dict[Path, list[tuple[int, int]]]
 
 
 @record
@@ -34,12 +39,18 @@ class MergedPackfile:
         Size of those that were read, and stayed as they are.
     packed_bytes : int
         Size of those whose rows were packed again.
+    are_inputs_known : bool
+        False if it could not tell any more which inputs rows came from, as its parts did.
+    times : tuple
+        Of a clustered one, the times of the blocks of its parts, and of its own, by path.
     """
 
     descriptor: Descriptor
     copied_bytes: int = 0
     moved_bytes: int = 0
     packed_bytes: int = 0
+    are_inputs_known: bool = True
+    times: tuple[BlockTimes, BlockTimes] | None = None
 
 
 def merged_packfile(
@@ -80,10 +91,7 @@ def merged_packfile(
         packs = [whole_packfile(root, told, objects) for told in parts]
         found = joined(packs, stack)
         trailer = found.trailer
-        expected = sum(one.rows or 0 for one in parts)
-        if trailer.rows != expected:
-            message = f"{trailer.rows:,} rows, and the index says {expected:,}"
-            raise CorruptError(f"{parts[0].key} and others: {message}", path=parts[0].key)
+        _check_rows(parts, trailer)
         done = 0
 
         def watch(size: int) -> None:
@@ -101,3 +109,89 @@ def merged_packfile(
             mark=names.new_uid(),
         )
     return MergedPackfile(descriptor, found.copied_bytes, found.moved_bytes, found.packed_bytes)
+
+
+def clustered_packfile(
+    root: TableRoot,
+    keys: names.TableKeys,
+    parts: Sequence[Descriptor],
+    by: tuple[Path, ...],
+    *,
+    progress: Progress = silent,
+) -> MergedPackfile | None:
+    """Make one packfile of one or several, sorted by the values at some paths.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    parts : sequence of Descriptor
+        The packfiles.
+    by : tuple of path
+        The paths.
+    progress : Progress
+        Told how many bytes of the packfiles were done.
+
+    Returns
+    -------
+    MergedPackfile or None
+        The packfile, as of :func:`merged_packfile`; None: there is nothing to sort.
+
+    Raises
+    ------
+    CorruptError
+        A packfile is missing or damaged, or the new one has not the same rows.
+    """
+    from sdb.packfile.clustering import clustered
+
+    objects = OpenObjects(len(parts))
+    total = sum(one.trailer.offset for one in parts)
+    done = 0
+
+    def watch(size: int) -> None:
+        nonlocal done
+        done += size
+        progress(done, total)
+
+    with ExitStack() as stack:
+        stack.enter_context(closing(objects))
+        packs = [whole_packfile(root, told, objects) for told in parts]
+        found = clustered(packs, by, stack, watch=watch)
+        if found is None:
+            return None
+        _check_rows(parts, found.trailer)
+        beginning = packs[0].reader, 0
+        mark = names.new_uid()
+        descriptor = store_grown(
+            root, keys, parts, found.trailer, beginning, found.write, mark=mark
+        )
+        before = block_times([pack.trailer for pack in packs])
+    return MergedPackfile(
+        descriptor,
+        packed_bytes=found.trailer.offset,
+        are_inputs_known=found.are_inputs_known,
+        times=(before, block_times([found.trailer])),
+    )
+
+
+def block_times(trailers: Sequence[Trailer]) -> BlockTimes:
+    """Give first and last time of each block, by path, at paths that all trailers index."""
+    paths = set.intersection(*(set(one.sparse.indices) for one in trailers))
+    return {
+        path: [
+            found
+            for one in trailers
+            for number in range(len(one.blocks))
+            if (found := one.sparse.indices[path].known_range(number)) is not None
+        ]
+        for path in paths
+    }
+
+
+def _check_rows(parts: Sequence[Descriptor], trailer: Trailer) -> None:
+    expected = sum(one.rows or 0 for one in parts)
+    if trailer.rows != expected:
+        message = f"{trailer.rows or 0:,} rows, and the index says {expected:,}"
+        raise CorruptError(f"{parts[0].key} and others: {message}", path=parts[0].key)

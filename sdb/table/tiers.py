@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
+    from sdb.packfile.sparseindex import Path
     from sdb.table.descriptor import Descriptor
 
 FEW = 8
@@ -72,6 +73,59 @@ def runs_to_merge(packfiles: Iterable[Descriptor]) -> list[tuple[Descriptor, ...
         if is_ours(one):
             groups.setdefault(_kin(one), []).append(one)
     return [run for group in groups.values() for run in _runs(group)]
+
+
+def runs_to_cluster(
+    packfiles: Sequence[Descriptor], by: tuple[Path, ...]
+) -> list[tuple[Descriptor, ...]]:
+    """Choose the packfiles that are sorted.
+
+    Parameters
+    ----------
+    packfiles : sequence of Descriptor
+        All packfiles of a table, in their order.
+    by : tuple of path
+        What they are sorted by.
+
+    Returns
+    -------
+    list of tuple
+        For each packfile that is made those that it is made of: what is merged anyway, in pieces
+        of little more than 1 GiB, and each of the others by itself that has several blocks and is
+        not sorted yet.
+    """
+    runs = [piece for run in runs_to_merge(packfiles) for piece in _pieces(run)]
+    merged = {one.key for run in runs if len(run) > 1 for one in run}
+    alone = [
+        (one,)
+        for one in packfiles
+        if one.key not in merged and is_ours(one) and len(one.trailer.blocks) > 1
+        if one.trailer.sparse.clustered != by and _may_have(one, by)
+    ]
+    return [run for run in runs if len(run) > 1] + alone
+
+
+def _pieces(run: Sequence[Descriptor]) -> list[tuple[Descriptor, ...]]:
+    """Cut what is merged where it has enough."""
+    pieces: list[list[Descriptor]] = [[]]
+    size = 0
+    for one in run:
+        if size >= LARGE_BYTES:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(one)
+        size += one.size_bytes
+    return [tuple(piece) for piece in pieces]
+
+
+def _may_have(packfile: Descriptor, paths: Iterable[Path]) -> bool:
+    """Tell whether rows may have a value at any of some paths, and not all the same one."""
+    sparse = packfile.trailer.sparse
+    summary = sparse.summary
+    known = [path for path in paths if path[0] not in sparse.constants]
+    return bool(known) and (
+        summary is None or not summary.complete or any(path in summary.types for path in known)
+    )
 
 
 def is_ours(packfile: Descriptor) -> bool:

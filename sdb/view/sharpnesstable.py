@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb import sizes
+from sdb.packfile.presence import field_name
 from sdb.view.facts import table
 
 TYPE_CHECKING = False
@@ -40,6 +41,8 @@ def sharpness_text(found: Sharpness, *, columns: int) -> str:
         lines += table(head, [_cells(one) for one in shown], columns=columns)
     if missing := len(found.paths) - len(shown):
         lines += f"and {missing:,} more, see --json\n"
+    if found.clustered:
+        lines += f"sorted by {', '.join(map(field_name, found.clustered))}\n"
     for one in found.advised:
         lines += (
             f"clustered by {one.name}: about {percent(one.clustered)} instead of "

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import pytest
 
 import sdb
 from sdb.errors import AccessError, SdbWarning
+from sdb.packfile import clustering
 from sdb.table import inputpacking, inputrows
 from sdb.table.inputlisting import ListedInput
 from sdb.table.inputstree import InputsTree
@@ -178,6 +180,28 @@ def test_rows_are_replaced_wherever_others_have_put_them(
     table = connection.table("d.t")
     assert [len(one.runs) for one in merged] == [1]
     assert sorted(table.to_arrow()["a"].to_pylist()) == [0, 1, 2, 3, 5, 6, 7, 8, 40]
+    assert table.validate().ok
+
+
+def test_rows_are_replaced_in_all_blocks_that_they_were_sorted_to(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clustering, "BLOCK_BYTES", 1 << 20)
+    connection = sdb.connect(lake)
+    for number in range(8):
+        rows = [f'{{"a": {number}, "b": {n * 13 % 500}, "pad": "{n:0900}"}}' for n in range(500)]
+        put(lake, f"in/{number}.json", "\n".join(rows))
+        connection.sync("d.t")
+    table = connection.table("d.t")
+    (run,) = table.compact(cluster_by=["b"]).runs
+    assert (run.is_sorted, run.are_inputs_known, run.rows) == (True, True, 4000)
+    put(lake, "in/4.json", '{"a": 40}')
+    (lake / "in/5.json").unlink()
+    found = connection.sync("d.t", changed="replace", vanished="delete")
+    assert (found.replaced, found.rows_removed) == (("file://in/4.json",), 1000)
+    table = connection.table("d.t")
+    counts = Counter(table.to_arrow()["a"].to_pylist())
+    assert counts == {0: 500, 1: 500, 2: 500, 3: 500, 6: 500, 7: 500, 40: 1}
     assert table.validate().ok
 
 

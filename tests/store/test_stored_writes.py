@@ -12,6 +12,7 @@ import pytest
 
 import sdb
 from sdb.errors import UsageError
+from sdb.packfile import clustering
 from sdb.store import url as stores
 from sdb.store.s3 import client as s3
 from sdb.table.commit import find_commit
@@ -159,6 +160,26 @@ def test_tables_are_compacted_and_collected(place: Place) -> None:
     assert db.append("d.t", [{"n": 9}]).is_new
     assert [one.kind for one in table.gc(dry_run=True).garbage] == ["packfile"]
     assert sorted(table.to_arrow()["n"].to_pylist()) == list(range(10))
+
+
+def test_tables_are_clustered(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    if place.root.startswith("mem"):
+        pytest.skip("patterns are those of disks and S3")
+    monkeypatch.setattr(clustering, "BLOCK_BYTES", 2 << 20)
+    stores.store_of(place.root).make(place.root)
+    db = sdb.connect(place.root)
+    db.create("d.t", pattern_of(place))
+    for part in range(8):
+        rows = [
+            {"n": n, "user": f"u{n * 7 % 97}", "pad": f"{n:0900}"} for n in range(part, 8000, 8)
+        ]
+        db.append("d.t", rows)
+    table = db.table("d.t")
+    (run,) = table.compact(cluster_by=["user"]).runs
+    assert (run.is_sorted, run.rows, run.copied_bytes) == (True, 8000, 0)
+    assert not table.compact(cluster_by=["user"]).runs
+    assert sorted(table.to_arrow()["n"].to_pylist()) == list(range(8000))
+    assert table.validate().ok
 
 
 @pytest.mark.s3

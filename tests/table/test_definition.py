@@ -115,6 +115,7 @@ GOOD = {
     "partitions": [{"field": "region"}],
     "retention_policy": {"field": "ts", "valid_for": "30d"},
     "versions": {"keep_last": 3, "keep_for": "7d"},
+    "cluster_by": ["user", "actor.id"],
 }
 
 
@@ -127,8 +128,10 @@ def test_a_good_definition_is_taken_and_keeps_what_is_ours() -> None:
     assert check(definition, is_remote=False) is definition
     assert definition.versions == VersionPolicy(3, CalendarSpan(days=7))
     assert Definition.parse(definition.stored(), is_stored=True) == definition
-    # The original does not know the member, and goes on with the same digest.
+    assert definition.cluster_by == ("user", "actor.id")
+    # The original does not know the members, and goes on with the same digest.
     assert "versions" not in definition.canonical()
+    assert "cluster_by" not in definition.canonical()
 
 
 BAD: list[tuple[dict[str, object], list[str]]] = [
@@ -182,6 +185,8 @@ BAD: list[tuple[dict[str, object], list[str]]] = [
     ({"retention_policy": {"valid_for": "1d"}}, ["retention_policy.field is missing"]),
     ({"beta_features": ["iguana-v1"]}, ["did you mean iguana-v0?"]),
     ({"versions": {"keep": 1}}, ["'versions.keep'"]),
+    ({"cluster_by": ["a[].b"]}, ["cluster_by: a[].b leads through a list"]),
+    ({"cluster_by": ["a", "b", "c", "d", "e"]}, ["cluster_by: clustering takes one to 4 paths"]),
 ]
 
 
@@ -231,6 +236,8 @@ def test_malformed_json_is_told(text: str) -> None:
         '{"versions":{"keep_last":0}}',
         '{"versions":{"keep_last":true}}',
         '{"beta_features":[1]}',
+        '{"cluster_by":"user"}',
+        '{"cluster_by":[1]}',
     ],
 )
 def test_members_of_another_type_are_told(text: str) -> None:

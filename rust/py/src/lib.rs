@@ -28,6 +28,7 @@ mod profile;
 mod rejected;
 mod render;
 mod rows;
+mod scatter;
 mod search;
 mod statistics;
 mod unpack;
@@ -54,6 +55,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<profile::FieldProfile>()?;
     module.add_class::<rejected::RejectedBatch>()?;
     module.add_class::<rows::RowIterator>()?;
+    module.add_class::<scatter::RowScatter>()?;
     module.add_class::<unpack::Unpacker>()?;
     module.add_class::<verify::BlockReport>()?;
     module.add_function(wrap_pyfunction!(columns::dump_batch, module)?)?;
@@ -77,6 +79,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;
     module.add_function(wrap_pyfunction!(rows::rows, module)?)?;
+    module.add_function(wrap_pyfunction!(scatter::hash_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(scatter::sample_keys, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::measure_block, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_compress, module)?)?;

@@ -36,6 +36,7 @@ pub mod profile;
 pub mod rows;
 pub mod runs;
 pub mod scan;
+pub mod scatter;
 pub mod search;
 #[allow(unsafe_code)]
 mod simd;

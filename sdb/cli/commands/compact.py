@@ -18,13 +18,20 @@ from sdb.cli.options import (
     TableRest,
     table_root,
 )
-from sdb.cli.parameters import Context
+from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import author, table_of
+from sdb.typed import Annotated
 
-EXAMPLES = ("sdb compact --root lake web.gha", "sdb compact -n --json --root lake web gha")
+EXAMPLES = (
+    "sdb compact --root lake web.gha",
+    "sdb compact -n --json --root lake web gha",
+    "sdb compact --cluster-by actor.login --root lake web.gha",
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sdb.table.compaction import Compacted
 
 
@@ -32,6 +39,10 @@ def command(
     context: Context,
     name: TableName,
     table: TableRest = None,
+    cluster_by: Annotated[
+        str | None,
+        Option(metavar="PATH,...|off", help="Sort rows by these values (cluster_by of its def)."),
+    ] = None,
     dry_run: DryRun = False,
     message: Message = "",
     root: Root = None,
@@ -41,8 +52,8 @@ def command(
 ) -> None:
     """Merge small packfiles of a table, in a version with the same rows.
 
-    When eight of one size stand side by side they become one. Versions before keep the small ones
-    until they expire.
+    When eight of one size stand side by side they become one; with --cluster-by, or cluster_by in
+    the definition, rows are sorted too. Versions before keep the old ones until they expire.
     """
     from sdb.table.compaction import compact_table
 
@@ -51,6 +62,7 @@ def command(
         found = compact_table(
             table_root(context, root),
             *names,
+            cluster_by=_paths(cluster_by),
             dry_run=dry_run,
             author=author(),
             message=message,
@@ -63,6 +75,12 @@ def command(
         output.say(output.plain(f"sdb: {line}"), to=sys.stderr)
 
 
+def _paths(cluster_by: str | None) -> list[str] | None:
+    if cluster_by is None:
+        return None
+    return [] if cluster_by == "off" else [cluster_by]
+
+
 def _lines(found: Compacted, *, dry_run: bool) -> list[str]:
     lines = []
     if found.runs:
@@ -71,7 +89,26 @@ def _lines(found: Compacted, *, dry_run: bool) -> list[str]:
         verb = "would become" if dry_run else "became"
         lines.append(f"{parts:,} packfiles, {size}, {verb} {len(found.runs):,}")
     else:
-        lines.append(f"nothing to merge among {found.packfiles:,} packfiles")
+        verb = "merge or sort" if found.cluster_by else "merge"
+        lines.append(f"nothing to {verb} among {found.packfiles:,} packfiles")
+    lines += _sorted_lines(found)
     if found.foreign:
         lines.append(f"{found.foreign:,} packfiles of other programs stay as they are")
     return lines
+
+
+def _sorted_lines(found: Compacted) -> Iterator[str]:
+    """Tell what sorting has changed beside the order of rows."""
+    from sdb.packfile.presence import field_name
+    from sdb.view.sharpnesstable import percent
+
+    if times := found.times:
+        yield (
+            f"a moment of {field_name(times.path)} is in {percent(times.after)} of the blocks that "
+            f"were sorted, in {percent(times.before)} before"
+        )
+    if lost := sum(not run.are_inputs_known for run in found.runs):
+        yield (
+            f"{lost:,} packfiles cannot tell any more which inputs rows came from: these are too "
+            "many, so that sync --changed replace and --vanished delete leave them alone"
+        )
