@@ -17,6 +17,7 @@
 ``timeindex``     blocks that can hold an instant, for one path
 ``predicate``     conditions as far as metadata can decide them
 ``blockrules``    what statistics of a block prove about a test
+``manyvalues``    the same for tests of many values
 ``prune``         blocks that can hold a row for which a predicate is TRUE
 ``selection``     blocks and rows by number and by time
 ``blocks``        blocks of an open packfile, and their bytes

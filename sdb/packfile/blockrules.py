@@ -20,6 +20,7 @@ from sdb.packfile.predicate import (
     TIME_TYPE,
     Compare,
     Instant,
+    OneOf,
     TextPrefix,
     TextWords,
     TypeTest,
@@ -41,7 +42,7 @@ BlockRule: TypeAlias = "Callable[[int], bool]"
 _TEXTS = 0b11 << 7
 _FALSE, _TRUE = 1, 2
 # Of bytes, which read as text too, and of what rows do not have, zones tell nothing but the type.
-_OTHERS = ANY_TYPE & ~(
+OTHERS = ANY_TYPE & ~(
     NULL_TYPE | BOOL_TYPE | NUMBER_TYPES | TIME_TYPE | _TEXTS | LIST_TYPE | 1 << 13
 )
 _OPERATORS = {
@@ -60,7 +61,7 @@ def rules(
 
     Parameters
     ----------
-    test : Compare, TypeTest, TextPrefix or TextWords
+    test : Compare, OneOf, TypeTest, TextPrefix or TextWords
         The test.
     statistics : BlockStatistics
         What is known of the blocks.
@@ -75,10 +76,15 @@ def rules(
         The answer for a block.
     """
     zones = statistics.zone(test.path)
+    if isinstance(test, OneOf):
+        from sdb.packfile.manyvalues import rules_of_many
+
+        yield from rules_of_many(test, statistics, zones, types)
+        return
     if zones is not None:
         fits = [zone is None or zone_fits(test, zone) for zone in zones]
         yield "zone map", fits.__getitem__
-    if (found := _filter(test, statistics, types)) is not None:
+    if (found := filter_of(test, statistics, types)) is not None:
         member, values = found
         answers = [member.blocks(value) for value in values]
         yield "filter", lambda number: all(answer[number] for answer in answers)
@@ -92,7 +98,7 @@ def zone_fits(test: PathTest, zone: Zone) -> bool:  # noqa: PLR0911 - a table
         case TextPrefix(_, prefixes):
             return any(prefix_fits(zone, prefix) for prefix in prefixes)
         case TextWords():
-            return bool(zone.types & (_TEXTS | _OTHERS))
+            return bool(zone.types & (_TEXTS | OTHERS))
         case Compare(_, "<>", value):
             return differs(zone, value)
         case Compare(_, op, None):
@@ -154,9 +160,9 @@ def text_fits(zone: Zone, op: str, text: str) -> bool:
     The lower bound may be shorter than the least text and the upper one lie above the greatest, or
     be none; that changes no answer to the wrong side.
     """
-    if not zone.types & (_TEXTS | _OTHERS):
+    if not zone.types & (_TEXTS | OTHERS):
         return False
-    if zone.types & _OTHERS or zone.texts is None:
+    if zone.types & OTHERS or zone.texts is None:
         return True
     return _between(*zone.texts, op, _utf8(text))
 
@@ -168,9 +174,9 @@ def prefix_fits(zone: Zone, prefix: str) -> bool:
     must not be below the prefix, and the lower one not above all texts with it: it is not greater,
     or begins with it itself.
     """
-    if not zone.types & (_TEXTS | _OTHERS):
+    if not zone.types & (_TEXTS | OTHERS):
         return False
-    if zone.types & _OTHERS or zone.texts is None:
+    if zone.types & OTHERS or zone.texts is None:
         return True
     least, greatest = zone.texts
     wanted = _utf8(prefix)
@@ -206,7 +212,7 @@ def _between(least: Any, greatest: Any, op: str, value: Any) -> bool:  # noqa: A
     return bool(least <= value) and (greatest is None or bool(value <= greatest))
 
 
-def _filter(
+def filter_of(
     test: PathTest, statistics: BlockStatistics, types: int
 ) -> tuple[MembershipFilter, tuple[Any, ...]] | None:
     """Give the filter that knows of a test, and what a block has to hold for it.
@@ -215,7 +221,7 @@ def _filter(
     """
     values: tuple[Any, ...]
     match test:
-        case TextWords() | Compare(_, "=", str()) if types & _OTHERS:
+        case TextWords() | Compare(_, "=", str()) if types & OTHERS:
             return None
         case TextWords(path, words):
             found, values = statistics.words(path), words

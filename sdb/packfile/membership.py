@@ -14,7 +14,7 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Self
 
 SET_BYTES = 32
@@ -108,15 +108,24 @@ class MembershipFilter:
 
     def blocks(self, value: object) -> tuple[bool, ...]:
         """Tell for each block whether it may have a value; see :meth:`may_hold`."""
-        number = hash_of_text(value) if self.is_text else hash_of_integer(value)
-        if number is None:
-            return (True,) * len(self.sets)
+        return next(self.blocks_of_each([value]))
+
+    def blocks_of_each(self, values: Iterable[object]) -> Iterator[tuple[bool, ...]]:
+        """Tell for each of some values what :meth:`blocks` tells."""
         from sdb import _core
 
         all_bits = [one.bits for one in chain.from_iterable(one or () for one in self.sets)]
         sizes = [len(bits) // SET_BYTES for bits in all_bits]
-        held = iter(_core.sets_with(b"".join(all_bits), sizes, number))
-        return tuple([found is None or True in [next(held) for _ in found] for found in self.sets])
+        joined = b"".join(all_bits)
+        for value in values:
+            number = hash_of_text(value) if self.is_text else hash_of_integer(value)
+            if number is None:
+                yield (True,) * len(self.sets)
+                continue
+            held = iter(_core.sets_with(joined, sizes, number))
+            yield tuple(
+                [found is None or True in [next(held) for _ in found] for found in self.sets]
+            )
 
     def may_hold_anywhere(self, value: object) -> bool:
         """Tell whether any block may have a value; see :meth:`may_hold`."""

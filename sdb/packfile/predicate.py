@@ -96,6 +96,26 @@ class Compare:
 
 
 @record
+class OneOf:
+    """A test for values that are equal to one of many: the keys of the other side of a join.
+
+    Attributes
+    ----------
+    path : tuple of str or None
+        The way from the row on.
+    values : tuple of Constant
+        The values, each once.
+    """
+
+    path: FieldPath
+    values: tuple[Constant, ...]
+
+    def __str__(self) -> str:
+        """Show how many there are."""
+        return f"{_name(self.path)} IN ({len(self.values):,} keys)"
+
+
+@record
 class TypeTest:
     """A test for values of some types.
 
@@ -178,7 +198,7 @@ class Either:
     parts: tuple[Predicate, ...]
 
 
-PathTest: TypeAlias = Compare | TypeTest | TextPrefix | TextWords
+PathTest: TypeAlias = Compare | OneOf | TypeTest | TextPrefix | TextWords
 """Tests of one path."""
 Predicate: TypeAlias = Anywhere | Nowhere | PathTest | Both | Either
 

@@ -27,6 +27,7 @@ from sdb.packfile.predicate import (
     Either,
     Instant,
     Nowhere,
+    OneOf,
     TextPrefix,
     TextWords,
     TypeTest,
@@ -168,8 +169,8 @@ def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
             return bool(parts) and all(asks_statistics(part, sparse) for part in parts)
         case Anywhere() | Nowhere() | Compare(op="<>"):
             return False
-        case Compare(path, _, Instant()):
-            return _plain(path) not in sparse.indices
+        case Compare() | OneOf() if _is_of_times(test):
+            return _plain(test.path) not in sparse.indices
         case TypeTest(or_missing=or_missing):
             return not or_missing
         case _:
@@ -213,7 +214,8 @@ def _answers(
     test: PathTest, sparse: SparseIndex, statistics: BlockStatistics | None
 ) -> Iterator[tuple[str, Intervals]]:
     """Ask a file about a test, and then what it knows of its blocks, as long as any are left."""
-    source, left = _told_of_file(test, sparse)
+    is_many = isinstance(test, OneOf)
+    source, left = _told_of_each(test, sparse) if is_many else _told_of_file(test, sparse)
     yield source, left
     if statistics is None or not left or source == "constant":
         return
@@ -248,6 +250,20 @@ def _told_of_file(test: PathTest, sparse: SparseIndex) -> tuple[str, Intervals]:
     return "time index", union([(start, min(stop, sparse.blocks))])
 
 
+def _is_of_times(test: Compare | OneOf) -> bool:
+    """Tell whether all that a test compares with are times."""
+    values = test.values if isinstance(test, OneOf) else (test.value,)
+    return all(isinstance(value, Instant) for value in values)
+
+
+def _told_of_each(test: PathTest, sparse: SparseIndex) -> tuple[str, Intervals]:
+    """Tell what a file knows of each of many values: a row may have any of them."""
+    values = test.values if isinstance(test, OneOf) else ()
+    told = [_told_of_file(Compare(test.path, "=", value), sparse) for value in values]
+    sources = [source for source, found in told if found] or [source for source, _ in told]
+    return sources[0] if sources else "types", union(chain.from_iterable(one for _, one in told))
+
+
 def _within(index: TimeIndex, op: str, us: int) -> tuple[int, int]:
     """Give the blocks that can hold a time that compares so."""
     match op:
@@ -277,6 +293,8 @@ def _type_occurs(test: PathTest, sparse: SparseIndex) -> bool:
             return bool(mask)
         case Compare(value=value):
             return bool(mask & _types_of(value))
+        case OneOf():  # each value is asked by itself
+            return True
 
 
 def _types_at(path: FieldPath, sparse: SparseIndex) -> int:

@@ -10,6 +10,7 @@ from sdb.progress import silent
 from sdb.query.analyze.check import check
 from sdb.query.analyze.params import bind
 from sdb.query.exec.catalog import Catalog
+from sdb.query.plan.keyfilters import may_join
 from sdb.query.plan.leftout import remarks
 from sdb.query.plan.period import period
 from sdb.query.plan.stars import expanded, has_excluded
@@ -186,7 +187,7 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
             statement = check(expanded(statement, catalog.top_fields), now_us)
         catalog.open_together(statement)
         result = engine.run(
-            statement,
+            _with_keys(statement, catalog, threads, memory_bytes) if prune else statement,
             datasets=catalog,
             threads=threads or 0,
             memory_bytes=memory_bytes,
@@ -200,3 +201,14 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
     result.notes = lambda: catalog.notes_on(statement, result.seen)
     result.remarks = remarks(statement)
     return Result(statement.text, result, catalog.tables)
+
+
+def _with_keys(
+    statement: ast.Statement, catalog: Catalog, threads: int | None, memory_bytes: int | None
+) -> ast.Statement:
+    """Tell large sides of joins which keys matter; of statements without joins nothing is read."""
+    if statement.explain is not None or not may_join(statement):
+        return statement
+    from sdb.query.exec.joinkeys import with_join_keys
+
+    return with_join_keys(statement, catalog, threads=threads, memory_bytes=memory_bytes)

@@ -19,6 +19,7 @@ from sdb.query.plan.scans import ScanNode
 from sdb.query.plan.tables import last_name, table_name
 from sdb.query.syntax import ast
 from sdb.query.syntax.visitor import nodes, root_name
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ class From:
             raise rejected("RIGHT JOIN takes two sources", sources[0])
         left, right = sources
         return [
-            ast.Source(right.table, right.alias, "FIRST", None, span=right.span),
-            ast.Source(left.table, left.alias, "LEFT", right.on, span=left.span),
+            replace(right, join="FIRST", on=None),
+            replace(left, join="LEFT", on=right.on),
         ]
 
     def _add(self, source: ast.Source) -> None:
@@ -183,7 +184,8 @@ class From:
         is_first = source.alias == alias
         lists = tuple(others) if is_first else ()
         where = about(self.select.where, alias, alone=alone, others=lists)
-        scan = self.context.scan(tables, where)
+        keys = [key for one in self.select.sources if one.alias == alias for key in one.keys]
+        scan = self.context.scan(tables, _also(where, keys))
         if where is None or alias is not None or self.scope.parent is None:
             return scan
         # Names of fields that the rows do not have are those of a query around this one.
@@ -191,7 +193,7 @@ class From:
         if len(own) == len(conjuncts(where)):
             return scan
         self.context.drop(scan)
-        return self.context.scan(tables, conjunction(own))
+        return self.context.scan(tables, _also(conjunction(own), keys))
 
     def _is_own(self, part: ast.Expr, scan: ScanNode) -> bool:
         """Tell whether a condition is about rows of a scan, and nothing around the query."""
@@ -217,6 +219,11 @@ class From:
             and part.expr.name in self.context.queries
             for part in table.tables
         )
+
+
+def _also(where: ast.Expr | None, keys: list[ast.Among]) -> ast.Expr | None:
+    """Add keys of other sources to a condition that blocks are chosen by."""
+    return conjunction([*conjuncts(where), *keys]) if keys else where
 
 
 def _members(columns: list[tuple[str, Value]]) -> str:

@@ -7,6 +7,7 @@ module         holds
 `described`    answers DESCRIBE and SUMMARIZE
 `engine`       runs a statement
 `indexed`      counts groups that metadata tells
+`joinkeys`     keys of small sides of joins, for large ones
 `toldtotals`   totals of all rows that metadata tells
 `native`       runs what a scan answers alone
 `storedtable`  tables below a root, from the index to the packfiles that matter

@@ -155,6 +155,15 @@ class Catalog:
             self.notes += mismatches(test, table.parts)
         return table
 
+    def look(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
+        """Find the rows of tables, as a call does, for something that is no part of the answer."""
+        found, told = len(self.tables), len(self.notes)
+        try:
+            return self(tables, condition)
+        finally:
+            del self.tables[found:]
+            del self.notes[told:]
+
     def open_together(self, statement: ast.Statement) -> None:
         """Open the tables of a statement, so that they are of one moment.
 

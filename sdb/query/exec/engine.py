@@ -75,7 +75,7 @@ def run(
         scan = None if chosen is None else chosen.scan
         opened: OpenDataset = tried if scan is None else lambda *_: scan.dataset
         with _inside(statement):
-            return translate(statement, datasets=opened, holds=_holds, typed=typed)
+            return translate(statement, datasets=opened, holds=holds, typed=typed)
 
     # What was opened to see whether a scan suffices is not opened again.
     tried = _Tried(datasets)
@@ -132,7 +132,8 @@ def _inside(statement: ast.Statement) -> Iterator[None]:
         raise error.inside(statement.text) from None
 
 
-def _holds(dataset: Dataset, path: ValuePath) -> bool:
+def holds(dataset: Dataset, path: ValuePath) -> bool:
+    """Tell whether any row of a data set has a value at a path."""
     types = dataset.types(path)
     if types is not None:
         return bool(types & 0x7F)

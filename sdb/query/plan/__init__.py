@@ -9,6 +9,7 @@ module         holds
 `columns`      columns of the output and their lanes
 `locations`    names of tables to paths and URLs
 `reduction`    conditions as far as metadata can answer them
+`keyfilters`   joins whose keys may leave out blocks
 `prefixes`     texts that whatever matches a pattern begins with
 `tablescan`    packfiles and blocks that a table comes to
 `blockfronts`  what comes first in a block, of what rows are sorted by

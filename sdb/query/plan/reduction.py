@@ -22,6 +22,7 @@ from sdb.packfile.predicate import (
     Compare,
     Either,
     Nowhere,
+    OneOf,
     TextPrefix,
     TypeTest,
 )
@@ -79,12 +80,22 @@ def _reduce(expr: ast.Expr, *, negated: bool) -> Predicate:  # noqa: PLR0911 - a
             return _compared(expr, "<>" if negated else "=", expr, ast.Literal(True))  # noqa: FBT003
         case ast.Is():
             return _is(expr, negated=negated)
+        case ast.Among(path, values) if not negated:
+            return _among(path, values)
         case ast.Match():
             return _match(expr, negated=expr.negated is not negated)
         case ast.Call():
             return _call(expr, negated=negated)
         case _:
             return _comparison(expr, negated=negated)
+
+
+def _among(path: ast.Expr, values: tuple[ast.Literal, ...]) -> Predicate:
+    """Reduce a test for one of many values."""
+    steps = field_path(path)
+    if steps is None:
+        return Anywhere()
+    return OneOf(steps, tuple([one.value for one in values])) if values else Nowhere()
 
 
 def _comparison(expr: ast.Expr, *, negated: bool) -> Predicate:
@@ -113,7 +124,7 @@ def _is(expr: ast.Is, *, negated: bool) -> Predicate:
         if truth:
             return Anywhere(expr.span)
         return _reduce(expr.operand, negated=expr.what == "FALSE")
-    path = _path(expr.operand)
+    path = field_path(expr.operand)
     if path is None:
         return Anywhere(expr.span)
     words = f"IS {'NOT ' if expr.negated else ''}{expr.what}"
@@ -129,7 +140,7 @@ def _is(expr: ast.Is, *, negated: bool) -> Predicate:
 
 def _match(expr: ast.Match, *, negated: bool) -> Predicate:
     """Reduce a pattern match, which is TRUE or FALSE for texts alone."""
-    path = _path(expr.operand)
+    path = field_path(expr.operand)
     if path is None:
         return Anywhere(expr.span)
     words = f"{'NOT ' if negated else ''}{expr.op} '{expr.pattern}'"
@@ -158,7 +169,7 @@ def _call(expr: ast.Call, *, negated: bool) -> Predicate:
             found, words = _addresses(bounds), "is an address of the network"
         case _:
             return Anywhere(expr.span)
-    path = _path(operand)
+    path = field_path(operand)
     if path is None:
         return Anywhere(expr.span)
     if negated or not found:
@@ -168,7 +179,7 @@ def _call(expr: ast.Call, *, negated: bool) -> Predicate:
 
 def _contains(expr: ast.Call, operand: ast.Expr, item: ast.Expr, *, negated: bool) -> Predicate:
     """Reduce the question whether a list has an element."""
-    path, constant = _path(operand), _constant(item)
+    path, constant = field_path(operand), _constant(item)
     if path is None or constant is None:
         return Anywhere(expr.span)
     if negated:
@@ -217,16 +228,16 @@ def _compared(expr: ast.Expr, op: str, left: ast.Expr, right: ast.Expr) -> Predi
         op, left, constant = _MIRRORED[op], right, _constant(left)
     if constant is None:
         return Anywhere(expr.span)
-    if (path := _path(left)) is not None:
+    if (path := field_path(left)) is not None:
         return _compared_with(path, op, constant)
     match left, constant.value:
         case ast.Call("TO_UNIX_EPOCH" | "TO_UNIX_MICRO" as name, (operand,)), int() | float():
-            path = _path(operand)
+            path = field_path(operand)
             unit_us = _SECOND_US if name == "TO_UNIX_EPOCH" else 1
             if path is not None and not isinstance(constant.value, bool):
                 return _epoch(path, op, constant.value, unit_us, expr)
         case ast.Call("UPPER" | "LOWER" as name, (operand,)), str() as text if op == "=":
-            path, found = _path(operand), forms(text)
+            path, found = field_path(operand), forms(text)
             if path is not None and found:
                 return TextPrefix(path, found, f"in {name.lower()} case is '{text}'")
     return Anywhere(expr.span)
@@ -269,8 +280,19 @@ def _constant(expr: ast.Expr) -> ast.Literal | None:
             return None
 
 
-def _path(expr: ast.Expr) -> FieldPath | None:
-    """Give the field names of a path; an element of a list is one of all of them."""
+def field_path(expr: ast.Expr) -> FieldPath | None:
+    """Give the field names of a path; an element of a list is one of all of them.
+
+    Parameters
+    ----------
+    expr : Expr
+        What may be a path from the row on.
+
+    Returns
+    -------
+    tuple of str or None
+        The names; None: it is no path, or that of a pseudo-column.
+    """
     names: list[str | None] = []
     while isinstance(expr, ast.Dot | ast.Index):
         names.append(expr.name if isinstance(expr, ast.Dot) else None)

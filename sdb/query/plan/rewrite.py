@@ -53,6 +53,32 @@ def about(
     return conjunction(kept)
 
 
+def own(path: ast.Expr, alias: str | None, *, alone: bool) -> ast.Expr | None:
+    """Give a path as it is from the rows of a source on.
+
+    Parameters
+    ----------
+    path : Expr
+        What may be a path into them.
+    alias : str or None
+        The name of the source.
+    alone : bool
+        Whether names without it are fields of its rows.
+
+    Returns
+    -------
+    Expr or None
+        The path; None: it is none, or that of something else.
+    """
+    root = visitor.root_name(path)
+    if root is None or (alias is None and not alone):
+        return None
+    if alias is None:
+        return path
+    found = visitor.rewrite(path, stop=lambda node: _stripped(node, alias, {}))
+    return None if root.name != alias or found == path else found
+
+
 def _elements(alias: str, others: tuple[ast.Source, ...]) -> dict[str, ast.Expr]:
     """Give the paths to elements of lists in a source's rows, by the names that stand for them."""
     found: dict[str, ast.Expr] = {}

@@ -159,6 +159,22 @@ class In(Node):
 
 
 @record
+class Among(Node):
+    """A test that a path has one of some values, where blocks are chosen; no query has it.
+
+    Attributes
+    ----------
+    path : Expr
+        The path, which starts at the row.
+    values : tuple of Literal
+        The values.
+    """
+
+    path: Expr
+    values: tuple[Literal, ...]
+
+
+@record
 class Is(Node):
     """``operand IS [NOT] what``, `what` being ``NULL``, ``MISSING``, ``TRUE`` or ``FALSE``."""
 
@@ -311,6 +327,7 @@ Expr: TypeAlias = (
     | Binary
     | Between
     | In
+    | Among
     | Is
     | Match
     | Call
@@ -386,12 +403,15 @@ class Source(Node):
         or ``RIGHT``.
     on : Expr or None
         The condition of the join.
+    keys : tuple of Among
+        What rows have that anything comes of: keys of other sources, once they are known.
     """
 
     table: Table
     alias: str | None
     join: str = "FIRST"
     on: Expr | None = None
+    keys: tuple[Among, ...] = field(default=(), compare=False, repr=False)
 
 
 @record

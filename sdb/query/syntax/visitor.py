@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=ast.Node)
 
 
-_LEAVES = frozenset({ast.Literal, ast.Missing, ast.Param, ast.Name, ast.Position, ast.Interval})
+_LEAVES = frozenset(
+    {ast.Among, ast.Literal, ast.Missing, ast.Param, ast.Name, ast.Position, ast.Interval}
+)
 _FIELDS: dict[type[ast.Node], tuple[str, ...]] = {}
 
 

@@ -1,0 +1,144 @@
+"""Keys of the small side of a join, which leave out blocks of the large one."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import islice
+
+from sdb import ion
+from sdb.errors import SdbError
+from sdb.query.exec import engine
+from sdb.query.plan.keyfilters import key_filters, with_keys
+from sdb.query.plan.reduction import field_path
+from sdb.query.plan.tables import table_name
+from sdb.query.result.result import Result
+from sdb.query.syntax import ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.reader import Packfile
+    from sdb.query.exec.catalog import Catalog
+    from sdb.query.plan.keyfilters import KeyFilter, KeyTable
+    from sdb.query.plan.tablescan import TableScan
+
+MOST_KEYS = 10_000
+"""A side with more different keys is not small."""
+
+LEAST_TIMES = 4
+"""So many times as many bytes are to be read of the large side, before its blocks are left out."""
+
+_MOST_ASKED = 8
+_FEWEST_BLOCKS = 2
+
+
+def with_join_keys(
+    statement: ast.Statement,
+    catalog: Catalog,
+    *,
+    threads: int | None = None,
+    memory_bytes: int | None = None,
+) -> ast.Statement:
+    """Tell large sides of joins which keys the small ones have.
+
+    For that the keys of the small side are read before the statement runs, as far as what is known
+    of the blocks of the large one can leave out any by them.
+
+    Parameters
+    ----------
+    statement : Statement
+        The statement, checked.
+    catalog : Catalog
+        Opens its tables.
+    threads, memory_bytes : int, optional
+        See :func:`sdb.query.api.sql`.
+
+    Returns
+    -------
+    Statement
+        The same; what is wrong with it is told when it is run.
+    """
+    finder = _Finder(catalog, threads or 0, memory_bytes)
+    found: dict[int, list[ast.Among]] = {}
+    for one in key_filters(statement):
+        with suppress(SdbError):
+            keys = finder.keys(one)
+            if keys is not None:
+                found.setdefault(id(one.source), []).append(keys)
+    return with_keys(statement, found) if found else statement
+
+
+class _Finder:
+    """Reads keys."""
+
+    def __init__(self, catalog: Catalog, threads: int, memory_bytes: int | None) -> None:
+        self._catalog = catalog
+        self._threads = threads
+        self._memory_bytes = memory_bytes
+
+    def keys(self, one: KeyFilter) -> ast.Among | None:
+        """Give the keys; None: there are too many, or they leave out nothing."""
+        target, path = self._look(one.target), field_path(one.target.path)
+        blocks = sum(part.block_count for part in target.read)
+        if path is None or blocks < _FEWEST_BLOCKS or not _is_told(target, path):
+            return None
+        if LEAST_TIMES * _bytes(self._look(one.keys)) > _bytes(target):
+            return None
+        rows = self._look(one.keys, is_whole=True) if one.keys.lent else None
+        if rows is not None and not all(engine.holds(rows, (name,)) for name in one.keys.lent):
+            return None
+        found = self._values(one.keys)
+        return None if found is None else ast.Among(one.target.path, found)
+
+    def _look(self, table: KeyTable, *, is_whole: bool = False) -> TableScan:
+        name = table_name(table.table)
+        return self._catalog.look((name,) if name else (), None if is_whole else table.where)
+
+    def _values(self, keys: KeyTable) -> tuple[ast.Literal, ...] | None:
+        """Read the keys of a table, each once; None: too many, or some that metadata knows not."""
+        select = ast.Select(
+            (ast.Item(keys.path, "key"),),
+            sources=(ast.Source(keys.table, None),),
+            where=keys.where,
+            group_by=(ast.Item(keys.path),),
+            limit=MOST_KEYS + 1,
+            names=("key",),
+        )
+        execution = engine.run(
+            ast.Statement(select),
+            datasets=self._catalog.look,
+            threads=self._threads,
+            memory_bytes=self._memory_bytes,
+        )
+        with Result("", execution, []) as result:
+            rows = list(islice(result, MOST_KEYS + 1))
+        found = [_constant(row["key"]) for row in rows if "key" in row]
+        known = tuple([one for one in found if one is not None])
+        return known if len(known) == len(found) <= MOST_KEYS else None
+
+
+def _constant(value: object) -> ast.Literal | None:
+    """Give a value as a constant; None: it is a list, a structure or bytes."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return ast.Literal(value)
+    us = ion.instant_to_us(value)
+    return None if us is None else ast.Literal(ast.Instant(us))
+
+
+def _bytes(scan: TableScan) -> int:
+    return sum(part.compressed_bytes for part in scan.read)
+
+
+def _is_told(scan: TableScan, path: FieldPath) -> bool:
+    """Tell whether any of some packfiles tells of its blocks which values they have at a path."""
+    return any(_tells(part.pack, path) for part in scan.read[:_MOST_ASKED])
+
+
+def _tells(pack: Packfile, path: FieldPath) -> bool:
+    sparse = pack.trailer.sparse
+    if path in sparse.indices or (len(path) == 1 and path[0] in sparse.constants):
+        return True
+    known = pack.known[1]
+    return known is not None and any(
+        found is not None for found in (known.zone(path), known.texts(path), known.integers(path))
+    )

@@ -1,0 +1,131 @@
+"""Keys of one side of a join never take rows away: pruned answers are those of all blocks.
+
+All of it: ``pytest tests/property/test_join_keys.py -m slow``.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb.errors import QueryError
+from sdb.packfile import manyvalues
+from sdb.query.exec import joinkeys
+from tests.blockoracle import add_statistics
+from tests.property.test_needles import NUMBERS, PLAIN, TEXTS, TIMES, value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Rng = random.Random
+PAD = "p" * 500
+PATHS = ["x", "x", "x", "n.b", "y", "l[0]", "absent", "_row"]
+JOINS = [
+    "{a} AS a JOIN {b} AS b ON {on}",
+    "{a} AS a, {b} AS b WHERE {on}",
+    "{a} AS a LEFT JOIN {b} AS b ON {on}",
+    "{a} AS a RIGHT JOIN {b} AS b ON {on}",
+    "{a} AS a JOIN {b} AS b ON {on} LEFT JOIN {b} AS c ON c.x = a.x",
+    "{a} AS a LEFT JOIN {b} AS c ON a.y = c.x JOIN {b} AS b ON {on}",
+    "{a} AS a JOIN (SELECT x, n FROM {b} WHERE y IS NOT MISSING) AS b ON a.x = b.x",
+    "{a} AS a WHERE a.x IN (SELECT x FROM {b})",
+    "{a} WHERE x IN (SELECT n.b FROM {b} WHERE {own})",
+    "{a} WHERE x IN (SELECT b.y FROM {b} AS b) AND y IN (SELECT z FROM {b})",
+    "{a} AS a WHERE NOT (a.x IN (SELECT x FROM {b}))",
+    "{a} AS a WHERE a.x IN (SELECT x FROM {b}) OR a.y = 1",
+    "{a} AS a LEFT JOIN {b} AS b ON a.x = b.x WHERE b.y = a.y",
+    "(SELECT a.x AS x, b.y AS y, a.id AS id FROM {a} AS a JOIN {b} AS b ON {on}) AS a",
+]
+
+
+def rows(rng: Rng, kinds: list[list[Any]], blocks: int, each: int) -> list[dict[str, Any]]:
+    """Make rows of which those of a block have few values."""
+    made = []
+    for block in range(blocks):
+        pool = [rng.choice(rng.choice(kinds)) for _ in range(rng.choice([1, 2, 3]))]
+        for number in range(each):
+            row = {
+                "x": value(rng, pool),
+                "y": value(rng, pool),
+                "n": {"b": value(rng, pool)},
+                "l": [value(rng, pool) for _ in range(rng.randrange(3))],
+            }
+            kept = {name: row[name] for name in row if rng.random() < 0.85}
+            made.append({"id": block * each + number, "pad": PAD, **kept})
+    return made
+
+
+def query(rng: Rng, folder: Path) -> str:
+    a, b = (f"read_file('{folder / name}')" for name in rng.sample(["a.zion", "b.zion"], 2))
+    on = f"a.{rng.choice(PATHS)} = b.{rng.choice(PATHS)}"
+    if rng.random() < 0.3:
+        on += f" AND {rng.choice(['a', 'b'])}.id < {rng.randrange(40)}"
+    if rng.random() < 0.2:
+        on = f"{on} AND b.{rng.choice(PATHS)} = a.{rng.choice(PATHS)}"
+    own = rng.choice(["x IS NOT NULL", "y = 1", "id > 3", "x <> y"])
+    source = rng.choice(JOINS).format(a=a, b=b, on=on, own=own)
+    if " WHERE " not in source and rng.random() < 0.4:
+        condition = rng.choice(["a.id > 5", "a.x IS NOT NULL", "a.y IS MISSING", "a.id % 2 = 0"])
+        source += f" WHERE {condition}"
+    return f"SELECT * FROM {source}"
+
+
+def answer(text: str, *, prune: bool) -> tuple[list[str], int] | str:
+    try:
+        with sdb.sql(text, prune=prune, threads=1) as result:
+            return sorted(map(repr, result)), result.reading.blocks
+    except QueryError as error:
+        return str(error)
+
+
+def check(seed: int, folder: Path) -> tuple[int, int]:
+    """Compare the answers of some queries; gives how many blocks were read, and all of them."""
+    rng = Rng(seed)
+    pools = [rng.choice(NUMBERS), rng.choice(TEXTS), rng.choice(TEXTS), TIMES, PLAIN]
+    kinds = rng.sample(pools, rng.choice([1, 2, 5]))
+    for name, blocks in (("a.zion", 8), ("b.zion", rng.choice([1, 3]))):
+        path = folder / name
+        made = rows(rng, kinds, blocks, 8)
+        sdb.pack(made, path, block_bytes=4096, align_bytes=4096, overwrite=True, threads=1)
+        add_statistics(path)
+    read = everything = 0
+    for _ in range(6):
+        text = query(rng, folder)
+        pruned, whole = answer(text, prune=True), answer(text, prune=False)
+        if isinstance(pruned, str) or isinstance(whole, str):
+            assert pruned == whole, (seed, text)
+            continue
+        assert pruned[0] == whole[0], (seed, text)
+        read, everything = read + pruned[1], everything + whole[1]
+    return read, everything
+
+
+def run(seeds: range, folder: Path) -> None:
+    read = everything = 0
+    for seed in seeds:
+        some, all_of_them = check(seed, folder)
+        read, everything = read + some, everything + all_of_them
+    assert read < 0.9 * everything  # else nothing is left out, and nothing proved
+
+
+@pytest.fixture(params=[1, manyvalues.MOST_FILTERED])
+def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let any side leave out blocks of the other one, with filters or without."""
+    monkeypatch.setattr(joinkeys, "LEAST_TIMES", 0)
+    monkeypatch.setattr(joinkeys, "_FEWEST_BLOCKS", 1)
+    monkeypatch.setattr(manyvalues, "MOST_FILTERED", request.param)
+
+
+@pytest.mark.usefixtures("eager")
+def test_answers_are_those_of_all_blocks(tmp_path: Path) -> None:
+    run(range(3), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.usefixtures("eager")
+def test_answers_are_those_of_all_blocks_often(tmp_path: Path) -> None:
+    run(range(1000, 1150), tmp_path)

@@ -1,0 +1,219 @@
+"""Keys of the small side of a join leave out blocks of the large one."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb.packfile import manyvalues
+from sdb.packfile.manyvalues import SortedValues
+from sdb.packfile.predicate import Instant
+from sdb.packfile.zones import Zone
+from sdb.query.exec import joinkeys
+from sdb.query.result.reading import facts
+from sdb.table import tablepackfile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sdb.query.connected import TableConnection
+
+ROWS = 8000
+
+
+def large(number: int) -> dict[str, Any]:
+    return {
+        "id": f"e{number * 7919 % ROWS:05}",
+        "n": number,
+        "user": {"id": number // 10},
+        "t": datetime(2026, 1, 1 + number // 1000, 0, 0, number % 60, tzinfo=UTC),
+        "pad": str(number) * 20,
+    }
+
+
+def small(number: int) -> dict[str, Any]:
+    return {
+        "k": f"e{number * 100:05}",
+        "m": number * 3,
+        "f": float(number * 3),
+        "u": 5 + number,
+        "t": datetime(2026, 1, 5, 0, 0, 1, tzinfo=UTC),
+        "g": number % 5,
+        "l": [number],
+        "mixed": [number, f"e{number}", True, None, number + 0.5][number % 5],
+        **({"nothing": None} if number == 3 else {}),
+    }
+
+
+OPTIONS = {"block_bytes": 1 << 15, "align_bytes": 1 << 13, "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("joins")
+    rows = list(map(large, range(ROWS)))
+    sdb.pack(rows, folder / "large.zion", stats="id,n,user.id", **OPTIONS)
+    sdb.pack(list(map(small, range(30))), folder / "small.zion")
+    sdb.pack([{"n": number} for number in range(20_000)], folder / "many.zion")
+    return folder
+
+
+def asked(folder: Path, text: str, **options: Any) -> tuple[list[dict[str, Any]], int, int]:
+    names = {name: f"read_file('{folder / name}.zion')" for name in ("large", "small", "many")}
+    with sdb.sql(f"SELECT {text.format(**names)}", **options) as result:
+        rows = sorted(result, key=repr)
+        read = [sum(part.block_count for part in table.parts) for table in result.tables]
+        return rows, max(read), result.reading.all_blocks
+
+
+FEW = {
+    "a.n, b.m FROM {large} a JOIN {small} b ON a.id = b.k AND b.g = 1": 8,
+    "a.n, b.m FROM {small} b JOIN {large} a ON a.n = b.m WHERE b.g < 3": 1,
+    "a.n, b.m FROM {large} a, {small} b WHERE b.f = a.n": 1,
+    "a.n, b.m FROM {small} b LEFT JOIN {large} a ON a.user.id = b.u": 1,
+    "a.n, b.m FROM {large} a RIGHT JOIN {small} b ON a.n = b.m": 1,
+    "a.n FROM {large} a JOIN {small} b ON a.n = b.m LEFT JOIN {small} c ON c.m = b.m": 1,
+    "a.n FROM {large} a JOIN (SELECT m AS x FROM {small} WHERE g = 1) b ON a.n = b.x": 1,
+    "n FROM {large} WHERE n IN (SELECT m FROM {small})": 1,
+    "a.n FROM {large} AS a WHERE a.n IN (SELECT s.m FROM {small} AS s WHERE s.g = 2)": 1,
+    "n FROM {large} WHERE id IN (SELECT k FROM {small} WHERE g = 2)": 8,
+    "n FROM {large} WHERE t IN (SELECT t FROM {small})": 5,
+    "COUNT(*) AS n FROM (SELECT a.n FROM {large} a JOIN {small} b ON a.n = b.m) AS x": 1,
+    "n FROM {large} WHERE n IN (SELECT mixed FROM {small})": 1,
+    "n FROM {large} WHERE n IN (SELECT nothing FROM {small} WHERE nothing IS NULL)": 0,
+    "n FROM {large} WHERE n IN (SELECT m FROM {small} WHERE g > 7)": 0,
+}
+ALL = [
+    "a.n FROM {large} a LEFT JOIN {small} b ON a.n = b.m",
+    "a.n, b.m FROM {small} b RIGHT JOIN {large} a ON a.n = b.m",
+    "n FROM {large} WHERE NOT (n IN (SELECT m FROM {small}))",
+    "n FROM {large} WHERE n IN (SELECT m FROM {small}) OR n = 5000",
+    "n FROM {large} WHERE n IN (SELECT n FROM {small})",  # that is the n around
+    "n FROM {large} WHERE n IN (SELECT m FROM {small} LIMIT 3) AND n IS NOT NULL",
+    "n FROM {large} WHERE n + 0 IN (SELECT m FROM {small})",
+    "n FROM {large} WHERE n IN (SELECT n FROM {many})",
+    "a.n FROM {large} a JOIN {small} b ON a.n + 0 = b.m",
+    "a.n FROM {large} a JOIN {small} b ON a.n = b.m OR a.n = 7",
+    "a.n FROM {large} a JOIN {large} b ON a.n = b.n",
+    "a.n FROM {large} a JOIN {small} b ON a.pad = b.k",
+]
+
+
+@pytest.mark.parametrize("text", FEW)
+def test_few_blocks_are_read(folder: Path, text: str) -> None:
+    rows, read, blocks = asked(folder, text)
+    whole, everything, same = asked(folder, text, prune=False)
+    assert rows == whole
+    assert read <= FEW[text] + 1 < everything  # one block of the small side
+    assert blocks == same
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_all_blocks_are_read(folder: Path, text: str) -> None:
+    rows, read, _ = asked(folder, text)
+    whole, everything, _ = asked(folder, text, prune=False)
+    assert rows == whole
+    assert read == everything > 20
+
+
+def test_lists_and_many_keys_are_no_keys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "n FROM {large} WHERE n IN (SELECT l FROM {small})"
+    assert asked(folder, text)[1] > 20
+    text = "n FROM {large} WHERE n IN (SELECT m FROM {small})"
+    monkeypatch.setattr(joinkeys, "MOST_KEYS", 30)
+    assert asked(folder, text)[1] == 1
+    monkeypatch.setattr(joinkeys, "MOST_KEYS", 29)
+    assert asked(folder, text)[1] > 20
+
+
+def test_plans_tell_of_keys(folder: Path) -> None:
+    names = [f"read_file('{folder / name}.zion')" for name in ("large", "small")]
+    text = "SELECT a.n FROM {} a JOIN {} b ON a.n = b.m WHERE b.g = 1".format(*names)
+    with sdb.sql(text) as result:
+        found = facts(result)
+    assert found["blocks"] == 2 < found["all_blocks"]
+    tables = [next(one["reasons"] for one in table["files"]) for table in found["tables"]]
+    shown = [(one["condition"], one["source"]) for reasons in tables for one in reasons]
+    assert ("n IN (6 keys)", "zone map") in shown
+
+
+@pytest.mark.parametrize("most", [1, manyvalues.MOST_FILTERED])
+def test_sorted_values_find_what_bounds_reach(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manyvalues, "MOST_FILTERED", most)
+    numbers, texts, times = 0b100, 1 << 8, 1 << 6
+    values = SortedValues([1, 20, 10.5, "b", "", "ü", Instant(5), None, True, float("nan")])
+
+    def fit(**known: Any) -> bool:
+        return values.fit(Zone(**{"values": 1, **known}))
+
+    for least, greatest, held in ((2, 10, False), (2, 10.5, True), (20, 30, True), (21, 30, False)):
+        assert SortedValues([1, 20, 10.5]).fit(Zone(numbers, 1, 0, (least, greatest))) is held
+    assert fit(types=numbers, numbers=(2, 3))  # NaN is among the values
+    assert SortedValues([1]).fit(Zone(numbers, 1, has_nan=True, numbers=(2, 3)))
+    assert SortedValues([1]).fit(Zone(numbers, 1))
+    for least, upper, held in ((b"a", b"az", False), (b"a", None, True), (b"c", b"\xc3\xbc", True)):
+        assert fit(types=texts, texts=(least, upper)) is held
+    assert not fit(types=texts, texts=(b"\xc3\xbd", None))
+    assert fit(types=texts | 1 << 10, texts=(b"\xc3\xbd", None))  # bytes read as any text
+    assert [fit(types=times, times=pair) for pair in ((1, 4), (5, 5), (6, 9))] == [
+        False,
+        True,
+        False,
+    ]
+    assert fit(types=1, nulls=1)
+    assert fit(types=2, booleans=2)
+    assert not fit(types=2, booleans=1)
+    assert not fit(types=1 << 11)
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableConnection:
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+    monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", 0)
+    found = sdb.connect(str(tmp_path / "lake"))
+    found.execute("CREATE TABLE web.t; CREATE TABLE web.s")
+    rows = list(map(large, range(ROWS)))
+    found.append("web.t", rows, stats="id,n,user.id", **OPTIONS)
+    found.append("web.s", list(map(small, range(30))))
+    return found
+
+
+STATEMENTS = {
+    "DELETE FROM web.t WHERE id = 'e00100'": (1, 2),
+    "DELETE FROM web.t WHERE n BETWEEN 500 AND 510": (11, 2),
+    "UPDATE web.t SET x = 1 WHERE user.id = 7": (10, 2),
+    "UPDATE web.t SET x = 1 WHERE user.id = 7 AND pad <> ''": (10, 2),
+    "DELETE FROM web.t WHERE n IN (SELECT m FROM web.s WHERE g = 1)": (6, 3),
+    "DELETE FROM web.t AS t WHERE t.id IN (SELECT s.k FROM web.s AS s WHERE s.g = 1)": (6, 9),
+    "MERGE INTO web.t AS t USING web.s AS s ON t.n = s.m WHEN MATCHED THEN UPDATE SET x = s.g": (
+        30,
+        6,
+    ),
+    "MERGE INTO web.t AS t USING web.s AS s ON t.id = s.k WHEN MATCHED THEN DELETE": (30, 16),
+    "MERGE INTO web.t AS t USING (SELECT k, m FROM web.s WHERE g = 1) AS s ON t.id = s.k "
+    "WHEN NOT MATCHED THEN INSERT VALUES ({'n': s.m})": (0, 9),
+}
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_statements_find_their_rows_by_statistics(
+    db: TableConnection, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed, most = STATEMENTS[text]
+    scans: list[Any] = []
+    run = joinkeys.engine.run
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        result = run(*arguments, **options)
+        scans.extend(result.scans)
+        return result
+
+    monkeypatch.setattr(joinkeys.engine, "run", watched)
+    (done,) = db.execute(text)
+    (effect,) = done.effects
+    assert effect.rows_updated + effect.rows_deleted == changed
+    assert sum(scan.stats[0] for scan in scans) <= most
