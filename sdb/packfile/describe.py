@@ -14,7 +14,7 @@ from sdb.packfile.descriptions import (
     IndexDescription,
 )
 from sdb.packfile.inventory import inventory
-from sdb.packfile.presence import type_names
+from sdb.packfile.presence import field_name, type_names
 from sdb.packfile.resolve import resolve
 from sdb.packfile.trailer import read_trailer
 from sdb.store import url
@@ -276,6 +276,7 @@ def file_dict(file: FileDescription, *, blocks: bool = False) -> dict[str, objec
         "text_bytes": file.text_bytes,
         "constants": {name: plain(value) for name, value in trailer.sparse.constants.items()},
         "statistics": statistics_dict(trailer),
+        "clustered_by": [field_name(path) for path in trailer.sparse.clustered],
         "indexes": [
             {
                 "path": list(index.path),

@@ -7,6 +7,7 @@ the old packfiles until they expire.
 from __future__ import annotations
 
 from sdb.errors import NotFoundError
+from sdb.packfile.absent import tell
 from sdb.packfile.clustercuts import cluster_paths
 from sdb.packfile.presence import field_name
 from sdb.progress import silent
@@ -172,7 +173,7 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     cluster_by : iterable of path, optional
         The paths whose values packfiles are sorted by, see
         :func:`sdb.packfile.clustercuts.cluster_paths`; none: they are not. If not given, what the
-        definition of the table says.
+        definition of the table says. A path that no row has is told.
     dry_run : bool
         Whether only to tell what would be merged.
     author, message : str
@@ -207,6 +208,7 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     head = open_table(root, database, table)
     by = _clustered_by(root, keys, cluster_by)
     before = tuple(head.descriptors())
+    tell(by, [(one.key, one.trailer) for one in before], of=f"{database}.{table}")
     chosen = runs_to_cluster(before, by) if by else runs_to_merge(before)
     foreign = sum(not is_ours(one) for one in before)
     if dry_run or not chosen:

@@ -79,6 +79,9 @@ def test_sorted_by_an_option(run: Run, lake: Path) -> None:
     # Rows that go do not undo it; packfiles that are joined without being sorted do.
     assert not run("exec", "DELETE FROM d.t WHERE n = 3").returncode
     assert b"nothing to merge or sort" in run("compact", "d.t", "--cluster-by", "user").stderr
+    done = run("compact", "d.t", "--cluster-by", "usr")
+    assert done.stderr.startswith(b'warning: no row of d.t has "usr"; did you mean user?')
+    assert b"nothing to merge or sort" in done.stderr
     # Another order is made when it is asked for.
     told = json.loads(run("compact", "-n", "--json", "--cluster-by", "user,n", "d.t").stdout)
     assert len(told["runs"]) == 2
