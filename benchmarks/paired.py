@@ -52,6 +52,11 @@ QUERIES = {
 }
 
 
+def compiled() -> dict[str, str]:
+    """Give an environment in which modules stay compiled, as those of installed packages do."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 @dataclass(slots=True)
 class Runs:
     """What the runs of one command in one checkout took."""
@@ -65,7 +70,7 @@ class Runs:
         process = subprocess.Popen(
             [sys.executable, "-c", RUN, *words],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(self.checkout)},
+            env=compiled() | {"PYTHONPATH": str(self.checkout)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -17,7 +17,7 @@ from sdb.packfile.blockstatistics import (
     MAX_SECTIONS,
     TEXTS,
     ZONES,
-    encode_statistics,
+    store_sections,
 )
 from sdb.packfile.membership import SET_BYTES, MembershipFilter
 from sdb.packfile.zones import encode_zones
@@ -209,16 +209,17 @@ def choose_statistics(
     had, had_bytes = _had(sources)
     budget = min(max(size_bytes // SHARE, had_bytes), MAX_BYTES)
     zones = _zones(facts)
-    kept_zones: dict[FieldPath, tuple[Zone | None, ...]] = {}
+    kept: dict[_Key, bytes] = {}
     left = max(min(budget // _ZONES_SHARE, ZONE_BYTES * len(facts)), min(had_bytes, budget))
     named = {*asked, *zoned}
-    for path, cost in _ranked_zones(zones, named, had):
+    for path, section, cost in _ranked_zones(zones, named, had):
         if path in named:
-            kept_zones[path] = zones[path]
+            kept[path, ZONES] = section
         elif cost <= left:
             left -= cost
             budget -= cost
-            kept_zones[path] = zones[path]
+            kept[path, ZONES] = section
+    kept = dict(islice(kept.items(), MAX_SECTIONS // 2))
     filters: dict[_Key, MembershipFilter] = {}
     for key, found, cost in _ranked_filters(facts, zones, asked, had):
         if key[0] in asked:
@@ -231,8 +232,9 @@ def choose_statistics(
         elif cost <= budget:
             filters[key] = found
             budget -= cost
-    kept = dict(islice(filters.items(), MAX_SECTIONS // 2))
-    return encode_statistics(dict(islice(kept_zones.items(), MAX_SECTIONS // 2)), kept)
+    for key, found in islice(filters.items(), MAX_SECTIONS // 2):
+        kept[key] = found.encode()
+    return store_sections(kept)
 
 
 def _had(sources: Iterable[SparseIndex]) -> tuple[set[_Key], int]:
@@ -264,18 +266,20 @@ def _ranked_zones(
     zones: dict[FieldPath, tuple[Zone | None, ...]],
     asked: Collection[FieldPath],
     had: Collection[_Key],
-) -> list[tuple[FieldPath, int]]:
-    """Order paths by what their zones leave out for a byte."""
+) -> list[tuple[FieldPath, bytes, int]]:
+    """Order paths by what their zones leave out for a byte; give what is stored, and its cost."""
     ranked = []
     for path, found in zones.items():
         gain = 1 - share_read(found)
-        cost = _cost(path, len(encode_zones(found)))
         is_sure = path in asked or (path, ZONES) in had
         # A single block has no others: its zones tell the packfile from those of the same table.
         if is_sure or gain >= _LEAST_GAIN or len(found) == 1 or _is_constant(found):
-            ranked.append((not is_sure, -max(gain, _LEAST_GAIN) / cost, path, cost))
+            section = encode_zones(found)
+            cost = _cost(path, len(section))
+            worth = max(gain, _LEAST_GAIN) / cost
+            ranked.append((not is_sure, -worth, path, section, cost))
     ranked.sort(key=lambda one: one[:2])
-    return [(path, cost) for _, _, path, cost in ranked]
+    return [one[2:] for one in ranked]
 
 
 def _is_constant(zones: Iterable[Zone | None]) -> bool:

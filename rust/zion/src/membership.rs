@@ -71,8 +71,12 @@ pub fn set_of(hashes: &[u64]) -> Vec<u8> {
             }
         }
     }
-    let folded = fold(&set);
-    folded.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
+    let folded = fold(set);
+    let mut bytes = Vec::with_capacity(folded.len() * BLOCK);
+    for word in folded.iter().flatten() {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes
 }
 
 /// The set at half its size, for somebody who would rather have more false answers; itself if it cannot be halved.
@@ -85,27 +89,29 @@ pub fn halved(set: &[u8]) -> Vec<u8> {
 }
 
 /// Shrinks a set as far as at most half of its bits are set.
-fn fold(set: &[[u32; WORDS]]) -> Vec<[u32; WORDS]> {
-    let mut least = set.to_vec();
-    for first in [2, 3] {
+fn fold(set: Vec<[u32; WORDS]>) -> Vec<[u32; WORDS]> {
+    let firsts = [joined::<2>(&set), joined::<3>(&set)];
+    let mut least = set;
+    for first in firsts {
         let mut part = first;
-        while set.len().is_multiple_of(part) {
-            let folded: Vec<_> = set.chunks(part).map(union).collect();
-            if is_full(&folded) {
-                break;
-            }
+        while let Some(folded) = part.filter(|folded| !is_full(folded)) {
+            part = joined::<2>(&folded);
             if folded.len() < least.len() {
                 least = folded;
             }
-            part *= 2;
         }
     }
     least
 }
 
-fn union(blocks: &[[u32; WORDS]]) -> [u32; WORDS] {
-    let or = |word| blocks.iter().fold(0, |bits, block| bits | block.get(word).copied().unwrap_or(0));
-    std::array::from_fn(or)
+/// A set in which so many blocks that lie next to each other are one, if that leaves none over.
+fn joined<const COUNT: usize>(set: &[[u32; WORDS]]) -> Option<Vec<[u32; WORDS]>> {
+    let (parts, []) = set.as_chunks::<COUNT>() else { return None };
+    Some(parts.iter().map(|blocks| blocks.iter().fold([0; WORDS], union)).collect())
+}
+
+fn union(one: [u32; WORDS], other: &[u32; WORDS]) -> [u32; WORDS] {
+    std::array::from_fn(|word| one[word] | other[word])
 }
 
 fn is_full(set: &[[u32; WORDS]]) -> bool {

@@ -5,28 +5,25 @@
 //! rows of a part, so that they depend on these alone.
 
 mod gather;
+mod slot;
 mod tree;
+mod walk;
 mod zone;
 
 use std::sync::Arc;
 
 pub use self::gather::{BlockStatistics, Gatherer, PathStatistics, RunStatistics, ValueSet};
+use self::slot::Slot;
 use self::tree::Tree;
 pub use self::tree::{MAX_DEPTH, StatPath};
+use self::walk::Walk;
 pub use self::zone::{TEXT_BYTES, Texts, Zone};
 use crate::block::BlockReader;
 use crate::codec::Algorithm;
-use crate::error::{Error, Result};
-use crate::ion::{self, Header, SymbolTable, kind, timestamp, varuint};
-use crate::membership;
+use crate::error::Result;
+use crate::ion::SymbolTable;
 use crate::rows::Rows;
-
-/// So many hashes are kept of a path in a part.
-const MAX_HASHES: usize = 1 << 19;
-/// So many hashes tell whether values repeat.
-const SAMPLE: usize = 256;
-/// Values are many if at most so many of the first ones are equal on average.
-const MOST_EQUAL: u64 = 4;
+use crate::value::Value;
 
 /// What is known of a path in a block.
 pub type Measured = Option<PathStatistics>;
@@ -60,20 +57,6 @@ pub enum Choice {
     Auto(Arc<[StatPath]>),
     /// These.
     Paths(Arc<[StatPath]>),
-}
-
-/// What is known of the values at a path.
-#[derive(Debug, Default)]
-struct Slot {
-    zone: Zone,
-    /// Hashes of the texts, unless they are not wanted.
-    texts: Option<Vec<u64>>,
-    /// Hashes of the integers, unless they are not wanted.
-    integers: Option<Vec<u64>>,
-    /// The symbols that were values here.
-    symbols: Vec<u64>,
-    /// Whether there was a value that nothing can be said of.
-    is_lost: bool,
 }
 
 /// Makes the statistics of a stream of rows.
@@ -121,10 +104,11 @@ impl Builder {
             self.slots.iter_mut().for_each(|slot| slot.symbols.clear());
         }
         for row in Rows::new(rows, 0) {
+            let (at, header) = row?;
             let counts = self.uncounted == 0;
             self.uncounted = self.uncounted.saturating_sub(1);
             let mut walk = Walk { data: rows, tree: &tree, slots: &mut self.slots, symbols, counts };
-            walk.fields(row?.1, 0)?;
+            walk.fields(Value { at, header }.fields(rows), 0)?;
         }
         self.tree = Some(tree);
         if !self.is_settled {
@@ -151,191 +135,5 @@ impl Builder {
             (!is_lost).then(|| PathStatistics { path: path.clone(), zone, texts, integers })
         });
         known.collect()
-    }
-}
-
-impl Slot {
-    fn new() -> Self {
-        Self { texts: Some(vec![]), integers: Some(vec![]), ..Self::default() }
-    }
-
-    /// Lets go of hashes where values repeat.
-    fn settle(&mut self) {
-        let values = self.zone.values;
-        for hashes in [&mut self.texts, &mut self.integers] {
-            let Some(found) = hashes else { continue };
-            let mut first = found.get(..SAMPLE.min(found.len())).unwrap_or_default().to_vec();
-            let count = first.len().max(1) as u64;
-            first.sort_unstable();
-            first.dedup();
-            let different = first.len() as u64 * found.len() as u64 / count;
-            if different * MOST_EQUAL < values {
-                *hashes = None;
-            }
-        }
-    }
-
-    #[inline]
-    fn note(hashes: &mut Option<Vec<u64>>, hash: u64) {
-        let Some(found) = hashes else { return };
-        if found.last() == Some(&hash) {
-            return;
-        }
-        if found.len() >= MAX_HASHES {
-            *hashes = None;
-            return;
-        }
-        found.push(hash);
-    }
-
-    #[inline]
-    fn text(&mut self, text: &[u8]) {
-        self.zone.text(text);
-        if self.texts.is_some() {
-            Self::note(&mut self.texts, membership::of_text(text));
-        }
-    }
-
-    #[inline]
-    fn integer(&mut self, number: i128) {
-        if self.integers.is_some() {
-            Self::note(&mut self.integers, membership::of_integer(number as u64));
-        }
-    }
-
-    fn symbol(&mut self, id: u64, symbols: &SymbolTable) {
-        let (word, bit) = ((id / 64) as usize, 1 << (id % 64));
-        if self.symbols.get(word).is_some_and(|word| word & bit != 0) {
-            return;
-        }
-        let Some(text) = u32::try_from(id).ok().and_then(|id| symbols.name(id)) else {
-            self.is_lost = true;
-            return;
-        };
-        if self.symbols.len() <= word {
-            self.symbols.resize(word + 1, 0);
-        }
-        if let Some(word) = self.symbols.get_mut(word) {
-            *word |= bit;
-        }
-        self.text(text);
-    }
-}
-
-/// Goes through the rows of a chunk.
-struct Walk<'a> {
-    data: &'a [u8],
-    tree: &'a Tree,
-    slots: &'a mut [Slot],
-    symbols: &'a SymbolTable,
-    /// Whether values are counted.
-    counts: bool,
-}
-
-impl Walk<'_> {
-    fn fields(&mut self, inside: Header, place: u32) -> Result<()> {
-        let Some(node) = self.tree.nodes.get(place as usize) else { return Ok(()) };
-        let data = &self.data[..inside.end];
-        let (mut at, mut next) = (inside.body, 0);
-        while at < inside.end {
-            let (label, value_at) = varuint::read(data, at)?;
-            let value = ion::header(data, value_at)?;
-            at = value.end;
-            // Names come in the order of their symbols; elsewhere they are looked for once more.
-            if next > 0 && node.labels.get(next - 1).is_some_and(|&(known, _)| u64::from(known) >= label) {
-                next = 0;
-            }
-            while node.labels.get(next).is_some_and(|&(known, _)| u64::from(known) < label) {
-                next += 1;
-            }
-            if let Some(&(known, field)) = node.labels.get(next)
-                && u64::from(known) == label
-            {
-                next += 1;
-                self.value(value, value_at, field)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn value(&mut self, value: Header, at: usize, place: u32) -> Result<()> {
-        let Some(node) = self.tree.nodes.get(place as usize) else { return Ok(()) };
-        if value.is_pad() {
-            return Ok(());
-        }
-        if let Some(slot) = node.slot.and_then(|slot| self.slots.get_mut(slot as usize)) {
-            note(slot, self.data, (value, at), self.symbols, self.counts)?;
-        }
-        match value.kind {
-            _ if value.is_null() => Ok(()),
-            kind::STRUCT if !node.labels.is_empty() => self.fields(value, place),
-            kind::LIST => match node.element {
-                Some(element) => self.elements(value, element),
-                None => Ok(()),
-            },
-            _ => Ok(()),
-        }
-    }
-
-    fn elements(&mut self, list: Header, place: u32) -> Result<()> {
-        let mut at = list.body;
-        while at < list.end {
-            let value = ion::header(&self.data[..list.end], at)?;
-            self.value(value, at, place)?;
-            at = value.end;
-        }
-        Ok(())
-    }
-}
-
-/// Notes a value.
-#[inline]
-fn note(
-    slot: &mut Slot,
-    data: &[u8],
-    (value, at): (Header, usize),
-    symbols: &SymbolTable,
-    counts: bool,
-) -> Result<()> {
-    if value.is_null() {
-        slot.zone.null(counts);
-        return Ok(());
-    }
-    let body = &data[value.body..value.end];
-    let kind = if value.kind == kind::SYMBOL { kind::STRING } else { value.kind };
-    slot.zone.count(kind, counts);
-    match value.kind {
-        kind::STRING => slot.text(body),
-        kind::SYMBOL => slot.symbol(ion::magnitude(body, at)?, symbols),
-        kind::BOOL => slot.zone.booleans |= 1 << (value.low & 1),
-        kind::UINT => {
-            let number = i128::from(ion::magnitude(body, at)?);
-            slot.zone.integer(number);
-            slot.integer(number);
-        }
-        kind::NEGINT => {
-            let number = -i128::from(ion::magnitude(body, at)?);
-            // Rows do not have lower ones, and neither can statistics.
-            slot.is_lost |= number < i128::from(i64::MIN);
-            slot.zone.integer(number);
-            slot.integer(number);
-        }
-        kind::FLOAT => {
-            if let Some(number) = slot.zone.float(float(body, at)?) {
-                slot.integer(number);
-            }
-        }
-        kind::TIMESTAMP => slot.zone.time(timestamp::read(body, at)?),
-        _ => {}
-    }
-    Ok(())
-}
-
-fn float(body: &[u8], at: usize) -> Result<f64> {
-    match *body {
-        [] => Ok(0.0),
-        [a, b, c, d] => Ok(f64::from(f32::from_be_bytes([a, b, c, d]))),
-        [a, b, c, d, e, f, g, h] => Ok(f64::from_be_bytes([a, b, c, d, e, f, g, h])),
-        _ => Err(Error::corrupt("ion", at, format!("a float of {} bytes", body.len()))),
     }
 }

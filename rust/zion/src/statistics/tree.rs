@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
+use crate::ion::symtab::NameHash;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
 
 /// The names of a path from the row on; none for the elements of a list.
@@ -19,17 +20,69 @@ const MAX_CHOSEN: usize = 128;
 /// So many rows are looked at to choose paths.
 const ROWS: usize = 512;
 
+/// No place: of fields that are not followed, and of values that are not noted.
+const NOWHERE: u32 = u32::MAX;
+/// Symbols so far behind the first one of a place are found without a search.
+const NEAR: usize = 1024;
+
 /// A place in the tree.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    /// The field names below it with their symbols in the table at hand, sorted.
-    pub(super) labels: Vec<(u32, u32)>,
+    /// Where its values are noted; [`NOWHERE`] if they are not.
+    pub(super) slot: u32,
     /// The elements of the list at this place.
     pub(super) element: Option<u32>,
-    /// Where its values are noted.
-    pub(super) slot: Option<u32>,
+    /// The least symbol of a field below it in the table at hand.
+    first: u64,
+    /// The fields with this symbol and those behind it, as far as they are near.
+    near: Vec<u32>,
+    /// The fields with other symbols, sorted by these.
+    far: Vec<(u64, u32)>,
     name: Box<[u8]>,
     fields: Vec<u32>,
+}
+
+impl Node {
+    fn new(name: &[u8]) -> Self {
+        Self { slot: NOWHERE, name: name.into(), ..Self::default() }
+    }
+
+    /// Whether any field below it has a symbol.
+    pub(super) fn has_fields(&self) -> bool {
+        !self.near.is_empty()
+    }
+
+    /// The field with a symbol, if it is followed.
+    #[inline]
+    pub(super) fn field(&self, label: u64) -> Option<u32> {
+        match self.near.get(label.wrapping_sub(self.first) as usize) {
+            Some(&field) => (field != NOWHERE).then_some(field),
+            None if self.far.is_empty() => None,
+            None => self.far_field(label),
+        }
+    }
+
+    #[cold]
+    fn far_field(&self, label: u64) -> Option<u32> {
+        let at = self.far.binary_search_by_key(&label, |&(known, _)| known).ok()?;
+        self.far.get(at).map(|&(_, field)| field)
+    }
+
+    /// Takes over the symbols of the fields, sorted.
+    fn label(&mut self, labels: &[(u64, u32)]) {
+        self.near.clear();
+        self.far.clear();
+        self.first = labels.first().map_or(0, |&(label, _)| label);
+        for &(label, field) in labels {
+            let at = (label - self.first) as usize;
+            if at < NEAR {
+                self.near.resize(at, NOWHERE);
+                self.near.push(field);
+            } else {
+                self.far.push((label, field));
+            }
+        }
+    }
 }
 
 /// The tree; the row is its first place.
@@ -41,14 +94,14 @@ pub(super) struct Tree {
 impl Tree {
     /// The tree of some paths, in their order.
     pub(super) fn of(paths: &[StatPath]) -> Self {
-        let mut tree = Self { nodes: vec![Node::default()] };
+        let mut tree = Self { nodes: vec![Node::new(b"")] };
         for (slot, path) in paths.iter().enumerate() {
             let mut at = 0;
             for name in path {
                 at = tree.below(at, name.as_deref());
             }
             if let Some(node) = tree.nodes.get_mut(at as usize) {
-                node.slot = Some(slot as u32);
+                node.slot = slot as u32;
             }
         }
         tree
@@ -68,7 +121,7 @@ impl Tree {
         if let Some(known) = known {
             return known;
         }
-        self.nodes.push(Node { name: name.unwrap_or_default().into(), ..Node::default() });
+        self.nodes.push(Node::new(name.unwrap_or_default()));
         if let Some(node) = self.nodes.get_mut(at as usize) {
             match name {
                 None => node.element = Some(new),
@@ -91,10 +144,11 @@ impl Tree {
         for node in nodes {
             let labels = node.fields.iter().flat_map(|&field| {
                 let ids = found.get(field as usize).map(Vec::as_slice).unwrap_or_default();
-                ids.iter().map(move |&id| (id, field))
+                ids.iter().map(move |&id| (u64::from(id), field))
             });
-            node.labels = labels.collect();
-            node.labels.sort_unstable();
+            let mut labels: Vec<_> = labels.collect();
+            labels.sort_unstable();
+            node.label(&labels);
         }
     }
 }
@@ -109,7 +163,7 @@ struct Met {
 /// Chooses the paths through structs that most of the first rows have a value at.
 pub(super) fn chosen(rows: &[u8], symbols: &SymbolTable) -> Result<Vec<StatPath>> {
     let mut met = vec![Met { parent: 0, label: 0, values: 0 }];
-    let mut places = HashMap::new();
+    let mut places = HashMap::default();
     let (mut at, mut count) = (0, 0);
     while at < rows.len() && count < ROWS {
         let row = ion::header(rows, at)?;
@@ -144,7 +198,7 @@ fn meet(
     inside: Header,
     (place, depth): (u32, usize),
     met: &mut Vec<Met>,
-    places: &mut HashMap<(u32, u64), u32>,
+    places: &mut HashMap<(u32, u64), u32, NameHash>,
 ) -> Result<()> {
     let mut at = inside.body;
     while at < inside.end {

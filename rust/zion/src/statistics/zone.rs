@@ -1,6 +1,6 @@
 //! What the values at a path are between.
 
-use crate::ion::kind;
+use crate::ion::{self, kind};
 
 /// A bound of texts has at most so many bytes.
 pub const TEXT_BYTES: usize = 32;
@@ -9,11 +9,18 @@ const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// The first bytes of a text, as a number that sorts like them.
+#[inline]
 fn key(text: &[u8]) -> u64 {
     match text.first_chunk::<8>() {
         Some(first) => u64::from_be_bytes(*first),
-        None => text.iter().chain(&[0; 8]).take(8).fold(0, |key, &byte| key << 8 | u64::from(byte)),
+        None => short_key(text),
     }
+}
+
+#[inline]
+fn short_key(text: &[u8]) -> u64 {
+    let Ok(number) = ion::magnitude(text, 0) else { return 0 };
+    number.checked_shl(64 - 8 * text.len() as u32).unwrap_or(0)
 }
 
 /// Bounds of texts.
