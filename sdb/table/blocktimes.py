@@ -56,6 +56,8 @@ def time_shares(
         None where not all have such times.
     """
     sides = [one for run in runs for one in run]
+    if not sides:
+        return None
     paths = set().union(*sides) if path is None else {path}
     found = [_of_path(one, runs) for one in sorted(paths) if all(side.get(one) for side in sides)]
     return min(found, key=lambda one: one.before, default=None)

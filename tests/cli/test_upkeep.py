@@ -23,7 +23,7 @@ def lake(tmp_path: Path) -> Path:
     connection = sdb.connect(tmp_path)
     connection.create("d.t", "in/*.json")
     for number in range(9):
-        connection.append("d.t", [{"n": number}])
+        connection.append("d.t", [{"n": number, "at": "2026-01-01T00:00:00Z"}])
     aged(tmp_path)
     return tmp_path
 
