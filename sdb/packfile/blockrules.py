@@ -28,7 +28,7 @@ from sdb.packfile.predicate import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, TypeAlias
 
     from sdb.packfile.blockstatistics import BlockStatistics
@@ -55,7 +55,7 @@ _OPERATORS = {
 
 
 def rules(
-    test: PathTest, statistics: BlockStatistics, types: int
+    test: PathTest, statistics: BlockStatistics, types: int, rows: Sequence[int] = ()
 ) -> Iterator[tuple[str, BlockRule]]:
     """Give what block statistics say of a test: the cheap answer first.
 
@@ -67,6 +67,8 @@ def rules(
         What is known of the blocks.
     types : int
         The Ion types that the file may have at the path, as a bit mask.
+    rows : sequence of int
+        How many rows each block has; none: not known.
 
     Yields
     ------
@@ -82,7 +84,10 @@ def rules(
         yield from rules_of_many(test, statistics, zones, types)
         return
     if zones is not None:
-        fits = [zone is None or zone_fits(test, zone) for zone in zones]
+        fits = [
+            zone is None or zone_fits(test, zone, rows[number] if rows else None)
+            for number, zone in enumerate(zones)
+        ]
         yield "zone map", fits.__getitem__
     if (found := filter_of(test, statistics, types)) is not None:
         member, values = found
@@ -90,11 +95,12 @@ def rules(
         yield "filter", lambda number: all(answer[number] for answer in answers)
 
 
-def zone_fits(test: PathTest, zone: Zone) -> bool:  # noqa: PLR0911 - a table
-    """Tell whether a block with a zone can hold a row that passes a test."""
+def zone_fits(test: PathTest, zone: Zone, rows: int | None = None) -> bool:  # noqa: PLR0911 - a table
+    """Tell whether a block with a zone, and so many rows, can hold a row that passes a test."""
     match test:
-        case TypeTest(_, types, or_missing):
-            return type_fits(zone, types, or_missing=or_missing)
+        case TypeTest(path, types, or_missing):
+            may_lack = or_missing and (None in path or some_lack(zone, rows))
+            return may_lack or type_fits(zone, types)
         case TextPrefix(_, prefixes):
             return any(prefix_fits(zone, prefix) for prefix in prefixes)
         case TextWords():
@@ -114,12 +120,17 @@ def zone_fits(test: PathTest, zone: Zone) -> bool:  # noqa: PLR0911 - a table
     return True
 
 
-def type_fits(zone: Zone, types: int, *, or_missing: bool) -> bool:
-    """No value of the block has one of the types, and rows without a value do not pass.
+def type_fits(zone: Zone, types: int) -> bool:
+    """No value of the block has one of the types."""
+    return bool(zone.types & types)
 
-    Rows without a value are not counted: they may be in any block.
+
+def some_lack(zone: Zone, rows: int | None) -> bool:
+    """Each row of the block has a value, NULL or another one: there are as many as rows.
+
+    A row has one value at most at a path that does not go through lists.
     """
-    return or_missing or bool(zone.types & types)
+    return rows is None or zone.values < rows
 
 
 def null_fits(zone: Zone, op: str) -> bool:

@@ -171,8 +171,8 @@ def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
             return False
         case Compare() | OneOf() if _is_of_times(test):
             return _plain(test.path) not in sparse.indices
-        case TypeTest(or_missing=or_missing):
-            return not or_missing
+        case TypeTest(path, or_missing=True):
+            return None not in path
         case _:
             return True
 
@@ -219,7 +219,9 @@ def _answers(
     yield source, left
     if statistics is None or not left or source == "constant":
         return
-    for source, may_hold in blockrules.rules(test, statistics, _types_at(test.path, sparse)):
+    rows = () if sparse.summary is None else sparse.summary.rows
+    types = _types_at(test.path, sparse)
+    for source, may_hold in blockrules.rules(test, statistics, types, rows):
         kept = union(
             (number, number + 1)
             for number in chain.from_iterable(range(start, stop) for start, stop in left)
