@@ -162,6 +162,8 @@ def _location(pattern: str, *, is_remote: bool) -> Iterator[str]:
     above, mark, path = pattern.partition("://")
     if f"{above}{mark}" != scheme:
         yield f"the pattern {pattern!r} does not begin with {scheme}"
+    elif path.startswith("/") and not is_remote:
+        yield f"the pattern {pattern!r} begins with /: paths start at the root, as in file://in/*"
     elif path.startswith("/") or not path:
         yield f"the pattern {pattern!r} names no {'bucket' if is_remote else 'path'}"
     elif is_remote and not set(path.partition("/")[0]).isdisjoint("*?[{\\"):

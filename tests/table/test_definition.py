@@ -147,7 +147,7 @@ BAD: list[tuple[dict[str, object], list[str]]] = [
     ),
     (
         {"input": [{"pattern": "file:///in/*.json"}], "partitions": []},
-        ["names no path"],
+        ["begins with /: paths start at the root"],
     ),
     (
         {"input": [{"pattern": "file://in/*{x}.json"}], "partitions": []},
