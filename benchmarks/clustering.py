@@ -1,9 +1,10 @@
 """Clustering: what it takes to sort a table, and what an equality reads before and after.
 
-    python benchmarks/clustering.py [--megabytes 300] [--packfiles 8] [--orders]
+    python benchmarks/clustering.py [--megabytes 300] [--packfiles 8] [--block-size 50MiB]
+    python benchmarks/clustering.py --orders
 
 Rows are events in the order of time, of users some of whom have many. The table is compacted, and
-another one like it is compacted and sorted. `--orders` compares ways to sort by several keys, of
+others like it are compacted and sorted. `--orders` compares ways to sort by several keys, of
 points at random: cuts as we make them, Z order and Hilbert's curve.
 """
 
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import sdb
+from sdb import bounds
 from sdb.packfile.clustercuts import choose_cuts
 from sdb.packfile.predicate import Compare
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
@@ -39,6 +41,7 @@ ROW_BYTES = 300
 USERS = 20_000
 WORDS = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india")
 BITS = 10
+NAMES = {"d.plain": "", "d.sorted": "user", "d.both": "user,time"}
 
 
 def lines(count: int, part: int, parts: int) -> Iterator[str]:
@@ -58,17 +61,17 @@ def lines(count: int, part: int, parts: int) -> Iterator[str]:
         yield json.dumps(row) + "\n"
 
 
-def tables(folder: Path, megabytes: int, packfiles: int) -> None:
-    """Fill two tables with the same packfiles."""
+def tables(folder: Path, megabytes: int, packfiles: int, block_bytes: int) -> None:
+    """Fill tables with the same packfiles."""
     db = sdb.connect(folder)
     rows = folder / "rows.json"
-    for name in ("d.plain", "d.sorted"):
+    for name in NAMES:
         db.create(name, "in/*.json")
     for part in range(packfiles):
         with rows.open("w") as file:
             file.writelines(lines(megabytes * 1_000_000 // ROW_BYTES, part, packfiles))
-        for name in ("d.plain", "d.sorted"):
-            db.append(name, rows)
+        for name in NAMES:
+            db.append(name, rows, block_bytes=block_bytes)
     rows.unlink()
 
 
@@ -158,6 +161,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=300)
     parser.add_argument("--packfiles", type=int, default=8)
+    parser.add_argument("--block-size", type=bounds.BLOCK.read, default=50 << 20)
     parser.add_argument("--orders", action="store_true")
     arguments = parser.parse_args()
     if arguments.orders:
@@ -165,20 +169,18 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        tables(folder, arguments.megabytes, arguments.packfiles)
-        before = read(folder, "d.sorted", "user-000007")
-        plain = run(folder, "compact", "d.plain")
-        plain_peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        clustered = run(folder, "compact", "--cluster-by", "user", "d.sorted")
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        print(f"compact {plain:.1f} s, {plain_peak >> 10} MiB of memory")
-        print(f"compact --cluster-by {clustered:.1f} s, {peak >> 10} MiB of memory")
-        print(f"equality of a user, before: {before}")
-        for name, what in (("d.plain", "compacted"), ("d.sorted", "sorted")):
-            print(f"equality of a user, {what}: {read(folder, name, 'user-000007')}")
-        found = table_sharpness(sdb.connect(folder).table("d.sorted").handle)
-        told = {one.name: one for one in found.paths}
-        print(f"expected for any user: {told['user'].read:.1%}")
+        tables(folder, arguments.megabytes, arguments.packfiles, arguments.block_size)
+        print(f"equality of a user, before: {read(folder, 'd.plain', 'user-000007')}")
+        for name, by in NAMES.items():
+            seconds = run(folder, "compact", *(["--cluster-by", by] if by else []), name)
+            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+            what = f"sorted by {by}" if by else "compacted"
+            print(f"{what}: {seconds:.1f} s, {peak} MiB of memory")
+            print(f"equality of a user: {read(folder, name, 'user-000007')}")
+            found = table_sharpness(sdb.connect(folder).table(name).handle)
+            told = {one.name: one for one in found.paths}
+            for path in ("user", "time"):
+                print(f"expected for any {path}: {told[path].read:.1%}")
 
 
 if __name__ == "__main__":

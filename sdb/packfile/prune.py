@@ -154,7 +154,7 @@ def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
     -------
     bool
         False for conditions that most blocks have a row for anyway, and for times of paths that
-        have an index.
+        have an index, unless rows are sorted by them.
     """
     match test:
         case Both(parts):
@@ -170,7 +170,9 @@ def asks_statistics(test: Predicate, sparse: SparseIndex) -> bool:
         case Anywhere() | Nowhere() | Compare(op="<>"):
             return False
         case Compare() | OneOf() if _is_of_times(test):
-            return _plain(test.path) not in sparse.indices
+            plain = _plain(test.path)
+            # Where rows are sorted by times and something else, blocks are in no order of time.
+            return plain not in sparse.indices or plain in sparse.clustered
         case TypeTest(path, or_missing=True):
             return None not in path
         case _:

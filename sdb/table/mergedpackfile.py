@@ -13,10 +13,10 @@ from sdb.table.tablepackfile import OpenObjects, whole_packfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
-    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.sparseindex import Path, SparseIndex
     from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
     from sdb.table.descriptor import Descriptor
@@ -180,14 +180,19 @@ def block_times(trailers: Sequence[Trailer]) -> BlockTimes:
     """Give first and last time of each block, by path, at paths that all trailers index."""
     paths = set.intersection(*(set(one.sparse.indices) for one in trailers))
     return {
-        path: [
-            found
-            for one in trailers
-            for number in range(len(one.blocks))
-            if (found := one.sparse.indices[path].known_range(number)) is not None
-        ]
+        path: [found for one in trailers for found in _times(one.sparse, path) if found is not None]
         for path in paths
     }
+
+
+def _times(sparse: SparseIndex, path: Path) -> Iterator[tuple[int, int] | None]:
+    """Give the times of blocks as queries know them: by zones where rows are sorted by them."""
+    statistics = sparse.statistics() if path in sparse.clustered else None
+    zones = None if statistics is None else statistics.zone(path)
+    for number in range(sparse.blocks):
+        zone = None if zones is None else zones[number]
+        known = sparse.indices[path].known_range(number)
+        yield known if zone is None else zone.times
 
 
 def _check_rows(parts: Sequence[Descriptor], trailer: Trailer) -> None:

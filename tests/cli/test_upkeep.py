@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +24,7 @@ def lake(tmp_path: Path) -> Path:
     connection = sdb.connect(tmp_path)
     connection.create("d.t", "in/*.json")
     for number in range(9):
-        connection.append("d.t", [{"n": number, "at": "2026-01-01T00:00:00Z"}])
+        connection.append("d.t", [{"n": number, "at": datetime(2026, 1, 1, tzinfo=UTC)}])
     aged(tmp_path)
     return tmp_path
 

@@ -238,6 +238,29 @@ def test_statistics_become_sharp(folder: Path) -> None:
                 assert told[1][name].read < most
 
 
+def test_windows_of_time_stay_narrow_where_time_is_a_key(folder: Path) -> None:
+    dice = random.Random(6)
+    rows = [
+        {"at": START + timedelta(seconds=n), "user": dice.randrange(999), "pad": "x" * 90}
+        for n in range(6000)
+    ]
+    (path,) = packed(folder, [rows])
+    read = {}
+    for by in (["user"], ["user", "at"]):
+        output = folder / "times.zion"
+        assert cluster_to([path], by, output)
+        with open_packfile(output) as pack:
+            window = {
+                "since": START + timedelta(seconds=3000),
+                "until": START + timedelta(seconds=3060),
+            }
+            read[len(by)] = len(pack.select(**window).blocks) / len(pack.blocks)
+            found = sorted(row["at"] for row in pack.rows(**window))
+            assert found == [row["at"] for row in rows[3000:3060]]
+    assert read[1] > 0.9
+    assert read[2] < 0.35
+
+
 def test_one_value_and_one_block_are_left_alone(folder: Path) -> None:
     (path,) = packed(folder, [[{"k": 1, "pad": f"{number:090}"} for number in range(900)]])
     assert not cluster_to([path], ["k"], folder / "none.zion")

@@ -183,3 +183,12 @@ def test_the_original_skips_the_whole_field(source: Path) -> None:
     without = {"summary": None, "digests": (), "stored_presence": b"", "stored_provenance": b""}
     sparse: Any = replace(trailer.sparse, **without)
     assert bare == replace(trailer, sparse=sparse)
+
+
+@pytest.mark.parametrize("value", [1, "a", [[]], [["a"], 1], [["a"]] * 5, [[None]], [], None])
+def test_what_rows_are_sorted_by_is_a_hint(value: object) -> None:
+    """No answer depends on it: what makes no sense tells nothing, and all else stays good."""
+    found = Extension.read(stored(clustered=value), 2)
+    assert (found.flaw, found.clustered, found.summary) == ("", (), SUMMARY)
+    known = Extension(SUMMARY, clustered=(("a", "b"), ("c",)))
+    assert Extension.read(known.encode(), 2) == known
