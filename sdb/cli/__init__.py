@@ -20,6 +20,7 @@
 ``answers``        answers of `query`
 ``found``          rows of `grep`
 ``shown``          rows of `head` and `tail`
+``shownsharpness``  sharpness of paths, for `--stats`
 ``syncing``        what `sync` tells, and `sync --follow`
 ``spark``          `spark pack`
 ``submitted``      the program that `spark-submit` gets

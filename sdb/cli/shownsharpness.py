@@ -1,4 +1,4 @@
-"""How sharp paths are, shown."""
+"""Sharpness of paths, shown."""
 
 from __future__ import annotations
 

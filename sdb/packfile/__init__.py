@@ -36,6 +36,9 @@
 ``writer``        a new packfile out of inputs
 ``merge``         blocks and sparse index out of what the packer delivers
 ``joining``       packfiles that become one, where short blocks grow together
+``clustercuts``   where rows part by their values
+``clusteredinputs``  inputs of packfiles that are sorted
+``clustering``    packfiles that become one that is sorted
 ``rewriting``     packfiles in which rows change, block by block
 ``rewrittentrailer``  the trailers of these
 ``appended``      result of appending
@@ -61,6 +64,7 @@
 ``fieldreport``   statistics of fields of packfiles, for JSON and for people
 ``largestfields`` fields that take most of a packfile, from a few chunks
 ``describe``      facts of packfiles, as text of `describe-file` and for JSON
+``sharpness``     blocks that a search for one value would read, by path
 ``ondemand``      what queries name: packfiles, and other inputs by way of a cache
 ``validate``      a packfile read completely and checked
 ================  ==================================================================

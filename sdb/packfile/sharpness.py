@@ -39,7 +39,7 @@ _MOST_ADVISED = 3
 
 @record
 class PathSharpness:
-    """How sharp a path is.
+    """The sharpness of a path.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class PathSharpness:
 
 @record
 class Sharpness:
-    """How sharp the paths of packfiles are.
+    """The sharpness of the paths of packfiles.
 
     Attributes
     ----------

@@ -41,6 +41,7 @@
 ``intentsweep``      transactions over several tables that are long over
 ``collector``        objects that it does not
 ``tiers``            packfiles that are to be merged
+``blocktimes``       blocks that a moment in time is in
 ``mergedpackfile``   packfiles that are made of others
 ``compaction``       small packfiles that become larger ones
 ``tablepacking``     rows to packfiles of a table
@@ -90,6 +91,7 @@
 ``tablepackfile``    packfiles of a table, opened when they are read
 ``listedpackfile``   packfiles of lists, which are numbers at first
 ``tabledescription``  what an index says of its table and packfiles
+``tablesharpness``   blocks that a search in a table would read
 ``inputstates``      inputs that were taken, have failed, changed or vanished
 ``tablevalidation``  all that is wrong with a table
 ``rootconfig``       settings of a root, for people and shells

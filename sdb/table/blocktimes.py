@@ -1,4 +1,4 @@
-"""How many blocks a moment in time is in: what sorting by something else costs the time index."""
+"""Blocks that a moment in time is in: what sorting by something else costs the time index."""
 
 from __future__ import annotations
 

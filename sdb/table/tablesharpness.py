@@ -1,4 +1,4 @@
-"""How sharp the paths of a table are."""
+"""Sharpness of the paths of a table."""
 
 from __future__ import annotations
 

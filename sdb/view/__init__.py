@@ -4,6 +4,7 @@
 ``facts``      tables of facts as text
 ``fieldlist``  fields of packfiles, nested
 ``tablelist``  tables, their packfiles and inputs
+``sharpnesstable``  sharpness of paths
 ``versionlist``  versions of tables, and their differences
 ``statlist``   the same with what is in them
 ``grid``       rows of any shape as a table for terminals

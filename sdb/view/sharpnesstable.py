@@ -1,4 +1,4 @@
-"""How sharp paths are, as text."""
+"""Sharpness of paths, as text."""
 
 from __future__ import annotations
 
