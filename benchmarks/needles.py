@@ -23,20 +23,40 @@ from typing import TYPE_CHECKING, Any
 import sdb
 from sdb import bounds
 from sdb.packfile.blockstatistics import TEXTS
+from sdb.packfile.search import search
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROW_BYTES = 300
 USERS = 20_000
-WORDS = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india")
+SYLLABLES = (
+    *("ba", "con", "der", "est", "fla", "gor", "hin", "ity", "jum", "ker", "lo", "men", "nor"),
+    *("over", "pre", "qui", "re", "sta", "tion", "un", "ver"),
+)
+WORDS = 20_000
+RARE = "questable"
 PARQUET = "COPY (FROM read_json('{0}')) TO '{1}' (FORMAT parquet, COMPRESSION zstd)"
 
 
+def vocabulary() -> list[str]:
+    """Make words, of which the first ones occur most."""
+    rng = random.Random(1)  # noqa: S311 - the same each time
+    made = {"".join(rng.choices(SYLLABLES, k=rng.randrange(1, 5))): None for _ in range(2 * WORDS)}
+    return [one for one in made if RARE not in one][:WORDS]
+
+
 def rows(count: int, part: int = 0, parts: int = 1) -> Iterator[dict[str, Any]]:
-    """Make events, or a part of them; each id occurs once, a user in one stretch of the time."""
+    """Make events, or a part of them; each id occurs once, a user in one stretch of the time.
+
+    One event has a word that occurs nowhere else.
+    """
     rng = random.Random(part)  # noqa: S311 - the same each time
+    words = vocabulary()
     for number in range(count * part // parts, count * (part + 1) // parts):
+        message = [words[int(len(words) ** rng.random()) - 1] for _ in range(12)]
+        if number == count // 3:
+            message[7] = RARE
         user = (number * USERS // count + rng.randrange(3)) % USERS
         yield {
             "time": f"2026-01-{1 + number * 28 // count:02}T{number % 24:02}:00:{number % 60:02}Z",
@@ -45,7 +65,7 @@ def rows(count: int, part: int = 0, parts: int = 1) -> Iterator[dict[str, Any]]:
             "ip": ".".join(str(rng.randrange(256)) for _ in range(4)),
             "status": rng.choice([200, 200, 200, 404, 500]),
             "bytes": rng.randrange(1 << 20),
-            "message": " ".join(rng.choices(WORDS, k=12)),
+            "message": " ".join(message),
             "request": {"id": f"{rng.getrandbits(128):032x}", "path": f"/v1/{rng.randrange(9999)}"},
         }
 
@@ -103,6 +123,26 @@ def one_id(folder: Path, count: int) -> None:
     line("  blocks, of all", f"{read.blocks:,}", f"{read.all_blocks:,}")
     line("  whole process", f"{own * 1000:.0f} ms")
     line("  unpruned, DuckDB on Parquet", f"{unpruned / own:.2f} x", f"{other / own:.2f} x")
+
+
+def one_word(folder: Path, stats: str, block_bytes: int) -> None:
+    """Search for a word that one event has, in its message or in any text."""
+    plain, pack = folder / "rows.zion", folder / "words.zion"
+    sdb.pack([folder / "rows.json"], pack, block_bytes=block_bytes, stats=stats, overwrite=True)
+    with sdb.open(plain) as one, sdb.open(pack) as other:
+        more = other.size_bytes / one.size_bytes - 1
+        ranges = [other.trailer.block_range(number) for number in range(len(other.blocks))]
+        chosen = search(RARE).selection(other).blocks
+        if "message" in stats:
+            chosen = search(RARE, fields=["message"]).selection(other).blocks
+    read, whole = sum(ranges[n][1] - ranges[n][0] for n in chosen), ranges[-1][1]
+    fields = ("--fields", "message") if "message" in stats else ()
+    command = sys.executable, "-m", "sdb", "grep", *fields, RARE
+    own, unpruned = (seconds(*command, str(place)) for place in (pack, plain))
+    line(f"rare word, {stats}: bytes, of all", f"{read:,}", f"{read / whole:.2%}")
+    line("  blocks, of all", f"{len(chosen):,}", f"{len(ranges):,}")
+    line("  words, of the packfile", f"{more:.2%}")
+    line("  whole process, unpruned", f"{own * 1000:.0f} ms", f"{unpruned / own:.2f} x")
 
 
 def one_user(folder: Path, count: int, packfiles: int) -> None:
@@ -177,6 +217,8 @@ def main() -> None:
         line("rows, bytes of JSON", f"{count:,}", f"{source_bytes:,}")
         one_id(folder, count)
         false_positives(folder, asked.probes)
+        for stats in ("auto,words:message", "auto,words"):
+            one_word(folder, stats, block_bytes)
         one_user(folder, count, asked.packfiles)
 
 

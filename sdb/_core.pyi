@@ -26,6 +26,8 @@ _Bounds: TypeAlias = tuple[
     tuple[bytes, bytes | None] | None,
     tuple[int, int] | None,
 ]
+# What a text holds: a text, all of a list, one of a tuple; None: not known.
+_Needed: TypeAlias = str | list[_Needed] | tuple[_Needed, ...] | None
 # A set of values, and hashes of some of them.
 _Values: TypeAlias = tuple[bytes, list[int]] | None
 
@@ -55,7 +57,17 @@ def measure_block(
     expected: Sequence[tuple[_StatPath, list[bytes] | None, list[bytes] | None]],
     /,
 ) -> list[tuple[_Bounds | None, int, int]]: ...
+def missing_pieces(
+    block: bytes | bytearray | memoryview,
+    algorithm: str,
+    align: int,
+    expected: Sequence[tuple[_StatPath, list[bytes]]],
+    /,
+) -> list[int | None]: ...
 def native_call(name: str, /, *args: object) -> ArrowColumn: ...
+def needed_texts(
+    patterns: list[str], /, *, fixed: bool = False, ignore_case: bool = False
+) -> _Needed: ...
 def render_ion(
     stream: object, columns: Sequence[tuple[str | None, dict[str, int]]]
 ) -> RenderedRows: ...
@@ -83,6 +95,7 @@ def sample_keys(
 ) -> tuple[list[bytes], int, int]: ...
 def set_of(hashes: Sequence[int], /) -> bytes: ...
 def sets_with(sets: bytes, sizes: Sequence[int], hash: int, /) -> list[bool]: ...
+def text_pieces(text: bytes, /) -> list[int]: ...
 def values(lane: object, missing: object, /) -> list[Any]: ...
 def verify_block(
     block: bytes,
@@ -304,6 +317,7 @@ class Packer:
         time_paths: list[list[str]] = ...,
         stats: bool = False,
         stats_paths: Sequence[_StatPath] = ...,
+        words_paths: Sequence[_StatPath] = ...,
     ) -> Self: ...
     def resume(
         self, block: bytes, chunks: int, *, verify: bool = True, is_counted: bool = True
@@ -337,7 +351,14 @@ class Packer:
     @property
     def statistics(
         self,
-    ) -> list[tuple[int, int, list[tuple[_StatKey, _Bounds, _Values, _Values]]]]: ...
+    ) -> list[
+        tuple[
+            int,
+            int,
+            list[tuple[_StatKey, _Bounds, _Values, _Values]],
+            list[tuple[_StatKey, bytes]],
+        ]
+    ]: ...
     @property
     def text_bytes(self) -> int: ...
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.packfile import blockrules, prune
+from sdb.packfile import blockrules, prune, words
 from sdb.query.plan import prefixes, reduction
 
 MUTATIONS = {
@@ -82,4 +82,26 @@ MUTATIONS = {
     "networks end at octets": (prefixes, "range(first, last + 1)", "range(first, last)"),
     "LIKE knows one wildcard": (prefixes, 'character in "%_"', 'character in "%"'),
     "escapes are wild": (prefixes, "if character == escape:", "if False:"),
+}
+
+WORD_MUTATIONS = {
+    "one text of several is all": (
+        words,
+        "return Either(tuple([_predicate(one, test) for one in needed]))",
+        "return _predicate(needed[0], test)",
+    ),
+    "case is of ASCII": (reduction, "_BEYOND_ASCII.split(part)", "[part]"),
+    "case is the same": (reduction, 'ignore_case=match.op == "~*"', "ignore_case=False"),
+    "LIKE has no escape": (
+        reduction,
+        "like_texts(match.pattern, match.escape)\n        case",
+        "like_texts(match.pattern, None)\n        case",
+    ),
+    "LIKE is one text": (reduction, "tuple(filter(None, texts))", '("".join(texts),)'),
+    "NOT is nothing": (reduction, "if negated or not (found or held)", "if not (found or held)"),
+    "NOT LIKE holds": (
+        reduction,
+        "    if negated:\n        return _is_text(path, words)",
+        "    if False:\n        pass",
+    ),
 }

@@ -16,7 +16,7 @@ from sdb.packfile.zones import Zone
 from sdb.records import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from sdb.packfile.presence import FieldPath
@@ -40,6 +40,10 @@ class Filter:
     def blocks(self, value: Any) -> tuple[bool, ...]:
         """Tell for each block whether it may have a value."""
         return tuple([self.may_hold(block, value) for block in range(len(self.sets))])
+
+    def blocks_of_each(self, values: Iterable[Any]) -> Iterator[tuple[bool, ...]]:
+        """Tell the same of each of some values."""
+        return map(self.blocks, values)
 
 
 class Oracle:

@@ -10,6 +10,8 @@
 ``storedstatistics``  the same as trailers have it
 ``blockfacts``    the same for blocks that are being made
 ``statisticschoice``  which of it is stored
+``statisticsasked``  which of it users want
+``words``         what texts hold, and which blocks have none of it
 ``statisticscheck``  whether it is so
 ``zones``         bounds of the values in blocks
 ``membership``    filters of the values in blocks

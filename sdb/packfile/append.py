@@ -22,7 +22,7 @@ from sdb.packfile.given import listed, locations
 from sdb.packfile.inputs import recognise_all
 from sdb.packfile.repeated import repeated
 from sdb.packfile.spool import Spool
-from sdb.packfile.statisticschoice import StatisticsChoice
+from sdb.packfile.statisticsasked import StatisticsChoice
 from sdb.packfile.trailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, Feeder, pack, taker_of
 from sdb.progress import silent
@@ -225,7 +225,7 @@ def _created(
             time_fields=request.time_fields,
             on_errors=taker,
             verify=request.verify,
-            stats=request.stats.given,
+            stats=request.stats,
             progress=request.progress,
         )
     except ExistsError:

@@ -192,12 +192,19 @@ class PackedFacts:
 def packed_facts(packer: Packer) -> list[PackedFacts]:
     """Take the facts of blocks from a packer that is done."""
     return [
-        PackedFacts(offset, rows, _facts(rows, paths)) for offset, rows, paths in packer.statistics
+        PackedFacts(offset, rows, _facts(rows, paths, words))
+        for offset, rows, paths, words in packer.statistics
     ]
 
 
-def _facts(rows: int, paths: Iterable[tuple[FieldPath, Any, Any, Any]]) -> BlockFacts:
+def _facts(
+    rows: int,
+    paths: Iterable[tuple[FieldPath, Any, Any, Any]],
+    words: Iterable[tuple[FieldPath, bytes]],
+) -> BlockFacts:
     facts = BlockFacts()
+    for path, bits in words:
+        facts.sets[path, WORDS] = (ValueSet(rows, bits),)
     for path, bounds, texts, integers in paths:
         facts.zones[path] = zone_of(bounds)
         for kind, found in ((TEXTS, texts), (INTEGERS, integers)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 
+from sdb.packfile import words
 from sdb.packfile.predicate import (
     ANY_TYPE,
     BOOL_TYPE,
@@ -77,7 +78,8 @@ def rules(
     callable
         The answer for a block.
     """
-    zones = statistics.zone(test.path)
+    is_deep = isinstance(test, TextWords) and test.is_deep
+    zones = None if is_deep else statistics.zone(test.path)
     if isinstance(test, OneOf):
         from sdb.packfile.manyvalues import rules_of_many
 
@@ -89,10 +91,19 @@ def rules(
             for number, zone in enumerate(zones)
         ]
         yield "zone map", fits.__getitem__
-    if (found := filter_of(test, statistics, types)) is not None:
-        member, values = found
-        answers = [member.blocks(value) for value in values]
-        yield "filter", lambda number: all(answer[number] for answer in answers)
+    if isinstance(test, TextWords):
+        # Filters of words have no bytes, whose printed form is a text, too.
+        if is_deep or not types & OTHERS:
+            for member in words.filters(statistics, test.path):
+                yield "filter", _holding(member, words.pieces(test.texts))
+    elif (found := filter_of(test, statistics, types)) is not None:
+        yield "filter", _holding(*found)
+
+
+def _holding(member: MembershipFilter, values: Sequence[Any]) -> BlockRule:
+    """Tell where all of some values may be: in no row of another block is one of them."""
+    answers = [*member.blocks_of_each(values)]
+    return lambda number: all(answer[number] for answer in answers)
 
 
 def zone_fits(test: PathTest, zone: Zone, rows: int | None = None) -> bool:  # noqa: PLR0911 - a table
@@ -232,10 +243,8 @@ def filter_of(
     """
     values: tuple[Any, ...]
     match test:
-        case TextWords() | Compare(_, "=", str()) if types & OTHERS:
+        case Compare(_, "=", str()) if types & OTHERS:
             return None
-        case TextWords(path, words):
-            found, values = statistics.words(path), words
         case Compare(path, "=", str() as text):
             found, values = statistics.texts(path), (str(text),)
         case Compare(path, "=", int() | float() as number) if not isinstance(number, bool):

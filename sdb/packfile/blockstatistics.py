@@ -8,6 +8,7 @@ docs/format.md.
 from __future__ import annotations
 
 from itertools import accumulate, chain
+from operator import lt
 
 from sdb import ion, notes
 from sdb.errors import CorruptError
@@ -96,12 +97,15 @@ class BlockStatistics:
         return self._filter(path, INTEGERS)
 
     def words(self, path: FieldPath) -> MembershipFilter | None:
-        """Give the filter of the words in the texts at a path; None: nothing is known."""
+        """Give the filter of the pieces of all texts at a path and inside of the values there.
+
+        See :mod:`sdb.packfile.words`; None: nothing is known.
+        """
         return self._filter(path, WORDS)
 
     def _filter(self, path: FieldPath, kind: int) -> MembershipFilter | None:
         if (path, kind) not in self._filters:
-            is_text = kind != INTEGERS
+            is_text = kind == TEXTS
             self._filters[path, kind] = self._read(
                 path,
                 kind,
@@ -191,7 +195,10 @@ def _listed(stored: StoredStatistics) -> list[list[Any]] | None:
         integers(numbers, "the statistics")
     if not len(depths) == len(kinds) == len(lengths) <= MAX_SECTIONS:
         raise CorruptError("the lists of the statistics differ in length, or are too long")
-    if any(not 0 < depth <= MAX_DEPTH for depth in depths) or sum(depths) != len(names):
+    least = [0 if kind == WORDS else 1 for kind in kinds]
+    if not all(map(range(MAX_DEPTH + 1).__contains__, depths)) or any(map(lt, depths, least)):
+        raise CorruptError("the statistics have a path that makes no sense")
+    if sum(depths) != len(names):
         raise CorruptError("the statistics have a path that makes no sense")
     if any(name is not None and not isinstance(name, str) for name in names):
         raise CorruptError("the statistics have a name that is none")

@@ -17,12 +17,8 @@ from sdb.packfile.continuation import check_version
 from sdb.packfile.inputs import Input
 from sdb.packfile.rewriting import packed_like
 from sdb.packfile.sparseindex import build_indices
-from sdb.packfile.statisticschoice import (
-    AUTO,
-    StatisticsChoice,
-    choose_statistics,
-    followed,
-)
+from sdb.packfile.statisticsasked import AUTO, StatisticsChoice, followed
+from sdb.packfile.statisticschoice import choose_statistics
 from sdb.packfile.writer import BLOCK_BYTES, packer_like
 from sdb.records import record, replace
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sdb._core import Packer, RejectedBatch
     from sdb.packfile.inputs import Input
     from sdb.packfile.sparseindex import Path
-    from sdb.packfile.statisticschoice import StatisticsChoice
+    from sdb.packfile.statisticsasked import StatisticsChoice
     from sdb.progress import Progress
     from sdb.store.base import Location, Reader
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from sdb import notes
 from sdb import progress as progress_
 from sdb.errors import UsageError
 from sdb.packfile.absent import tell_of
@@ -208,7 +209,10 @@ def _opened(
         tell_of(files, search.fields, search.time_field, strict=search.strict)
     for one in found:
         with open_packfile(one.location) as pack:
-            yield one, pack, search.selection(pack)
+            selection = search.selection(pack)
+            read, known = len(selection.blocks), len(pack.blocks)
+            notes.tell(f"{one.name}: {read:,} of {known:,} blocks may have a match")
+            yield one, pack, selection
 
 
 def _trailer(one: PackfileReference) -> Trailer:

@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 
 from sdb import ion
 from sdb.errors import CorruptError
-from sdb.records import record
+from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +126,21 @@ class MembershipFilter:
             yield tuple(
                 [found is None or True in [next(held) for _ in found] for found in self.sets]
             )
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all sets in bytes."""
+        return sum(len(one.bits) for one in chain.from_iterable(found or () for found in self.sets))
+
+    def halved(self) -> Self:
+        """Give a filter of half the size, and more false answers."""
+        from sdb import _core
+
+        sets = [
+            None if one is None else tuple([replace(s, bits=_core.halve_set(s.bits)) for s in one])
+            for one in self.sets
+        ]
+        return replace(self, sets=tuple(sets))
 
     def may_hold_anywhere(self, value: object) -> bool:
         """Tell whether any block may have a value; see :meth:`may_hold`."""

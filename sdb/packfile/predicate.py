@@ -166,22 +166,29 @@ class TextPrefix:
 
 @record
 class TextWords:
-    """A test for texts that hold all of some words.
+    """A test for texts that hold all of some texts, whatever case their letters have.
 
     Attributes
     ----------
     path : tuple of str or None
-        The way from the row on.
-    words : tuple of str
-        The words as :mod:`sdb.packfile.blockstatistics` keeps them.
+        The way from the row on; without a name it is the row.
+    texts : tuple of str
+        The texts.
+    words : str
+        What the condition says of the path, as in ``LIKE '%a%'``; if it is empty, the texts say it.
+    is_deep : bool
+        Whether texts inside of the value at the path count, too; bytes do not.
     """
 
     path: FieldPath
-    words: tuple[str, ...]
+    texts: tuple[str, ...]
+    words: str = ""
+    is_deep: bool = False
 
     def __str__(self) -> str:
-        """Show the words that are looked for."""
-        return f"{_name(self.path)} has {', '.join(map(_literal, self.words))}"
+        """Show the test as a query would."""
+        words = self.words or f"has {', '.join(map(_literal, self.texts))}"
+        return f"{_name(self.path) if self.path else 'the row'} {words}"
 
 
 @record

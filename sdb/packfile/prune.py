@@ -216,13 +216,16 @@ def _answers(
     test: PathTest, sparse: SparseIndex, statistics: BlockStatistics | None
 ) -> Iterator[tuple[str, Intervals]]:
     """Ask a file about a test, and then what it knows of its blocks, as long as any are left."""
-    is_many = isinstance(test, OneOf)
-    source, left = _told_of_each(test, sparse) if is_many else _told_of_file(test, sparse)
+    source, left, types = "nothing", union([(0, sparse.blocks)]), ANY_TYPE
+    # The file does not tell what is inside of a value.
+    if not (isinstance(test, TextWords) and test.is_deep):
+        is_many = isinstance(test, OneOf)
+        source, left = _told_of_each(test, sparse) if is_many else _told_of_file(test, sparse)
+        types = _types_at(test.path, sparse)
     yield source, left
     if statistics is None or not left or source == "constant":
         return
     rows = () if sparse.summary is None else sparse.summary.rows
-    types = _types_at(test.path, sparse)
     for source, may_hold in blockrules.rules(test, statistics, types, rows):
         kept = union(
             (number, number + 1)

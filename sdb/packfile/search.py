@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sdb import bounds
+from sdb.packfile.predicate import Anywhere, Either
+from sdb.packfile.words import wanted
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb._core import Matcher
+    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.presence import FieldPath
     from sdb.packfile.reader import Packfile
     from sdb.packfile.selection import Selection
 
@@ -29,14 +33,23 @@ def search(
     from sdb import _core
 
     names = None if fields is None else tuple(fields)
+    texts = [patterns] if isinstance(patterns, str) else list(patterns)
     matcher = _core.Matcher(
-        [patterns] if isinstance(patterns, str) else list(patterns),
+        texts,
         fixed=fixed,
         ignore_case=ignore_case,
         invert=invert,
         fields=None if names is None else list(names),
     )
-    found = Search(matcher, names, **choice)
+    predicate: Predicate = Anywhere()
+    if not invert:
+        paths: list[FieldPath] = [()] if names is None else [(name,) for name in names]
+        each = [
+            wanted(path, texts, fixed=fixed, ignore_case=ignore_case, is_deep=True)
+            for path in paths
+        ]
+        predicate = each[0] if len(each) == 1 else Either(tuple(each))
+    found = Search(matcher, predicate, names, **choice)
     bounds.ROWS.check(found.limit)
     bounds.THREADS.check(found.threads)
     return found
@@ -50,6 +63,8 @@ class Search:
     ----------
     matcher : Matcher
         What rows must have.
+    predicate : Predicate
+        What a block must have for any such row.
     fields : tuple of str or None
         The top-level fields that are searched; None: all.
     since, until : str or datetime or None
@@ -65,6 +80,7 @@ class Search:
     """
 
     matcher: Matcher
+    predicate: Predicate
     fields: tuple[str, ...] | None = None
     since: str | datetime | None = None
     until: str | datetime | None = None
@@ -75,5 +91,10 @@ class Search:
 
     def selection(self, pack: Packfile) -> Selection:
         """Choose the blocks of a packfile, and what their rows must have."""
-        chosen = pack.select(since=self.since, until=self.until, time_field=self.time_field)
+        chosen = pack.select(
+            since=self.since,
+            until=self.until,
+            time_field=self.time_field,
+            predicate=self.predicate,
+        )
         return replace(chosen, matcher=self.matcher)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import CorruptError
 from sdb.packfile.blockfacts import zone_of
-from sdb.packfile.blockstatistics import INTEGERS, TEXTS, ZONES
+from sdb.packfile.blockstatistics import INTEGERS, TEXTS, WORDS, ZONES
 from sdb.packfile.membership import MembershipFilter
 from sdb.packfile.presence import field_name
 from sdb.packfile.zones import decode_zones
@@ -61,14 +61,16 @@ class StatisticsCheck:
                     continue
                 if kind == ZONES:
                     self._zones[path] = decode_zones(data, blocks)
-                elif kind in (TEXTS, INTEGERS):
+                elif kind in (TEXTS, INTEGERS, WORDS):
                     is_text = kind == TEXTS
                     self._filters[path, kind] = MembershipFilter.decode(
                         data, blocks, is_text=is_text
                     )
             except CorruptError as error:
-                self.flaws.append(f"statistics of {field_name(path)}: {error.message}")
-        self._paths += dict.fromkeys([*self._zones, *(path for path, _ in self._filters)])
+                name = _words_of(path) if kind == WORDS else f"statistics of {field_name(path)}"
+                self.flaws.append(f"{name}: {error.message}")
+        plain = (path for path, kind in self._filters if kind != WORDS)
+        self._paths += dict.fromkeys([*self._zones, *plain])
 
     def compare(self, number: int, block: bytes) -> list[str]:
         """Compare what is told of a block with its rows.
@@ -109,12 +111,31 @@ class StatisticsCheck:
             for what, count in (("texts", texts), ("integers", integers)):
                 if count:
                     found.append(f"{name}: {count:,} {what} are not in its filter")
-        return found
+        return found + self._words(number, block)
+
+    def _words(self, number: int, block: bytes) -> list[str]:
+        """Compare the filters of words with the rows of a block."""
+        from sdb import _core
+
+        paths = [path for path, kind in self._filters if kind == WORDS]
+        known = [(path, self._bits(path, WORDS, number)) for path in paths]
+        expected = [(path, bits) for path, bits in known if bits is not None]
+        algorithm, align_bytes = self._trailer.algorithm, self._trailer.align_bytes
+        missing = _core.missing_pieces(block, algorithm, align_bytes, expected)
+        return [
+            f"{_words_of(path)}: {count:,} pieces are not in their filter"
+            for (path, _), count in zip(expected, missing, strict=True)
+            if count
+        ]
 
     def _bits(self, path: FieldPath, kind: int, number: int) -> list[bytes] | None:
         known = self._filters.get((path, kind))
         sets: tuple[ValueSet, ...] | None = known.sets[number] if known is not None else None
         return None if sets is None else [one.bits for one in sets]
+
+
+def _words_of(path: FieldPath) -> str:
+    return f"words of {field_name(path) if path else 'the row'}"
 
 
 def _differences(told: Zone, found: Zone) -> list[str]:

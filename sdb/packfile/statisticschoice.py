@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from itertools import chain, islice
 
-from sdb.errors import CorruptError, UsageError
+from sdb.errors import CorruptError
 from sdb.packfile.blockfacts import facts_of_blocks
 from sdb.packfile.blockstatistics import (
     INTEGERS,
-    MAX_DEPTH,
     MAX_SECTIONS,
     TEXTS,
+    WORDS,
     ZONES,
     store_sections,
 )
 from sdb.packfile.membership import SET_BYTES, MembershipFilter
+from sdb.packfile.words import choose_words, tell_unknown
 from sdb.packfile.zones import encode_zones
-from sdb.records import record, replace
+from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from sdb.packfile.membership import ValueSet
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.sparseindex import SparseIndex
+    from sdb.packfile.statisticsasked import StatisticsChoice
     from sdb.packfile.storedstatistics import StoredStatistics
     from sdb.packfile.trailer import Block
     from sdb.packfile.zones import Zone
@@ -56,86 +58,6 @@ _PROBED_BLOCKS = 16
 _PROBES = 4
 _PREFIX_BYTES = 8
 _HEAD_BYTES = 12
-
-
-@record
-class StatisticsChoice:
-    """The paths that shall have statistics.
-
-    Attributes
-    ----------
-    is_auto : bool
-        Whether those are chosen that are worth it.
-    paths : tuple of path
-        These have them in any case.
-    """
-
-    is_auto: bool
-    paths: tuple[FieldPath, ...] = ()
-
-    @property
-    def given(self) -> str | tuple[FieldPath, ...]:
-        """The value that :meth:`of` makes it of."""
-        return "auto" if self.is_auto else self.paths or "off"
-
-    @classmethod
-    def of(cls, value: str | Iterable[str | Sequence[str | None]]) -> StatisticsChoice:
-        """Read what users write.
-
-        Parameters
-        ----------
-        value : str or iterable of path
-            ``auto``, ``off``, or paths: texts like ``actor.id`` and ``items[].id``, with commas
-            between them, or tuples of names, in which None stands for the elements of a list.
-
-        Returns
-        -------
-        StatisticsChoice
-            What is meant.
-
-        Raises
-        ------
-        UsageError
-            A path without a name.
-
-        Examples
-        --------
-        >>> StatisticsChoice.of("actor.id,items[].id").paths
-        (('actor', 'id'), ('items', None, 'id'))
-        """
-        if value in ("auto", "off"):
-            return cls(value == "auto")
-        listed = value.split(",") if isinstance(value, str) else value
-        paths = [_path(one) if isinstance(one, str) else tuple(one) for one in listed]
-        if not all(path and len(path) <= MAX_DEPTH and path[0] for path in paths):
-            raise UsageError(
-                f"{value!r} tells no paths for statistics",
-                hint="auto, off, or paths like actor.id,items[].id",
-            )
-        return cls(is_auto=False, paths=tuple(dict.fromkeys(paths)))
-
-
-def _path(text: str) -> FieldPath:
-    names: list[str | None] = []
-    for name in text.split("."):
-        plain = name.rstrip("[]")
-        names += [plain, *[None] * name[len(plain) :].count("[]")]
-    return tuple(names)
-
-
-AUTO = StatisticsChoice(is_auto=True)
-
-
-def followed(choice: StatisticsChoice, sparse: SparseIndex) -> StatisticsChoice:
-    """Give the choice for rows that a packfile grows by: where it has filters they go on."""
-    try:
-        known = sparse.statistics() if choice.is_auto else None
-    except CorruptError:
-        known = None
-    if known is None:
-        return choice
-    paths = dict.fromkeys(path for path, kind in known.sizes if kind in (TEXTS, INTEGERS))
-    return StatisticsChoice(is_auto=True, paths=tuple(paths))
 
 
 def with_statistics(
@@ -168,10 +90,11 @@ def with_statistics(
     if sparse.summary is None:
         return sparse
     facts = facts_of_blocks(packer, blocks, sparse.summary.rows, kept)
+    tell_unknown(facts, choice.words)
     stored = choose_statistics(
         facts,
         packer.position + (kept.size_bytes if kept is not None else 0),
-        asked=() if choice.is_auto else choice.paths,
+        asked=choice.paths,
         sources=[kept.trailer.sparse] if kept is not None else [],
     )
     return replace(sparse, stored_statistics=stored)
@@ -227,12 +150,12 @@ def choose_statistics(
             continue
         half = cost // 2
         if 2 * cost > budget and half <= budget:
-            filters[key] = _halved(found)
+            filters[key] = found.halved()
             budget -= half
         elif cost <= budget:
             filters[key] = found
             budget -= cost
-    for key, found in islice(filters.items(), MAX_SECTIONS // 2):
+    for key, found in (*islice(filters.items(), MAX_SECTIONS // 2), *choose_words(facts).items()):
         kept[key] = found.encode()
     return store_sections(kept)
 
@@ -248,7 +171,8 @@ def _had(sources: Iterable[SparseIndex]) -> tuple[set[_Key], int]:
             known = None
         if known is not None and sparse.stored_statistics is not None:
             had.update(known.sizes)
-            size_bytes += sparse.stored_statistics.size_bytes
+            words = sum(size for (_, kind), size in known.sizes.items() if kind == WORDS)
+            size_bytes += sparse.stored_statistics.size_bytes - words
     return had, size_bytes
 
 
@@ -290,17 +214,6 @@ def _is_constant(zones: Iterable[Zone | None]) -> bool:
         for zone in known
         for pair in (zone.numbers, zone.texts, zone.times)
     )
-
-
-def _halved(found: MembershipFilter) -> MembershipFilter:
-    """Take half the size for more false answers."""
-    from sdb import _core
-
-    sets = [
-        None if one is None else tuple([replace(s, bits=_core.halve_set(s.bits)) for s in one])
-        for one in found.sets
-    ]
-    return replace(found, sets=tuple(sets))
 
 
 def share_read(zones: Sequence[Zone | None]) -> float:
@@ -345,6 +258,8 @@ def _ranked_filters(
     ranked = []
     for at, key in enumerate(dict.fromkeys(chain.from_iterable(fact.sets for fact in facts))):
         path, kind = key
+        if kind == WORDS:
+            continue
         found = MembershipFilter(kind != INTEGERS, tuple([fact.sets.get(key) for fact in facts]))
         size_bytes = sum(_bytes(sets) for sets in found.sets)
         is_sure = path in asked or key in had

@@ -19,7 +19,8 @@ from sdb.packfile.inputs import Input, recognise_all
 from sdb.packfile.merge import Span, merge
 from sdb.packfile.presence import Presence
 from sdb.packfile.provenance import Origin, Provenance, taken
-from sdb.packfile.statisticschoice import AUTO, StatisticsChoice, followed, with_statistics
+from sdb.packfile.statisticsasked import AUTO, StatisticsChoice, followed
+from sdb.packfile.statisticschoice import with_statistics
 from sdb.packfile.trailer import Trailer
 from sdb.progress import silent
 from sdb.records import record, replace
@@ -130,7 +131,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     on_errors: Callable[[RejectedBatch], None] | None = None,
     overwrite: bool = False,
     verify: bool = True,
-    stats: str | Sequence[str | Sequence[str | None]] = "auto",
+    stats: StatisticsChoice | str | Sequence[str | Sequence[str | None]] = "auto",
     progress: Progress = silent,
 ) -> PackResult:
     """Pack inputs into a packfile that appears when it is complete, or not at all.
@@ -171,8 +172,9 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         Whether a wrong checksum in a packfile among the inputs is an error. Turn it off only to
         rescue what is left of a damaged one: values may be wrong then.
     stats : str or sequence of path
-        Which paths get statistics, by which queries leave out blocks: ``"auto"``, ``"off"``, or
-        paths, as in ``"actor.id,items[].id"``.
+        Which paths get statistics, by which queries leave out blocks: ``"off"``, or any of
+        ``"auto"``, paths as in ``"actor.id,items[].id"``, and paths of whose texts the words are
+        wanted, as in ``"auto,words:message"``; ``"words"`` alone is of all texts of the row.
     progress : Progress, optional
         Told how many bytes of the inputs were read.
 
@@ -227,6 +229,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         time_paths=[list(path) for path in time_fields],
         stats=choice.is_auto,
         stats_paths=choice.paths,
+        words_paths=choice.words,
     )
     with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, taker)
@@ -319,6 +322,7 @@ def packer_like(
         time_paths=[list(path) for path in time_fields],
         stats=choice.is_auto,
         stats_paths=choice.paths,
+        words_paths=choice.words,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sdb import bounds, ion, notes
-from sdb.packfile.statisticschoice import StatisticsChoice
+from sdb.packfile.statisticsasked import StatisticsChoice
 from sdb.progress import silent
 from sdb.records import replace
 from sdb.spark import session

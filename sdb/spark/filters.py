@@ -33,6 +33,7 @@ from sdb.packfile.predicate import (
     Either,
     Instant,
     TextPrefix,
+    TextWords,
     TypeTest,
 )
 
@@ -87,6 +88,11 @@ def _test(item: api.Filter, schema: StructType) -> Predicate:
             is_text = _column(path, schema) == StringType()
             words = f"begins with '{text}'"
             return TextPrefix(tuple(path), (text,), words) if is_text else Anywhere()
+        case api.StringContains(path, str() as text) | api.StringEndsWith(path, str() as text) if (
+            text
+        ):
+            is_text = _column(path, schema) == StringType()
+            return TextWords(tuple(path), (text,)) if is_text else Anywhere()
     op = _OPERATORS.get(type(item))
     return _compare(item.attribute, op, item.value, schema) if op else Anywhere()  # type: ignore[attr-defined]
 

@@ -8,7 +8,7 @@ from itertools import chain
 from sdb import effort
 from sdb.packfile.batches import encoded
 from sdb.packfile.inputs import Input
-from sdb.packfile.statisticschoice import StatisticsChoice
+from sdb.packfile.statisticsasked import StatisticsChoice
 from sdb.packfile.writer import DEFAULT_ALGORITHM
 
 TYPE_CHECKING = False

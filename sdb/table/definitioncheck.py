@@ -6,7 +6,7 @@ import json
 
 from sdb.errors import UsageError
 from sdb.packfile.clustercuts import cluster_paths
-from sdb.packfile.statisticschoice import StatisticsChoice
+from sdb.packfile.statisticsasked import StatisticsChoice
 from sdb.table.definition import BETA_FEATURES, Definition
 from sdb.table.inputpattern import InputPattern
 from sdb.table.partition import TYPES

@@ -11,7 +11,7 @@ from itertools import chain
 
 from sdb import notes
 from sdb.errors import ConflictError, UsageError
-from sdb.packfile.statisticschoice import StatisticsChoice
+from sdb.packfile.statisticsasked import StatisticsChoice
 from sdb.progress import silent
 from sdb.records import replace
 from sdb.table import names

@@ -149,7 +149,10 @@ def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
         lines.append(("constants", constants))
     if known := statistics_dict(trailer):
         size = sizes.human(known["size_bytes"])
-        lines.append(("statistics", [f"of {_counted(known['fields'], 'field')};", size]))
+        facts = [f"of {_counted(known['fields'], 'field')};", size]
+        if known["words_bytes"]:
+            facts.append(f"({sizes.human(known['words_bytes'])} for words)")
+        lines.append(("statistics", facts))
     lines.append(("packed as", [trailer.packed_as]))
     text = "".join(_wrapped(label, words, columns) for label, words in lines)
     if file.largest:

@@ -18,8 +18,10 @@ from sdb.packfile.joining import joined
 from sdb.packfile.reader import Packfile, open_packfile
 from sdb.packfile.rewriting import RowChanges, rewritten
 from sdb.packfile.validate import validate
+from sdb.packfile.words import pieces
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pytest
@@ -38,6 +40,7 @@ PATHS: tuple[tuple[str | None, ...], ...] = (
     ("l", None, "x"),
     ("nowhere",),
 )
+STATS = (*PATHS, "words", "words:c", "words:l[]")
 NUMBERS = st.one_of(
     st.integers(-(2**63), 2**64 - 1),
     st.sampled_from([2**53 - 1, 2**53, 2**53 + 1, float(2**53), -0.0, 0, 2.0, 1e300, -1e300]),
@@ -47,6 +50,9 @@ NUMBERS = st.one_of(
 TEXTS = st.one_of(
     st.text(max_size=6),
     st.sampled_from(["", "x" * 31, "x" * 32, "x" * 33, "x" * 40, "x" * 32 + "é", "\U0010ffff" * 9]),
+    st.sampled_from(
+        ["timeouts of Connections", "3f2a77c0-be560242ac120002", "\u212aey\u017ftones"]
+    ),
     st.sampled_from(["often", "2021-01-02T03:04:05Z", "1969-12-31T23:59:59.5Z"]),
 )
 SCALARS = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS)
@@ -141,7 +147,21 @@ def check_block(found: BlockStatistics, number: int, rows: list[dict[str, Any]])
             if known is not None and known.sets[number] is not None:
                 count += 1
                 assert all(known.may_hold(number, v) for v in values if isinstance(v, kinds))
+        words = found.words(path)
+        if words is not None and words.sets[number] is not None:
+            count += 1
+            held = (piece for value in values for text in inside(value) for piece in pieces([text]))
+            assert all(words.may_hold(number, piece) for piece in held)
     return count
+
+
+def inside(value: Any) -> Iterator[str]:
+    """Go over the texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from inside(one)
 
 
 def lines(rows: list[dict[str, Any]]) -> str:
@@ -154,7 +174,7 @@ def packed(folder: Path, name: str, rows: list[dict[str, Any]], **more: Any) -> 
     source = folder / f"{name}.json"
     source.write_text(lines(rows))
     place = folder / f"{name}.zion"
-    options = {"align_bytes": ALIGN, "block_bytes": BLOCK, "stats": PATHS} | more
+    options = {"align_bytes": ALIGN, "block_bytes": BLOCK, "stats": STATS} | more
     sdb.pack([source], place, overwrite=True, **options)
     return place
 
@@ -164,7 +184,7 @@ def packed(folder: Path, name: str, rows: list[dict[str, Any]], **more: Any) -> 
 def test_packed_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], kind: str) -> None:
     """What the packer tells of a block is so, and of each path that was asked for something is."""
     folder = tmp_path_factory.mktemp("packed")
-    assert check(packed(folder, "a", rows, algorithm=kind), least_known=len(PATHS))
+    assert check(packed(folder, "a", rows, algorithm=kind), least_known=len(STATS))
 
 
 @given(ROWS, ROWS, st.booleans())
@@ -180,7 +200,7 @@ def test_appended_rows(
     place = packed(folder, "a", old)
     for _ in range(3):
         (folder / "new.json").write_text(lines(new))
-        stats = "auto" if is_auto else PATHS
+        stats = "auto" if is_auto else STATS
         sdb.append(place, [folder / "new.json"], block_bytes=BLOCK, stats=stats)
         assert check(place) > 0
 
@@ -295,8 +315,12 @@ def test_none_are_made_if_they_are_off(tmp_path: Path) -> None:
 
 def test_wrong_statistics_are_found(tmp_path: Path) -> None:
     """`validate` compares them with the rows."""
-    place = packed(tmp_path, "a", [{"a": "x", "b": 1}, {"a": "y", "b": 2}])
-    other = packed(tmp_path, "b", [{"a": "x", "b": 1}, {"a": "z", "b": 3}])
+    place = packed(
+        tmp_path, "a", [{"a": "x", "b": 1}, {"a": "y", "b": 2, "l": [{"z": "Connections"}]}]
+    )
+    other = packed(
+        tmp_path, "b", [{"a": "x", "b": 1}, {"a": "z", "b": 3, "l": [{"z": "disallowing"}]}]
+    )
     with open_packfile(place) as one, open_packfile(other) as two:
         ours, theirs = (pack.trailer.sparse.stored_statistics for pack in (one, two))
         assert ours and theirs  # noqa: PT018 - for mypy
@@ -306,6 +330,7 @@ def test_wrong_statistics_are_found(tmp_path: Path) -> None:
     place.write_bytes(data)
     texts = [str(one) for one in validate(place).findings]
     assert any("1 texts are not in its filter" in text for text in texts), texts
+    assert any("words of the row: 6 pieces are not in their filter" in text for text in texts)
     assert any("its zone has the numbers (1, 3), the rows have (1, 2)" in text for text in texts)
     place.write_bytes(data.replace(theirs.body, bytes(len(theirs.body))))
     texts = [str(one) for one in validate(place).findings]

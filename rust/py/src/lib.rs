@@ -33,6 +33,7 @@ mod search;
 mod statistics;
 mod unpack;
 mod verify;
+mod words;
 mod zstd;
 
 #[pymodule]
@@ -83,6 +84,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scatter::sample_keys, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::measure_block, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
+    module.add_function(wrap_pyfunction!(words::missing_pieces, module)?)?;
+    module.add_function(wrap_pyfunction!(words::needed_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(words::text_pieces, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd::zstd_decompress, module)?)?;
     Ok(())

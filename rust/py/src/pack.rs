@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ use zion::ion::value::{self, Value};
 use zion::pack::OnError;
 use zion::pack::{Constants, Format, InputError, Options, Stop, Taken};
 use zion::paths::Path;
+use zion::statistics::StatPath;
 use zion::{Error, Result};
 
 use crate::census;
@@ -35,13 +37,16 @@ pub struct Packer {
     inner: Option<zion::pack::Packer>,
     /// Frames that were taken from it.
     ready: VecDeque<Vec<u8>>,
+    /// Paths of which there are words.
+    words: Arc<[StatPath]>,
 }
 
 #[pymethods]
 impl Packer {
     #[new]
     #[pyo3(signature = (*, algorithm, align=1 << 20, block_bytes=50 << 20, threads=0, level=3, constants=None,
-                        skip_errors=false, part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![]))]
+                        skip_errors=false, part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![],
+                        words_paths=vec![]))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -56,11 +61,13 @@ impl Packer {
         time_paths: Vec<Vec<String>>,
         stats: bool,
         stats_paths: Vec<AnyStatPath>,
+        words_paths: Vec<AnyStatPath>,
     ) -> PyResult<Self> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
+        let words = statistics::names_below_row(words_paths)?;
         let options = Options {
             algorithm: Algorithm::from_name(algorithm).map_err(to_py)?,
             level,
@@ -72,10 +79,11 @@ impl Packer {
             on_error: if skip_errors { OnError::Skip } else { OnError::Fail },
             time_paths: time_paths.into_iter().map(names).collect(),
             statistics: statistics::choice(stats_paths, stats)?,
+            words: Arc::clone(&words),
         };
         let constants = constants.map_or_else(|| Ok(Constants::default()), fields).map_err(to_py)?;
         let inner = py.detach(|| zion::pack::Packer::new(options, constants)).map_err(to_py)?;
-        Ok(Self { inner: Some(inner), ready: VecDeque::new() })
+        Ok(Self { inner: Some(inner), ready: VecDeque::new(), words })
     }
 
     /// Goes on with a block: gives how many of its chunks and bytes stay, how many rows are packed again, and the
@@ -258,8 +266,9 @@ impl Packer {
     /// What is known of the values in each block, once all was taken, see `statistics::listed`.
     #[getter]
     fn statistics<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let words = Arc::clone(&self.words);
         let inner = self.inner()?;
-        statistics::listed(py, py.detach(|| inner.statistics()))
+        statistics::listed(py, py.detach(|| inner.statistics()), &words)
     }
 
     /// Records that were passed over since the last call.

@@ -22,14 +22,22 @@ type Expected = (AnyStatPath, Option<Vec<PyBackedBytes>>, Option<Vec<PyBackedByt
 type Found<'py> = (Option<Bound<'py, PyTuple>>, u64, u64);
 
 fn path(names: AnyStatPath) -> PyResult<StatPath> {
-    if names.is_empty() || names.len() > MAX_DEPTH {
-        return Err(PyValueError::new_err(format!("a path has 1 to {MAX_DEPTH} names")));
+    if names.len() > MAX_DEPTH {
+        return Err(PyValueError::new_err(format!("a path has at most {MAX_DEPTH} names")));
     }
     Ok(names.into_iter().map(|name| name.map(|name| name.into_bytes().into())).collect())
 }
 
 /// Paths, each once: of one that is there twice the second would be known as empty.
 fn paths(names: Vec<AnyStatPath>) -> PyResult<Arc<[StatPath]>> {
+    if names.contains(&vec![]) {
+        return Err(PyValueError::new_err("a path has a name"));
+    }
+    names_below_row(names)
+}
+
+/// The same; that without a name is the row.
+pub fn names_below_row(names: Vec<AnyStatPath>) -> PyResult<Arc<[StatPath]>> {
     let paths: Vec<StatPath> = names.into_iter().map(path).collect::<PyResult<_>>()?;
     let different: HashSet<&StatPath> = paths.iter().collect();
     if different.len() < paths.len() {
@@ -49,18 +57,28 @@ pub fn choice(wanted: Vec<AnyStatPath>, is_auto: bool) -> PyResult<Choice> {
 }
 
 /// For each block its place, number of rows, and for each path zone, texts and integers, each of these a set with
-/// some hashes.
-pub fn listed<'py>(py: Python<'py>, blocks: &[BlockStatistics]) -> PyResult<Bound<'py, PyList>> {
+/// some hashes; then the paths of which there are words, and their sets.
+pub fn listed<'py>(
+    py: Python<'py>,
+    blocks: &[BlockStatistics],
+    words: &[StatPath],
+) -> PyResult<Bound<'py, PyList>> {
     let blocks = blocks.iter().map(|block| {
         let paths = block.paths.iter().map(|(path, zone, texts, integers)| {
-            let names = path.iter().map(|name| name.as_ref().map(|name| String::from_utf8_lossy(name)));
             let (texts, integers) = (told(py, texts.as_ref()), told(py, integers.as_ref()));
-            (PyTuple::new(py, names)?, bounds(py, zone)?, texts, integers).into_pyobject(py)
+            (names(py, path)?, bounds(py, zone)?, texts, integers).into_pyobject(py)
         });
         let paths = paths.collect::<PyResult<Vec<_>>>()?;
-        (block.offset, block.rows, PyList::new(py, paths)?).into_pyobject(py)
+        let words = words.iter().zip(&block.words).filter_map(|(path, set)| Some((path, set.as_ref()?)));
+        let words = words.map(|(path, set)| (names(py, path)?, PyBytes::new(py, set)).into_pyobject(py));
+        let words = words.collect::<PyResult<Vec<_>>>()?;
+        (block.offset, block.rows, PyList::new(py, paths)?, PyList::new(py, words)?).into_pyobject(py)
     });
     PyList::new(py, blocks.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn names<'py>(py: Python<'py>, path: &StatPath) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, path.iter().map(|name| name.as_ref().map(|name| String::from_utf8_lossy(name))))
 }
 
 fn told<'py>(py: Python<'py>, set: Option<&ValueSet>) -> Option<(Bound<'py, PyBytes>, Vec<u64>)> {

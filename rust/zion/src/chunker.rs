@@ -11,6 +11,7 @@ use crate::ion::remap::remap;
 use crate::ion::symtab::FIRST_USER;
 use crate::ion::{self, SymbolTable};
 use crate::paths::{NodeId, Path, Paths, Range};
+use crate::statistics::words::{WordHashes, Words};
 use crate::statistics::{Builder, PathStatistics};
 
 /// Free bytes kept before the rows of a chunk, so that its symbol table can be put there in the end.
@@ -63,6 +64,8 @@ pub struct BlockInfo {
     pub ranges: Vec<(Path, Range)>,
     /// What the values at some paths are; none where that is not known.
     pub statistics: Option<Vec<PathStatistics>>,
+    /// The pieces of texts at the paths that they are wanted of; none where that is not known.
+    pub words: WordHashes,
 }
 
 /// Takes the chunks of a stream, and lends memory for them.
@@ -128,6 +131,8 @@ pub struct Stream<'s> {
     blocks: Vec<BlockInfo>,
     /// Makes statistics of the rows, if they are wanted.
     statistics: Option<Builder>,
+    /// Gathers the pieces of texts, if they are wanted.
+    words: Option<Words>,
 }
 
 /// What a stream knows in the end.
@@ -163,6 +168,7 @@ impl<'s> Stream<'s> {
             rows: 0,
             blocks: vec![],
             statistics: None,
+            words: None,
         };
         stream.begin_chunk();
         stream
@@ -187,6 +193,13 @@ impl<'s> Stream<'s> {
     #[must_use]
     pub fn with_statistics(mut self, statistics: Option<Builder>) -> Self {
         self.statistics = statistics;
+        self
+    }
+
+    /// Gathers the pieces of texts.
+    #[must_use]
+    pub fn with_words(mut self, words: Option<Words>) -> Self {
+        self.words = words;
         self
     }
 
@@ -380,6 +393,11 @@ impl<'s> Stream<'s> {
             // Without them the rows are as good.
             self.statistics = None;
         }
+        if let Some(words) = &mut self.words
+            && words.chunk(rows, &self.symbols).is_err()
+        {
+            self.words = None;
+        }
     }
 
     fn end_block(&mut self) {
@@ -391,6 +409,7 @@ impl<'s> Stream<'s> {
             rows: std::mem::take(&mut self.rows),
             ranges: self.paths.take_ranges(),
             statistics: self.statistics.as_mut().map(Builder::take),
+            words: self.words.as_mut().map(Words::take).unwrap_or_default(),
         });
     }
 

@@ -17,7 +17,7 @@ const VALUES: usize = 21;
 /// Blocks that a set has at most.
 pub const MAX_BLOCKS: usize = 3 << 16;
 /// Spreads a hash over the bits of a block: 2^64 divided by the golden ratio.
-const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(crate) const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Seeds of the hashes.
 const TEXTS: u64 = 0;
 const INTEGERS: u64 = 1;

@@ -25,6 +25,7 @@ fn rows(text: &[u8], format: &str, piece: usize, part_bytes: usize) -> Result<u6
         on_error: OnError::Fail,
         time_paths: Arc::default(),
         statistics: zion::statistics::Choice::Off,
+        words: std::sync::Arc::default(),
     };
     let never = &mut || false;
     let mut packer = Packer::new(options, Constants::default())?;

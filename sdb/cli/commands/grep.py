@@ -71,6 +71,9 @@ def command(
     threads: Threads = None,
     strict: Strict = False,
     quiet: Quiet = False,
+    verbose: Annotated[
+        bool, Option("--verbose", help="Print how many blocks of each file may have a match.")
+    ] = False,
     as_json: AsJson = False,
     progress: ProgressMode = "auto",
 ) -> int:
@@ -90,7 +93,7 @@ def command(
         raise UsageError("no packfile to search", hint="sdb grep PATTERN PACKFILE...")
     if with_names and not (count or files or quiet) and as_json:
         raise UsageError("with names in front, rows are no JSON: without -H or without --json")
-    output.prepare(quiet=quiet)
+    output.prepare(quiet=quiet, verbose=verbose)
     wanted = search(
         sought,
         fields=names(fields),

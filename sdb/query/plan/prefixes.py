@@ -57,16 +57,28 @@ def like_literal(pattern: str, escape: str | None) -> tuple[str, bool]:
     >>> like_literal("a%b", None), like_literal("100!%", "!")
     (('a', False), ('100%', True))
     """
-    out = []
+    first, *others = like_texts(pattern, escape)
+    return first, not others
+
+
+def like_texts(pattern: str, escape: str | None) -> list[str]:
+    """Give the texts in front of, between and behind the wildcards of LIKE.
+
+    Examples
+    --------
+    >>> like_texts("a%b_%", None)
+    ['a', 'b', '', '']
+    """
+    out: list[list[str]] = [[]]
     characters = iter(pattern)
     for character in characters:
         if character == escape:
-            out.append(next(characters, character))
+            out[-1].append(next(characters, character))
         elif character in "%_":
-            return "".join(out), False
+            out.append([])
         else:
-            out.append(character)
-    return "".join(out), True
+            out[-1].append(character)
+    return ["".join(text) for text in out]
 
 
 def regex_prefix(pattern: str) -> str:

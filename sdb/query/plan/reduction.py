@@ -10,6 +10,7 @@ What is left is asked of the sparse index of each file, see :mod:`sdb.packfile.p
 from __future__ import annotations
 
 import math
+import re
 
 from sdb import instants
 from sdb.packfile.predicate import (
@@ -24,9 +25,11 @@ from sdb.packfile.predicate import (
     Nowhere,
     OneOf,
     TextPrefix,
+    TextWords,
     TypeTest,
 )
-from sdb.query.plan.prefixes import address_prefixes, forms, like_literal, prefixes
+from sdb.packfile.words import wanted
+from sdb.query.plan.prefixes import address_prefixes, forms, like_literal, like_texts, prefixes
 from sdb.query.plan.pseudo import is_pseudo
 from sdb.query.syntax import ast
 
@@ -41,6 +44,8 @@ MOST_COMPARISONS = 20_000
 """A condition with more of them is not worth looking at."""
 
 _SECOND_US = instants.SECOND_US
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_HOLDS = {"CONTAINS": "holds", "ENDS_WITH": "ends with"}
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
@@ -151,17 +156,40 @@ def _match(expr: ast.Match, *, negated: bool) -> Predicate:
         if is_whole:
             return Compare(path, "=", text)
     found = prefixes(expr)
-    return TextPrefix(path, found, words) if found else _is_text(path, words)
+    begins = TextPrefix(path, found, words) if found else _is_text(path, words)
+    holds = _holds(path, expr, words)
+    if isinstance(holds, Anywhere):
+        return begins
+    return Both((begins, holds)) if found else holds
+
+
+def _holds(path: FieldPath, match: ast.Match, words: str) -> Predicate:
+    """Give what a text that matches holds anywhere."""
+    match match.op:
+        case "LIKE":
+            texts = like_texts(match.pattern, match.escape)
+        case "ILIKE":
+            # Of other letters there are forms that filters of words do not know.
+            parts = like_texts(match.pattern, match.escape)
+            texts = [text for part in parts for text in _BEYOND_ASCII.split(part)]
+        case "~" | "~*":
+            return wanted(path, [match.pattern], ignore_case=match.op == "~*", words=words)
+        case _:
+            return Anywhere()
+    return TextWords(path, tuple(filter(None, texts)), words) if any(texts) else Anywhere()
 
 
 def _call(expr: ast.Call, *, negated: bool) -> Predicate:
     """Reduce a function of a path and constants that is a condition."""
     found: tuple[str, ...]
+    held: tuple[str, ...] = ()
     match expr.name, expr.args:
         case "ARRAY_CONTAINS", (operand, item):
             return _contains(expr, operand, item, negated=negated)
         case "STARTS_WITH", (operand, ast.Literal(str() as text)):
             found, words = (str(text),) if text else (), f"begins with '{text}'"
+        case "CONTAINS" | "ENDS_WITH" as name, (operand, ast.Literal(str() as text)):
+            found, words, held = (), f"{_HOLDS[name]} '{text}'", (str(text),)
         case "REGEXP_LIKE", (operand, ast.Literal(str() as pattern)):
             match = ast.Match("~", operand, str(pattern), None, False, span=expr.span)  # noqa: FBT003
             return _match(match, negated=negated)
@@ -172,9 +200,9 @@ def _call(expr: ast.Call, *, negated: bool) -> Predicate:
     path = field_path(operand)
     if path is None:
         return Anywhere(expr.span)
-    if negated or not found:
+    if negated or not (found or held):
         return _is_text(path, "is a text")
-    return TextPrefix(path, found, words)
+    return TextPrefix(path, found, words) if found else TextWords(path, held, words)
 
 
 def _contains(expr: ast.Call, operand: ast.Expr, item: ast.Expr, *, negated: bool) -> Predicate:

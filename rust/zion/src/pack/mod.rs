@@ -28,6 +28,7 @@ use crate::codec::Algorithm;
 use crate::error::{Error, Result};
 use crate::paths::Path;
 use crate::statistics::Choice;
+use crate::statistics::words::WordPaths;
 
 /// Finds where a part may end. Sequential; keeps its progress, so that a text is followed only once.
 pub trait Splitter: Send + Sync {
@@ -106,6 +107,8 @@ pub struct Options {
     pub time_paths: Arc<[Path]>,
     /// Which paths have statistics.
     pub statistics: Choice,
+    /// Paths of whose texts the pieces are known, see [`crate::statistics::words`]; that without a name is the row.
+    pub words: WordPaths,
 }
 
 /// An error and the input that it is in.

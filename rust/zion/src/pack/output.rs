@@ -100,7 +100,7 @@ impl Packer {
             at += block.chunks as usize;
             self.rows += block.rows;
             let (chunks, rows, paths) = (block.chunks, block.rows, block.statistics);
-            known.push(RunStatistics { offset, chunks, rows, paths });
+            known.push(RunStatistics { offset, chunks, rows, paths, words: block.words });
             self.runs.push(Run {
                 offset,
                 chunks: block.chunks,

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::ion::pad;
 use crate::paths::Paths;
 use crate::statistics::Builder;
+use crate::statistics::words::Words;
 
 /// Works until the pool is closed.
 pub fn run(pool: &Arc<Pool>) {
@@ -103,6 +104,7 @@ fn begun<'s>(options: &Options, job: &PartJob, sink: &'s mut PartSink) -> Result
     let again = job.seed.as_ref().map_or(0, |seed| seed.rows_counted_before());
     let stream = stream.with_placement(job.placement.clone());
     let stream = stream.with_statistics(Builder::new(&options.statistics, job.seed.is_some(), again));
+    let stream = stream.with_words(Words::new(&options.words, job.seed.is_some()));
     match &job.seed {
         Some(seed) => seed.plant(stream),
         None => Ok(stream),

@@ -1,9 +1,11 @@
 //! Rows in which a text value matches: what `grep` looks for.
 
+mod needed;
 mod pattern;
 
 use std::sync::Arc;
 
+pub use needed::Needed;
 use pattern::Pattern;
 
 use crate::block::Chunk;

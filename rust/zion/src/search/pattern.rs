@@ -74,7 +74,7 @@ fn refused(pattern: &str, reason: &str) -> Error {
 ///
 /// Both are one family. What differs: letters with a backslash stand for ASCII in RE2; `\Q` quotes; brackets and
 /// operators of sets in a set, and braces that are no repetition, stand for themselves.
-fn translated(pattern: &str) -> Result<(String, bool)> {
+pub(super) fn translated(pattern: &str) -> Result<(String, bool)> {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut looks = false;
     let mut rest = pattern;

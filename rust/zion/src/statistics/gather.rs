@@ -1,5 +1,6 @@
 //! Statistics of runs of chunks become those of blocks.
 
+use super::words::{self, WordHashes};
 use super::{StatPath, Zone};
 use crate::membership;
 
@@ -30,6 +31,8 @@ pub struct RunStatistics {
     pub rows: u64,
     /// What is known of the paths; none if nothing is.
     pub paths: Option<Vec<PathStatistics>>,
+    /// The pieces of texts at the paths that they are wanted of.
+    pub words: WordHashes,
 }
 
 /// A set of values, and some of their hashes.
@@ -58,6 +61,8 @@ pub struct BlockStatistics {
     pub rows: u64,
     /// For each path of which something is known: zone, set of texts, set of integers.
     pub paths: Vec<(StatPath, Zone, Option<ValueSet>, Option<ValueSet>)>,
+    /// The sets of the pieces of texts at the paths that they are wanted of.
+    pub words: Vec<Option<Vec<u8>>>,
 }
 
 /// Joins runs to the blocks that they will be: until they have enough chunks, and what is left at the end with
@@ -127,8 +132,10 @@ fn joined(runs: Vec<RunStatistics>) -> Option<BlockStatistics> {
     let first = runs.next()?;
     let (offset, mut rows) = (first.offset, first.rows);
     let mut known = first.paths.unwrap_or_default();
+    let mut pieces = first.words;
     for run in runs {
         rows += run.rows;
+        words::join(&mut pieces, run.words);
         let mut more = run.paths.unwrap_or_default().into_iter();
         // Mostly the paths are the same in the same order.
         let mut others: Vec<PathStatistics> = Vec::new();
@@ -152,7 +159,8 @@ fn joined(runs: Vec<RunStatistics>) -> Option<BlockStatistics> {
     }
     let set = |hashes: Option<Vec<u64>>| hashes.map(|hashes| ValueSet::of(&hashes));
     let paths = known.into_iter().map(|one| (one.path, one.zone, set(one.texts), set(one.integers)));
-    Some(BlockStatistics { offset, rows, paths: paths.collect() })
+    let words = pieces.into_iter().map(|hashes| hashes.map(|hashes| membership::set_of(&hashes)));
+    Some(BlockStatistics { offset, rows, paths: paths.collect(), words: words.collect() })
 }
 
 fn chained(one: Option<Vec<u64>>, other: Option<Vec<u64>>) -> Option<Vec<u64>> {

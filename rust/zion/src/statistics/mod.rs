@@ -8,6 +8,7 @@ mod gather;
 mod slot;
 mod tree;
 mod walk;
+pub mod words;
 mod zone;
 
 use std::sync::Arc;

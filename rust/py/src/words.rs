@@ -1,0 +1,71 @@
+//! Pieces of texts.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyList, PyString, PyTuple};
+use zion::codec::Algorithm;
+use zion::membership::may_hold;
+use zion::search::Needed;
+use zion::statistics::words;
+
+use crate::asked::backed;
+use crate::errors::to_py;
+use crate::statistics::{AnyStatPath, names_below_row};
+
+/// The pieces of a text as filters of words have them, each once.
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+pub fn text_pieces(text: &[u8]) -> Vec<u64> {
+    let mut found = vec![];
+    words::pieces(text, |piece| found.push(piece));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// What whatever matches any of several patterns holds: a text, a list of which it is all, a tuple of which it is
+/// one, or None when nothing is known. ASCII letters stand for both cases.
+#[pyfunction]
+#[pyo3(signature = (patterns, /, *, fixed=false, ignore_case=false))]
+#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+pub fn needed_texts(
+    py: Python<'_>,
+    patterns: Vec<String>,
+    fixed: bool,
+    ignore_case: bool,
+) -> PyResult<Option<Bound<'_, PyAny>>> {
+    told(py, &py.detach(|| Needed::of(&patterns, fixed, ignore_case)))
+}
+
+fn told<'py>(py: Python<'py>, needed: &Needed) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let each = |parts: &[Needed]| parts.iter().map(|part| told(py, part)).collect::<PyResult<Vec<_>>>();
+    Ok(match needed {
+        Needed::Nothing => None,
+        Needed::Text(text) => Some(PyString::new(py, &String::from_utf8_lossy(text)).into_any()),
+        Needed::All(parts) => Some(PyList::new(py, each(parts)?)?.into_any()),
+        Needed::Any(parts) => Some(PyTuple::new(py, each(parts)?)?.into_any()),
+    })
+}
+
+/// Looks through a block for the pieces of the texts at some paths: for each of them how many are missing in the
+/// sets that are given, None where there are too many pieces.
+#[pyfunction]
+#[pyo3(signature = (block, algorithm, align, expected, /))]
+pub fn missing_pieces(
+    py: Python<'_>,
+    block: &Bound<'_, PyAny>,
+    algorithm: &str,
+    align: usize,
+    expected: Vec<(AnyStatPath, Vec<PyBackedBytes>)>,
+) -> PyResult<Vec<Option<u64>>> {
+    let data = backed(block)?;
+    let algorithm = Algorithm::from_name(algorithm).map_err(to_py)?;
+    let (names, sets): (Vec<_>, Vec<_>) = expected.into_iter().unzip();
+    let paths = names_below_row(names)?;
+    let found = py.detach(|| words::measure(&data, algorithm, align, &paths)).map_err(to_py)?;
+    let missing = |hashes: Vec<u64>, sets: Vec<PyBackedBytes>| {
+        hashes.iter().filter(|&&hash| !sets.iter().any(|set| may_hold(set, hash))).count() as u64
+    };
+    let each = found.into_iter().zip(sets);
+    Ok(py.detach(|| each.map(|(hashes, sets)| hashes.map(|hashes| missing(hashes, sets))).collect()))
+}

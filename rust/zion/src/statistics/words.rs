@@ -1,0 +1,328 @@
+//! Pieces of texts: what a filter of words is made of (`docs/format.md`, section 10).
+//!
+//! A piece is six letters in a row, or eight letters, digits and dashes with a digit. Whether a text has a piece
+//! depends on these bytes alone and not on what stands beside them: whatever holds a text has all of its pieces.
+//! So a filter answers for any part of a word, and not for whole ones only.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+use super::StatPath;
+use crate::block::BlockReader;
+use crate::codec::Algorithm;
+use crate::error::Result;
+use crate::ion::{self, Header, SymbolTable, kind, varuint};
+use crate::membership::{self, SPREAD};
+use crate::rows::Rows;
+
+/// A piece has so many letters.
+const LETTERS: u32 = 6;
+/// Or so many letters, digits and dashes.
+const MIXED: u32 = 8;
+/// A block that has more different pieces at a path is one of which nothing is known there.
+const MAX_PIECES: usize = 1 << 20;
+/// So many pieces are looked for among those met last, as a power of two.
+const RECENT_BITS: u32 = 13;
+
+/// Calls for each piece of a text with the number that its bytes are, the first one the most significant.
+#[inline]
+pub fn pieces(text: &[u8], mut take: impl FnMut(u64)) {
+    let (mut key, mut letters, mut mixed, mut behind_digit) = (0_u64, 0_u32, 0_u32, MIXED);
+    let mut rest = text;
+    while let Some((&first, behind)) = rest.split_first() {
+        rest = behind;
+        // The long s and the Kelvin sign are forms of s and k to whoever ignores case.
+        let byte = match (first, rest) {
+            (0xC5, [0xBF, behind @ ..]) => {
+                rest = behind;
+                b's'
+            }
+            (0xE2, [0x84, 0xAA, behind @ ..]) => {
+                rest = behind;
+                b'k'
+            }
+            _ => first.to_ascii_lowercase(),
+        };
+        mixed += 1;
+        match byte {
+            b'a'..=b'z' | 0x80.. => (letters, behind_digit) = (letters + 1, behind_digit + 1),
+            b'0'..=b'9' => (letters, behind_digit) = (0, 0),
+            b'-' => (letters, behind_digit) = (0, behind_digit + 1),
+            _ => {
+                (letters, mixed, behind_digit) = (0, 0, MIXED);
+                continue;
+            }
+        }
+        key = key << 8 | u64::from(byte);
+        if letters >= LETTERS {
+            take(key & (u64::MAX >> (64 - 8 * LETTERS)));
+        }
+        // There are as many of these as there are ids: one in sixteen is enough to tell one of 32 digits.
+        if behind_digit < MIXED && mixed >= MIXED && key.wrapping_mul(SPREAD) >> 60 == 0 {
+            take(key);
+        }
+    }
+}
+
+/// Spreads numbers over a table.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = membership::checksum(bytes);
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let spread = (number ^ number >> 32).wrapping_mul(SPREAD);
+        self.0 = spread ^ spread >> 32;
+    }
+}
+
+/// Different pieces.
+#[derive(Debug)]
+struct Pieces {
+    all: HashSet<u64, BuildHasherDefault<Spread>>,
+    /// Some that were met last, by the highest bits of their hash: most of a text was there before.
+    recent: Vec<u64>,
+}
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self { all: HashSet::default(), recent: vec![0; 1 << RECENT_BITS] }
+    }
+}
+
+impl Pieces {
+    #[inline]
+    fn add(&mut self, piece: u64) {
+        if let Some(recent) = self.recent.get_mut((piece.wrapping_mul(SPREAD) >> (64 - RECENT_BITS)) as usize)
+            && *recent != piece
+        {
+            *recent = piece;
+            self.all.insert(piece);
+        }
+    }
+}
+
+/// For each path hashes of the pieces in its texts; none: there are too many, or it is not known.
+pub type WordHashes = Vec<Option<Vec<u64>>>;
+
+/// Gathers the pieces of all texts at some paths, and inside of the values there.
+#[derive(Debug)]
+pub struct Words {
+    paths: WordPaths,
+    found: Vec<Option<Pieces>>,
+    is_foreign: bool,
+}
+
+impl Words {
+    /// For these paths; that without a name is the whole row. None if there are none.
+    pub fn new(paths: &WordPaths, is_foreign: bool) -> Option<Self> {
+        let found = paths.iter().map(|_| Some(Pieces::default())).collect();
+        (!paths.is_empty()).then(|| Self { paths: Arc::clone(paths), found, is_foreign })
+    }
+
+    /// Takes the rows of a chunk.
+    pub fn chunk(&mut self, rows: &[u8], symbols: &SymbolTable) -> Result<()> {
+        // In a table that somebody else wrote a name may have several symbols.
+        let labels = |name: &[u8]| {
+            if self.is_foreign { symbols.ids(name) } else { symbols.id(name).into_iter().collect() }
+        };
+        for (path, found) in self.paths.iter().zip(&mut self.found) {
+            let path: Vec<_> = path.iter().map(|name| name.as_deref().map(labels)).collect();
+            let mut walk = Walk { data: rows, found, symbols, seen: vec![] };
+            for row in Rows::new(rows, 0) {
+                let row = row?.1;
+                walk.follow(row, row.body, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what is known of the block that ends.
+    pub fn take(&mut self) -> WordHashes {
+        let taken = self.found.iter_mut().map(|found| found.replace(Pieces::default()));
+        let hashed = |found: Pieces| found.all.into_iter().map(membership::of_integer).collect();
+        taken.map(|found| found.map(hashed)).collect()
+    }
+}
+
+/// Goes through the rows of a chunk for one path.
+struct Walk<'a> {
+    data: &'a [u8],
+    found: &'a mut Option<Pieces>,
+    symbols: &'a SymbolTable,
+    /// For each symbol whether it was a value here.
+    seen: Vec<bool>,
+}
+
+impl Walk<'_> {
+    /// Follows what is left of the path, symbols of a field or none for elements; it is no deeper than
+    /// [`super::MAX_DEPTH`].
+    fn follow(&mut self, value: Header, at: usize, path: &[Option<Vec<u32>>]) -> Result<()> {
+        let Some((step, path)) = path.split_first() else { return self.all(value, at) };
+        let is_fit = value.kind == if step.is_some() { kind::STRUCT } else { kind::LIST };
+        if !is_fit || value.is_null() {
+            return Ok(());
+        }
+        let mut next = value.body;
+        while next < value.end {
+            let (mut label, mut inner_at) = (0, next);
+            if step.is_some() {
+                (label, inner_at) = varuint::read(self.data, next)?;
+            }
+            let inner = ion::header(&self.data[..value.end], inner_at)?;
+            next = inner.end;
+            if step.as_ref().is_none_or(|labels| labels.iter().any(|&known| u64::from(known) == label)) {
+                self.follow(inner, inner_at, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes all texts in a value, however deep.
+    fn all(&mut self, value: Header, at: usize) -> Result<()> {
+        let is_open = |value: Header| matches!(value.kind, kind::STRUCT | kind::LIST) && !value.is_null();
+        if !is_open(value) {
+            return self.note(value, at);
+        }
+        let (mut stack, mut next) = (vec![value], value.body);
+        while let Some(&frame) = stack.last() {
+            if next >= frame.end {
+                stack.pop();
+                next = frame.end;
+                continue;
+            }
+            let value_at = if frame.kind == kind::STRUCT { varuint::read(self.data, next)?.1 } else { next };
+            let value = ion::header(&self.data[..frame.end], value_at)?;
+            next = value.end;
+            if is_open(value) {
+                stack.push(value);
+                next = value.body;
+            } else {
+                self.note(value, value_at)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn note(&mut self, value: Header, at: usize) -> Result<()> {
+        if value.is_null() {
+            return Ok(());
+        }
+        match value.kind {
+            kind::STRING => self.text(&self.data[value.body..value.end]),
+            kind::SYMBOL => {
+                let id = ion::magnitude(&self.data[value.body..value.end], at)?;
+                let id = usize::try_from(id).unwrap_or(usize::MAX);
+                if !self.seen.get(id).is_some_and(|&seen| seen) {
+                    self.symbol(id);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn symbol(&mut self, id: usize) {
+        let Some(text) = u32::try_from(id).ok().and_then(|id| self.symbols.name(id)) else {
+            // A text that nobody knows.
+            *self.found = None;
+            return;
+        };
+        if self.seen.len() <= id {
+            self.seen.resize(id + 1, false);
+        }
+        if let Some(seen) = self.seen.get_mut(id) {
+            *seen = true;
+        }
+        self.text(text);
+    }
+
+    #[inline]
+    fn text(&mut self, text: &[u8]) {
+        let Some(found) = self.found else { return };
+        pieces(text, |piece| found.add(piece));
+        if found.all.len() > MAX_PIECES {
+            *self.found = None;
+        }
+    }
+}
+
+/// Adds what is known of the rows that follow; what one of them does not know is not known of both.
+pub fn join(mine: &mut WordHashes, others: WordHashes) {
+    let mut others = others.into_iter();
+    for mine in mine {
+        *mine = mine.take().zip(others.next().flatten()).and_then(|(mut mine, other)| {
+            mine.extend(other);
+            if mine.len() > MAX_PIECES {
+                mine.sort_unstable();
+                mine.dedup();
+            }
+            (mine.len() <= MAX_PIECES).then_some(mine)
+        });
+    }
+}
+
+/// Looks through a block for the pieces of the texts at some paths.
+pub fn measure(block: &[u8], algorithm: Algorithm, align: usize, paths: &WordPaths) -> Result<WordHashes> {
+    let Some(mut words) = Words::new(paths, true) else { return Ok(vec![]) };
+    let mut reader = BlockReader::new(block, algorithm, align)?;
+    while let Some(chunk) = reader.next_chunk()? {
+        words.chunk(chunk.data.get(chunk.rows_at..).unwrap_or_default(), chunk.table)?;
+    }
+    Ok(words.take())
+}
+
+/// Paths of which the words are wanted.
+pub type WordPaths = Arc<[StatPath]>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<String> {
+        let mut found = vec![];
+        pieces(text.as_bytes(), |piece| {
+            let bytes: Vec<u8> = piece.to_be_bytes().into_iter().skip_while(|&byte| byte == 0).collect();
+            found.push(String::from_utf8_lossy(&bytes).into_owned());
+        });
+        found
+    }
+
+    #[test]
+    fn letters_in_a_row_are_pieces() {
+        assert_eq!(of("a TimeOut, error=denied"), ["timeou", "imeout", "denied"]);
+        assert_eq!(of("\u{17f}i\u{212a}_\u{212a}ur\u{17f}iv Straße"), ["kursiv", "straß", "traße"]);
+        assert!(of("short words, all of them; a-b-c-d-e ____").is_empty());
+    }
+
+    #[test]
+    fn one_in_sixteen_pieces_with_digits_counts() {
+        let ids: Vec<String> = (0..20_000_u64)
+            .map(|n| format!("{:032x}", u128::from(n) * 0x9E37_79B9_7F4A_7C15_F39C_C060))
+            .collect();
+        let counts: Vec<usize> = ids.iter().map(|id| of(id).len()).collect();
+        let mean = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
+        assert!((1.0..3.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_text_has_the_pieces_of_each_of_its_parts() {
+        let text = "ERR\u{17f}or-17 conne\u{212a}tion refused: 10.1.2.3 id=3f2a-77c0-11ee-be56-0242ac120002 日本語のテキスト Ünïcödé-9x";
+        let whole = of(text);
+        for (start, _) in text.char_indices() {
+            for (end, _) in text.char_indices().filter(|&(end, _)| end > start) {
+                assert!(of(&text[start..end]).iter().all(|piece| whole.contains(piece)), "{start} {end}");
+            }
+        }
+        assert!(whole.len() > 20);
+    }
+}

@@ -1,0 +1,145 @@
+"""Words: what texts hold, and which blocks have none of it.
+
+A filter of words has pieces of all texts at a path and inside of the values there; that of the path
+without a name has those of the whole row. Whatever holds a text has all of its pieces, so that a
+filter answers for any part of a text. See the section on statistics in docs/format.md.
+"""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.packfile.blockstatistics import WORDS
+from sdb.packfile.membership import MembershipFilter
+from sdb.packfile.predicate import Anywhere, Both, Either, TextWords
+from sdb.packfile.presence import field_name
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sdb._core import _Needed
+    from sdb.packfile.blockfacts import BlockFacts
+    from sdb.packfile.blockstatistics import BlockStatistics
+    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.presence import FieldPath
+
+MAX_BYTES = 24 << 20
+"""Filters of words take at most so many bytes in all: each is halved until they do."""
+
+_MOST_HALVED = 2
+_MOST_ASKED = 16
+# What some readers put in the place of bytes that are no text.
+_REPLACED = "\ufffd"
+
+
+def wanted(
+    path: FieldPath,
+    patterns: Sequence[str],
+    *,
+    fixed: bool = False,
+    ignore_case: bool = False,
+    is_deep: bool = False,
+    words: str = "",
+) -> Predicate:
+    r"""Give what has to be in a text in which a pattern matches.
+
+    Parameters
+    ----------
+    path : tuple of str or None
+        Where the text is; the path without a name is the row.
+    patterns : sequence of str
+        Regular expressions of RE2, any of which has to match.
+    fixed : bool
+        Whether they are texts to be found as they are.
+    ignore_case : bool
+        Whether upper and lower case are the same.
+    is_deep : bool
+        Whether texts inside of the value at the path count, too.
+    words : str
+        What the condition says of the path.
+
+    Returns
+    -------
+    Predicate
+        TRUE for each row with a match, and possibly for others.
+
+    Examples
+    --------
+    >>> str(wanted(("message",), [r"time\s?out|refused"]))
+    Anywhere(span=None)
+    >>> str(wanted(("message",), [r"timeout \d+ms"]))
+    "message has 'timeout '"
+    """
+    from sdb import _core
+
+    needed = _core.needed_texts(list(patterns), fixed=fixed, ignore_case=ignore_case)
+    # Of several texts each tells what it is.
+    shown = words if isinstance(needed, str) else ""
+    return _predicate(needed, TextWords(path, (), shown, is_deep))
+
+
+def _predicate(needed: _Needed, test: TextWords) -> Predicate:
+    match needed:
+        case None:
+            return Anywhere()
+        case str():
+            return replace(test, texts=(needed,))
+        case tuple():
+            return Either(tuple([_predicate(one, test) for one in needed]))
+        case _:
+            return Both(tuple([_predicate(one, test) for one in needed]))
+
+
+def pieces(texts: Sequence[str]) -> list[int]:
+    """Give pieces that a text which holds all of some texts has: some of them are enough."""
+    from sdb import _core
+
+    parts = [part for text in texts for part in text.split(_REPLACED)]
+    found = [_core.text_pieces(part.encode("utf-8", "surrogatepass")) for part in parts]
+    different = [*dict.fromkeys(piece for one in found for piece in one)]
+    return different[:: -(-len(different) // _MOST_ASKED) or 1]
+
+
+def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[MembershipFilter]:
+    """Go over the filters that have the words of the texts at a path.
+
+    What is inside of a value is in the filter of that value, too.
+    """
+    for depth in range(len(path), -1, -1):
+        found = statistics.words(path[:depth])
+        if found is not None:
+            yield found
+
+
+def choose_words(facts: Sequence[BlockFacts]) -> dict[tuple[FieldPath, int], MembershipFilter]:
+    """Give the filters of words that blocks have, as large as they may be."""
+    keys = dict.fromkeys(key for fact in facts for key in fact.sets if key[1] == WORDS)
+    found = {
+        key: MembershipFilter(is_text=False, sets=tuple([fact.sets.get(key) for fact in facts]))
+        for key in keys
+    }
+    for _ in range(_MOST_HALVED):
+        if _size(found) <= MAX_BYTES:
+            return found
+        found = {key: one.halved() for key, one in found.items()}
+    if _size(found) > MAX_BYTES:
+        notes.warn(f"filters of words are left out: they take more than {MAX_BYTES:,} bytes")
+        return {}
+    return found
+
+
+def tell_unknown(facts: Sequence[BlockFacts], paths: Sequence[FieldPath]) -> None:
+    """Warn of blocks of which the words that somebody asked for are not known."""
+    for path in paths:
+        unknown = sum((path, WORDS) not in fact.sets for fact in facts)
+        if unknown:
+            name = field_name(path) if path else "the rows"
+            notes.warn(
+                f"the words of {name} are not known in {unknown:,} of {len(facts):,} blocks:"
+                " there are too many different ones"
+            )
+
+
+def _size(found: dict[tuple[FieldPath, int], MembershipFilter]) -> int:
+    return sum(one.size_bytes for one in found.values())
