@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import CorruptError, UsageError
+from sdb.packfile.absent import tell
 from sdb.packfile.blockstatistics import INTEGERS, MAX_DEPTH, TEXTS, WORDS
 from sdb.records import record, replace
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.sparseindex import SparseIndex
+    from sdb.packfile.trailer import Trailer
 
 
 @record
@@ -68,8 +70,8 @@ class StatisticsChoice:
         named = [one for one in given if one not in ("auto", "off")]
         paths = [_path(one) for one in named if not _is_words(one)]
         words = [_path(str(one)[len("words:") :]) for one in named if _is_words(one)]
-        is_sound = all(len(path) <= MAX_DEPTH and path[:1] != ("",) for path in (*paths, *words))
-        if not is_sound or () in paths or ("off" in given and len(given) > 1):
+        is_sound = all(len(path) <= MAX_DEPTH and "" not in path for path in (*paths, *words))
+        if not is_sound or () in paths or "words:" in named or ("off" in given and len(given) > 1):
             raise UsageError(
                 f"{value!r} tells no paths for statistics",
                 hint="off, or auto, paths like actor.id,items[].id, and words:message",
@@ -92,6 +94,22 @@ def _path(given: str | Sequence[str | None]) -> FieldPath:
 
 
 AUTO = StatisticsChoice(is_auto=True)
+
+
+def tell_absent(asked: str, name: str, trailer: Trailer) -> None:
+    """Warn of paths that statistics were asked for and that no row has.
+
+    Parameters
+    ----------
+    asked : str
+        What the user has written, see :meth:`StatisticsChoice.of`.
+    name : str
+        Name of the packfile.
+    trailer : Trailer
+        Its trailer.
+    """
+    choice = StatisticsChoice.of(asked)
+    tell([*choice.paths, *choice.words], [(name, trailer)])
 
 
 def followed(choice: StatisticsChoice, sparse: SparseIndex) -> StatisticsChoice:

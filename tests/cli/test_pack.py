@@ -256,3 +256,17 @@ def test_a_broken_record_is_found_in_any_part(run: Any, tmp_path: Path, at: floa
     assert b"(at byte %d)" % (half + 6) in filed.stderr
     assert piped.stderr == filed.stderr.replace(b"many.json", b"standard input")
     assert not (tmp_path / "filed.zion").exists()
+
+
+def test_statistics_that_make_no_sense(run: Any, sample: Path) -> None:
+    for asked in ("words:", "a..b", "off,auto", "[]"):
+        result = run("pack", "--stats", asked, "-o", "x.zion", str(sample))
+        assert (result.returncode, b"tells no paths" in result.stderr) == (2, True)
+    result = run("pack", "--stats", "actor.id,wrds:type,words:typ", "-o", "x.zion", str(sample))
+    told = [line for line in result.stderr.decode().splitlines() if line.startswith("warning")]
+    assert [line.partition(" has ")[2] for line in told] == [
+        '"wrds:type"',
+        '"typ"; did you mean type?',
+    ]
+    result = run("append", "--stats", "auto,acter.id", "x.zion", str(sample))
+    assert b"no row of x.zion has acter.id" in result.stderr

@@ -120,4 +120,8 @@ def command(
             stats=stats,
             progress=meter,
         )
+    if stats != "auto":
+        from sdb.packfile.statisticsasked import tell_absent
+
+        tell_absent(stats, result.path, result.trailer)
     report_append(result, rejects, as_json=as_json, quiet=quiet)

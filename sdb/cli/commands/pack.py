@@ -118,4 +118,8 @@ def command(
             overwrite=force,
             progress=meter,
         )
+    if stats != "auto":
+        from sdb.packfile.statisticsasked import tell_absent
+
+        tell_absent(stats, result.path, result.trailer)
     report(result, rejects, meter.seconds, as_json=as_json, quiet=quiet, verbose=verbose)
