@@ -65,6 +65,7 @@ def test_sorted_by_an_option(run: Run, lake: Path) -> None:
     done = run("compact", "d.t", "--cluster-by", "user")
     assert done.returncode == 0, done.stderr
     assert b"2 packfiles" in done.stderr
+    assert b"became 2, sorted by user" in done.stderr
     assert b"a moment of at is in " in done.stderr
     assert b"nothing to merge or sort" in run("compact", "d.t", "--cluster-by", "user").stderr
     assert (counted(run, "user = 'user-0007'"), counted(run, "n < 5000")) == before

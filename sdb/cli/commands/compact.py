@@ -87,7 +87,8 @@ def _lines(found: Compacted, *, dry_run: bool) -> list[str]:
         parts = sum(len(run.parts) for run in found.runs)
         size = sizes.human(sum(run.input_bytes for run in found.runs))
         verb = "would become" if dry_run else "became"
-        lines.append(f"{parts:,} packfiles, {size}, {verb} {len(found.runs):,}")
+        how = _sorted_by(found, dry_run=dry_run)
+        lines.append(f"{parts:,} packfiles, {size}, {verb} {len(found.runs):,}{how}")
     else:
         verb = "merge or sort" if found.cluster_by else "merge"
         lines.append(f"nothing to {verb} among {found.packfiles:,} packfiles")
@@ -95,6 +96,17 @@ def _lines(found: Compacted, *, dry_run: bool) -> list[str]:
     if found.foreign:
         lines.append(f"{found.foreign:,} packfiles of other programs stay as they are")
     return lines
+
+
+def _sorted_by(found: Compacted, *, dry_run: bool) -> str:
+    """Tell how many of the new packfiles are sorted, and by what."""
+    from sdb.packfile.presence import field_name
+
+    count = sum(run.is_sorted for run in found.runs)
+    if not found.cluster_by or not (count or dry_run):
+        return ""
+    some = "" if dry_run or count == len(found.runs) else f"{count:,} of them "
+    return f", {some}sorted by {', '.join(map(field_name, found.cluster_by))}"
 
 
 def _sorted_lines(found: Compacted) -> Iterator[str]:
