@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sdb.packfile import blockrules, prune, words
-from sdb.query.plan import prefixes, reduction
+from sdb.packfile import blockrules, manyvalues, prune, words
+from sdb.query.exec import joinkeys
+from sdb.query.plan import keyfilters, prefixes, reduction
 
 MUTATIONS = {
     "bounds are not values": (blockrules, "(least <= value)", "(least < value)"),
@@ -104,4 +105,35 @@ WORD_MUTATIONS = {
         "    if negated:\n        return _is_text(path, words)",
         "    if False:\n        pass",
     ),
+}
+
+JOIN_MUTATIONS = {
+    "keys end early": (manyvalues, "bisect_left(values[0], bounds[0])", "len(values[0]) // 2"),
+    "keys are of one type": (
+        manyvalues,
+        "for value in (*near, *self._others)",
+        "for value in near",
+    ),
+    "all keys are held": (
+        manyvalues,
+        "        return any(\n            (",
+        "        return all(\n            (",
+    ),
+    "ON of outer joins is certain": (
+        keyfilters,
+        "if id(one) not in self._optional]",
+        "]\n        self._inner, _OUTER = list(sources), ()",
+    ),
+    "less is equal": (keyfilters, 'part.op == "="', 'part.op in ("=", "<", "<>")'),
+    "inner names are of the table": (
+        joinkeys,
+        "if rows is not None and not all",
+        "if False and not all",
+    ),
+    "some keys are all": (
+        joinkeys,
+        "len(known) == len(found) <= MOST_KEYS",
+        "len(known) <= MOST_KEYS",
+    ),
+    "first file tells": (prune, "union(chain.from_iterable(one for _, one in told))", "told[0][1]"),
 }
