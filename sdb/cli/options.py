@@ -144,7 +144,10 @@ TimeFields = Annotated[
 ]
 Stats = Annotated[
     str,
-    Option(metavar="off|auto|PATH,...", help="Fields by whose values queries leave out blocks."),
+    Option(
+        metavar="off|auto|PATH,...",
+        help="Fields by whose values queries leave out blocks; words:PATH for words in text.",
+    ),
 ]
 TableStats = Annotated[
     str | None,

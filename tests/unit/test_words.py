@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sdb
+from sdb.errors import CorruptError, SdbWarning
+from sdb.packfile import words
+from sdb.packfile.blockfacts import BlockFacts
+from sdb.packfile.blockstatistics import WORDS, ZONES, BlockStatistics, store_sections
+from sdb.packfile.membership import MembershipFilter, ValueSet
+from sdb.packfile.predicate import Anywhere, Both, Either, TextWords
+from sdb.packfile.search import search
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATH = ("message",)
+
+
+def found(place: Path, pattern: str) -> tuple[int, int]:
+    """Give the rows that a search finds, and the blocks that it reads."""
+    with sdb.open(place) as pack:
+        blocks = search(pattern).selection(pack).blocks
+    return len([*sdb.grep(pattern, place)]), len(blocks)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    names = ("timeouts", "refusals", "checksum", "mimikatz")
+    lines = [f'{{"n": {n}, "message": "{names[n // 100]} no. {n}"}}\n' for n in range(400)]
+    (tmp_path / "a.json").write_text("".join(lines))
+    sdb.pack(
+        [tmp_path / "a.json"],
+        tmp_path / "a.zion",
+        stats=["words", ("n",)],
+        align_bytes=1024,
+        block_bytes=1024,
+    )
+    return tmp_path / "a.zion"
+
+
+def test_what_a_pattern_needs() -> None:
+    one = TextWords(PATH, ("timeout",), "~ 'x'")
+    assert words.wanted(PATH, ["timeout"], words="~ 'x'") == one
+    assert str(one) == "message ~ 'x'"
+    assert words.wanted(PATH, ["short", "timeout"]) == Anywhere()
+    either = words.wanted(PATH, ["timeout.*refused", "checksum"])
+    assert isinstance(either, Either)
+    both, other = either.parts
+    assert isinstance(both, Both)
+    assert [*map(str, both.parts), str(other)] == [
+        "message has 'timeout'",
+        "message has 'refused'",
+        "message has 'checksum'",
+    ]
+    assert str(TextWords((), ("timeout",), is_deep=True)) == "the row has 'timeout'"
+
+
+def test_what_stands_for_other_bytes_is_not_looked_for() -> None:
+    assert words.pieces(["time\ufffdouts"]) == []
+    apart = words.pieces(["timeouts", "refused"])
+    assert words.pieces(["timeouts\ufffdrefused"]) == apart
+    assert len(words.pieces(["abcdefghijklmnopqrstuvwxyz" * 9])) <= 16
+
+
+def test_filters_are_halved_until_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = [BlockFacts(sets={(PATH, WORDS): (ValueSet(9, b"\x01" * 256),)})] * 4
+    for most, size in ((1024, 1024), (1023, 512), (256, 256)):
+        monkeypatch.setattr(words, "MAX_BYTES", most)
+        (kept,) = words.choose_words(facts).values()
+        assert kept.size_bytes == size
+    monkeypatch.setattr(words, "MAX_BYTES", 255)
+    with pytest.warns(SdbWarning, match="filters of words are left out"):
+        assert words.choose_words(facts) == {}
+
+
+def test_only_words_are_of_the_row() -> None:
+    made = MembershipFilter.of([[1]], is_text=False).encode()
+    stored = store_sections({((), WORDS): made})
+    assert stored is not None
+    known = BlockStatistics.decode(stored, 1)
+    assert known is not None
+    assert known.words(()) is not None
+    stored = store_sections({((), ZONES): made})
+    assert stored is not None
+    with pytest.raises(CorruptError, match="a path that makes no sense"):
+        BlockStatistics.decode(stored, 1)
+
+
+def test_damaged_words_are_ignored(place: Path) -> None:
+    rows, blocks = found(place, "mimikatz")
+    assert rows == 100
+    with sdb.open(place) as pack:
+        count = len(pack.blocks)
+        statistics = pack.known[1]
+        stored = pack.trailer.sparse.stored_statistics
+    assert 0 < blocks <= count / 2
+    assert statistics is not None
+    assert stored is not None
+    section = statistics.section((), WORDS)
+    assert section is not None
+    data = place.read_bytes()
+    at = data.index(section) + len(section) // 2
+    place.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    assert found(place, "mimikatz") == (100, count)
+    with sdb.open(place) as pack:
+        assert pack.known[1] is not None
+        assert pack.known[1].zone(("n",)) is not None
