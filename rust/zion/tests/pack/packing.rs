@@ -32,7 +32,7 @@ pub fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Optio
         on_error: OnError::Fail,
         time_paths: Arc::default(),
         statistics: zion::statistics::Choice::Auto(Arc::default()),
-        words: std::sync::Arc::default(),
+        words: std::sync::Arc::from([vec![]]),
     }
 }
 
