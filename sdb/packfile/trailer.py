@@ -302,8 +302,11 @@ def read_trailer(reader: Reader, path: str) -> Trailer:
         if length > MAX_TRAILER_BYTES:
             raise CorruptError(f"a length of {length:,} bytes is too large")  # noqa: TRY301
         if whole > len(tail):
-            tail = reader.read(size - whole, size)
-        trailer = Trailer.decode(tail[len(tail) - whole : -_LENGTH_BYTES]).check(size - whole)
+            # Not cut out of more: a trailer with statistics may be large.
+            encoded = reader.read(size - whole, size - _LENGTH_BYTES)
+        else:
+            encoded = tail[len(tail) - whole : -_LENGTH_BYTES]
+        trailer = Trailer.decode(encoded).check(size - whole)
     except UnsupportedError as error:
         raise error.within(path, path=path) from None
     except CorruptError as error:
