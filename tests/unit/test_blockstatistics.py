@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sdb import _core, ion
 from sdb.errors import CorruptError
+from sdb.packfile.blockfacts import BlockFacts
 from sdb.packfile.blockstatistics import (
     ELEMENT,
     INTEGERS,
@@ -23,7 +24,8 @@ from sdb.packfile.blockstatistics import (
     store_sections,
 )
 from sdb.packfile.extension import Extension, Summary
-from sdb.packfile.membership import MembershipFilter, ValueSet
+from sdb.packfile.membership import MembershipFilter, ValueSet, hash_of_text
+from sdb.packfile.statisticschoice import SHARE, choose_statistics
 from sdb.packfile.storedstatistics import StoredStatistics
 from sdb.packfile.zones import Zone, decode_zones, encode_zones, join_zones
 
@@ -283,3 +285,31 @@ def test_the_extension_carries_them() -> None:
         assert "statistics" in Extension.read(value | {"statistics": wrong}, 5).flaw
     assert Extension(statistics=made).encode() == {}, "without counts of rows they are left out"
     assert astuple(made) == (made.head, made.body)
+
+
+def test_halves_of_filters_go_before_whole_ones() -> None:
+    blocks = [[f"{block}-{row}" for row in range(2000)] for block in range(4)]
+    facts = []
+    for values in blocks:
+        sets = MembershipFilter.of([values], is_text=True).sets[0]
+        keys = [((name,), TEXTS) for name in ("a", "b")]
+        sample = [hashed for one in values[:8] if (hashed := hash_of_text(one)) is not None]
+        known = sets or ()
+        facts.append(
+            BlockFacts(sets=dict.fromkeys(keys, known), samples=dict.fromkeys(keys, sample))
+        )
+    whole = sum(len(one.bits) for fact in facts for one in fact.sets[("a",), TEXTS])
+
+    def sizes(budget: float) -> list[int]:
+        """Give the sizes that sets have, as shares of the whole, in hundredths."""
+        stored = choose_statistics(facts, int(budget * whole * SHARE) + 200 * SHARE)
+        found = None if stored is None else BlockStatistics.decode(stored, len(blocks))
+        assert found is not None
+        filters = [found.texts((name,)) for name in ("a", "b")]
+        assert all(one.may_hold(3, "3-77") for one in filters if one)
+        return [100 * one.size_bytes // whole for one in filters if one]
+
+    assert sizes(0.6) == [50]
+    assert sizes(1.2) == [50, 50]
+    assert sizes(1.6) == [100, 50]
+    assert sizes(2.1) == [100, 100]
