@@ -6,6 +6,8 @@ the old packfiles until they expire.
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from sdb.errors import NotFoundError
 from sdb.packfile.absent import tell
 from sdb.packfile.clustercuts import cluster_paths
@@ -13,6 +15,7 @@ from sdb.packfile.presence import field_name
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table import names
+from sdb.table.absentfields import telling_trailers
 from sdb.table.blocktimes import TimeShares, time_shares
 from sdb.table.commit import check_writable, commit
 from sdb.table.mergedpackfile import clustered_packfile, merged_packfile
@@ -20,6 +23,7 @@ from sdb.table.surroundings import REAL
 from sdb.table.tablechange import TableChange
 from sdb.table.tabledescription import time_path
 from sdb.table.tablehandle import open_table, read_definition
+from sdb.table.tablepackfile import OpenObjects, TablePackfile
 from sdb.table.tiers import is_ours, runs_to_cluster, runs_to_merge
 
 TYPE_CHECKING = False
@@ -208,7 +212,7 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     head = open_table(root, database, table)
     by = _clustered_by(root, keys, cluster_by)
     before = tuple(head.descriptors())
-    tell(by, [(one.key, one.trailer) for one in before], of=f"{database}.{table}")
+    _tell_absent(head, before, by)
     chosen = runs_to_cluster(before, by) if by else runs_to_merge(before)
     foreign = sum(not is_ours(one) for one in before)
     if dry_run or not chosen:
@@ -249,6 +253,14 @@ def _clustered_by(
             return ()
     listed = list(given)
     return cluster_paths(listed) if listed else ()
+
+
+def _tell_absent(head: TableHandle, before: Sequence[Descriptor], by: Sequence[Path]) -> None:
+    """Warn of paths to sort by that no row has."""
+    if by:
+        with closing(OpenObjects()) as objects:
+            packs = [TablePackfile(head.root, one.checked(), objects) for one in before]
+            tell(by, telling_trailers(packs, by), of=head.name)
 
 
 class _Compaction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from sdb.errors import NotFoundError, UsageError
-from sdb.packfile.absent import has, is_cut, tell
+from sdb.packfile.absent import tell
 from sdb.packfile.ondemand import open_table
 from sdb.packfile.predicate import Anywhere, Both, Instant, Nowhere
 from sdb.packfile.reader import open_packfile
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 _ANYWHERE = Anywhere()
 _OPENERS = 16
-_MOST_WHOLE = 8
-"""Of more packfiles whole trailers are not read to tell of a name that no row has."""
 _ALL_TABLES = ("sdb", "tables")
 _SEVERAL = 2
 _SUFFIX = ".zion"
@@ -380,6 +378,8 @@ class Catalog:
         UsageError
             There are some, and `strict` is set.
         """
+        from sdb.table.absentfields import telling_trailers
+
         fields: dict[tuple[TableName | None, ...], list[FieldPath]] = {}
         for read in statement.reads:
             path = tuple([step if isinstance(step, str) else None for step in read.steps])
@@ -393,7 +393,7 @@ class Catalog:
                 of = " and ".join(dict.fromkeys(one.name for some in stored for one in some))
                 of = of if all(stored) else ""
                 packs = list(chain.from_iterable(found))
-                tell(paths, _telling(packs, paths), of=of, strict=strict)
+                tell(paths, telling_trailers(packs, paths), of=of, strict=strict)
         if self._period is not None:
             self._tell_absent_time(self._period, strict=strict)
         is_system = any(name.kind == "system" for name in self._found)
@@ -419,24 +419,6 @@ class Catalog:
                 stored.close()
         while self._open:
             self._open.popitem()[1].close()
-
-
-def _telling(packs: list[Packfile], paths: list[FieldPath]) -> list[tuple[str, Trailer]]:
-    """Give trailers that know which fields there are, as far as the paths need them.
-
-    An index of a table does not have the types of packfiles with many fields: their own trailers
-    do, and are read until all paths are found.
-    """
-    from sdb.table.tablepackfile import TablePackfile
-
-    found = {pack.path: pack.trailer for pack in packs}
-    cut = [one for one in packs if isinstance(one, TablePackfile) and is_cut(one.trailer)]
-    for pack in cut if len(cut) <= _MOST_WHOLE else ():
-        paths = [path for path in paths if not any(has(one, path) for one in found.values())]
-        if not paths:
-            break
-        found[pack.path] = pack.whole_trailer()
-    return list(found.items())
 
 
 def _version_of(name: TableName) -> tuple[str, str | int] | None:

@@ -1,0 +1,48 @@
+"""Trailers that prove which fields no row of a table has."""
+
+from __future__ import annotations
+
+from sdb.packfile.absent import has, is_cut
+from sdb.table.tablepackfile import TablePackfile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.reader import Packfile
+    from sdb.packfile.trailer import Trailer
+
+MOST_WHOLE = 8
+"""Of more packfiles whole trailers are not read to tell of a name that no row has."""
+
+
+def telling_trailers(
+    packs: Sequence[Packfile], paths: Iterable[FieldPath]
+) -> list[tuple[str, Trailer]]:
+    """Give trailers that know which fields there are, as far as some paths need them.
+
+    An index of a table does not have the types of packfiles with many fields: their own trailers
+    do, and are read until all paths are found.
+
+    Parameters
+    ----------
+    packs : sequence of Packfile
+        The packfiles, of tables or others.
+    paths : iterable of path
+        The paths that someone asks for.
+
+    Returns
+    -------
+    list of (str, Trailer)
+        Path and trailer of each packfile, for :func:`sdb.packfile.absent.tell`.
+    """
+    found = {pack.path: pack.trailer for pack in packs}
+    cut = [one for one in packs if isinstance(one, TablePackfile) and is_cut(one.trailer)]
+    missing = list(paths)
+    for pack in cut if len(cut) <= MOST_WHOLE else ():
+        missing = [path for path in missing if not any(has(one, path) for one in found.values())]
+        if not missing:
+            break
+        found[pack.path] = pack.whole_trailer()
+    return list(found.items())
