@@ -1,12 +1,13 @@
 """Chooses which statistics of a packfile are stored: those that leave out most blocks for a byte.
 
 How good a path is can be told without its rows. A value of one block is looked for in all others:
-in the zones the least value of each block, in the filters some values of blocks that were just
+in the zones the middle of its bounds, in the filters some values of blocks that were just
 packed. The share of blocks that may have it is what a search for it would read.
 """
 
 from __future__ import annotations
 
+import math
 from itertools import chain, islice
 
 from sdb.errors import CorruptError
@@ -21,12 +22,13 @@ from sdb.packfile.blockstatistics import (
 )
 from sdb.packfile.membership import SET_BYTES, MembershipFilter
 from sdb.packfile.words import choose_words, tell_unknown
-from sdb.packfile.zones import encode_zones
+from sdb.packfile.zones import TEXT_BYTES, encode_zones
 from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+    from typing import Any
 
     from sdb._core import Packer
     from sdb.packfile.blockfacts import BlockFacts
@@ -236,7 +238,10 @@ def _fitting(
 
 
 def share_read(zones: Sequence[Zone | None]) -> float:
-    """Give the share of blocks that may have the least value of a block, on average.
+    """Give the share of blocks that may have what is in the middle of a block, on average.
+
+    The least value would not do: of ids, which are alike in all blocks, it is below the bounds of
+    half of them.
 
     Examples
     --------
@@ -254,9 +259,21 @@ def share_read(zones: Sequence[Zone | None]) -> float:
         if pair is None:
             read += sum(zone is None or zone.types & probe.types != 0 for zone in zones)
             continue
+        value = _middle(*pair)
         for zone in zones:
-            read += zone is None or _may_hold(zone, probe, pair[0])
+            read += zone is None or _may_hold(zone, probe, value)
     return read / (len(probes) * len(zones)) if probes else 1.0
+
+
+def _middle(least: Any, greatest: Any) -> Any:  # noqa: ANN401 - numbers, times or texts
+    """Give what lies in the middle between two bounds."""
+    if greatest is None or least == greatest:
+        return least
+    if isinstance(least, bytes):
+        whole = [int.from_bytes(text.ljust(TEXT_BYTES, b"\0"), "big") for text in (least, greatest)]
+        return (sum(whole) // 2).to_bytes(TEXT_BYTES, "big")
+    middle = (least + greatest) / 2
+    return middle if math.isfinite(middle) else least
 
 
 def _may_hold(zone: Zone, probe: Zone, value: object) -> bool:
@@ -290,7 +307,7 @@ def _ranked_filters(
         if (share > _MOST_READ or gain < _LEAST_FILTER_GAIN) and not is_sure:
             continue
         cost = _cost(path, size_bytes + 4 * len(facts))
-        is_last = kind == TEXTS and _begin_alike(known)
+        is_last = kind == TEXTS and (_begin_alike(known) or _are_sentences(known))
         order = (not is_sure, is_last, -round(gain, 1), len(path), at)
         ranked.append((order, key, found, cost))
     ranked.sort(key=lambda one: one[0])
@@ -339,3 +356,9 @@ def _begin_alike(zones: Iterable[Zone | None]) -> bool:
     pairs = [zone.texts for zone in zones if zone is not None and zone.texts is not None]
     starts = {text[:_PREFIX_BYTES] for pair in pairs for text in pair if text is not None}
     return len(starts) == 1
+
+
+def _are_sentences(zones: Iterable[Zone | None]) -> bool:
+    """Tell whether texts are of several words, of which hardly anybody looks for the whole."""
+    pairs = [zone.texts for zone in zones if zone is not None and zone.texts is not None]
+    return any(b" " in text for pair in pairs for text in pair if text is not None)
