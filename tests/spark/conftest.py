@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 ROOT = __file__.rpartition("/tests/")[0]
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let those that share a session run in the same process."""
     for item in items:
