@@ -174,24 +174,37 @@ def _statistics(profile: FieldProfile) -> Statistics:
 
 def _field(facts: dict[str, Any]) -> FieldStatistics:
     distinct, is_exact = facts["distinct"]
+    types = tuple(type_names(facts["types"]))
+    ranges: dict[str, tuple[SeenValue, SeenValue]] = {}
+    for first, last in facts["ranges"]:
+        low, high = _value(types, *first), _value(types, *last)
+        below, above = ranges.get(low.type, (low, high))
+        # Only floats come twice: whole ones from 2^63 to 2^64 by themselves.
+        ranges[low.type] = (
+            (low if low.value < below.value else below),
+            (high if high.value > above.value else above),
+        )
     return FieldStatistics(
         facts["path"],
-        tuple(type_names(facts["types"])),
+        types,
         facts["rows"],
         facts["values"],
         facts["nulls"],
         # An estimate may be beyond what is possible.
         min(distinct, facts["values"] - facts["nulls"]),
         is_exact,
-        tuple((_value(*low), _value(*high)) for low, high in facts["ranges"]),
-        tuple((_value(*value), count) for value, count in facts["frequent"]),
+        tuple(ranges.values()),
+        tuple((_value(types, *value), count) for value, count in facts["frequent"]),
         facts["lost"],
         facts["decompressed_bytes"],
         round(facts["compressed_bytes"]),
     )
 
 
-def _value(kind: str, value: Any, is_cut: bool) -> SeenValue:  # noqa: ANN401, FBT001
+def _value(types: tuple[str, ...], kind: str, value: Any, is_cut: bool) -> SeenValue:  # noqa: ANN401, FBT001
+    """Give a value; whole doubles from 2^63 to 2^64 come as integers, and may be none."""
+    if kind == "int" and kind not in types:
+        return SeenValue("float", float(value), is_cut)
     return SeenValue(kind, ion.instant_from_us(value) if kind == "timestamp" else value, is_cut)
 
 

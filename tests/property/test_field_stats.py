@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import sdb
@@ -40,6 +40,8 @@ rows = st.dictionaries(names, values, max_size=5)
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+@example([{"a": 2.0**63}, {"a": 1.5}], 1)
+@example([{"a": 1e20}, {"a": 1}, {"a": -1e300}], 1)
 @given(st.lists(rows, min_size=1, max_size=30), st.integers(1, 30))
 def test_statistics_are_those_of_the_rows(
     tmp_path: Path, algorithm: str, events: list[dict[str, Any]], times: int
