@@ -17,7 +17,7 @@ from sdb.packfile.continuation import check_version
 from sdb.packfile.inputs import Input
 from sdb.packfile.rewriting import packed_like
 from sdb.packfile.sparseindex import build_indices
-from sdb.packfile.statisticsasked import AUTO, StatisticsChoice, followed
+from sdb.packfile.statisticsasked import StatisticsChoice
 from sdb.packfile.statisticschoice import choose_statistics
 from sdb.packfile.writer import BLOCK_BYTES, packer_like
 from sdb.records import record, replace
@@ -144,6 +144,9 @@ class _Clustering:
         self._rows = self._hash = 0
         indexed = (pack.trailer.sparse.indices for pack in packs)
         self._time_fields = sorted({path for indices in indexed for path in indices})
+        # What has no statistics gets none but those of the paths that it is sorted by.
+        has_any = any(pack.trailer.sparse.stored_statistics is not None for pack in packs)
+        self._stats = StatisticsChoice(is_auto=has_any, paths=cuts.paths)
 
     def run(self) -> ClusteredPackfile:
         for number, pack in enumerate(self._packs):
@@ -188,16 +191,12 @@ class _Clustering:
     def _packed(self, part: int) -> tuple[Trailer, list[BlockFacts]]:
         """Pack the rows of a part."""
         first = self._packs[0].trailer
-        # What has no statistics gets none but those of the paths that it is sorted by.
-        has_any = any(pack.trailer.sparse.stored_statistics is not None for pack in self._packs)
-        choice = followed(AUTO, first.sparse) if has_any else StatisticsChoice(is_auto=False)
-        asked = tuple(dict.fromkeys((*self._cuts.paths, *choice.paths)))
         packer = packer_like(
             first,
             time_fields=self._time_fields,
             block_bytes=self._block_bytes,
             threads=self._threads,
-            stats=replace(choice, paths=asked),
+            stats=self._stats,
         )
         source = Input(self._packs[0].path, "ion", source=lambda: self._text(part))
         return packed_like(
