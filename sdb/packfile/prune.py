@@ -219,8 +219,10 @@ def _answers(
     source, left, types = "nothing", union([(0, sparse.blocks)]), ANY_TYPE
     # The file does not tell what is inside of a value.
     if not (isinstance(test, TextWords) and test.is_deep):
-        is_many = isinstance(test, OneOf)
-        source, left = _told_of_each(test, sparse) if is_many else _told_of_file(test, sparse)
+        if isinstance(test, OneOf):
+            source, left = _told_of_each(test, sparse)
+        else:
+            source, left = _told_of_file(test, sparse)
         types = _types_at(test.path, sparse)
     yield source, left
     if statistics is None or not left or source == "constant":
@@ -263,10 +265,9 @@ def _is_of_times(test: Compare | OneOf) -> bool:
     return all(isinstance(value, Instant) for value in values)
 
 
-def _told_of_each(test: PathTest, sparse: SparseIndex) -> tuple[str, Intervals]:
+def _told_of_each(test: OneOf, sparse: SparseIndex) -> tuple[str, Intervals]:
     """Tell what a file knows of each of many values: a row may have any of them."""
-    values = test.values if isinstance(test, OneOf) else ()
-    told = [_told_of_file(Compare(test.path, "=", value), sparse) for value in values]
+    told = [_told_of_file(Compare(test.path, "=", value), sparse) for value in test.values]
     sources = [source for source, found in told if found] or [source for source, _ in told]
     return sources[0] if sources else "types", union(chain.from_iterable(one for _, one in told))
 
