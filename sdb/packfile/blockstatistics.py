@@ -73,6 +73,11 @@ class BlockStatistics:
         """The size in bytes of what there is, by path and kind."""
         return {key: stop - start for key, (start, stop) in self._sections.items()}
 
+    @property
+    def words_bytes(self) -> int:
+        """The size in bytes of the filters of words."""
+        return sum(size for (_, kind), size in self.sizes.items() if kind == WORDS)
+
     def zone(self, path: FieldPath) -> tuple[Zone | None, ...] | None:
         """Give the zone of each block at a path.
 

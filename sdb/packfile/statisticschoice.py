@@ -162,8 +162,7 @@ def _had(sources: Iterable[SparseIndex]) -> tuple[set[_Key], int]:
             known = None
         if known is not None and sparse.stored_statistics is not None:
             had.update(known.sizes)
-            words = sum(size for (_, kind), size in known.sizes.items() if kind == WORDS)
-            size_bytes += sparse.stored_statistics.size_bytes - words
+            size_bytes += sparse.stored_statistics.size_bytes - known.words_bytes
     return had, size_bytes
 
 
@@ -297,7 +296,7 @@ def _ranked_filters(
         if kind == WORDS:
             continue
         found = MembershipFilter(kind != INTEGERS, tuple([fact.sets.get(key) for fact in facts]))
-        size_bytes = sum(_bytes(sets) for sets in found.sets)
+        size_bytes = found.size_bytes
         is_sure = path in asked or key in had
         if not size_bytes and not is_sure:
             continue
@@ -312,10 +311,6 @@ def _ranked_filters(
         ranked.append((order, key, found, cost))
     ranked.sort(key=lambda one: one[0])
     return [(key, found, cost) for _, key, found, cost in ranked]
-
-
-def _bytes(sets: Iterable[ValueSet] | None) -> int:
-    return sum(len(one.bits) for one in sets or ())
 
 
 def _saved_bytes(sets: Iterable[ValueSet] | None) -> int:
