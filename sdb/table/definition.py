@@ -153,7 +153,7 @@ class Definition:
             reader.text(members, "stats", ""),
             reader.listed(members, "cluster_by", reader.path),
         )
-        reader.check_known(members, _MEMBERS, "")
+        reader.check_known(members, MEMBERS, "")
         if rest:
             reader.unknown.append("text after the definition")
         return replace(found, unknown=tuple(reader.unknown))
@@ -216,7 +216,7 @@ class Definition:
             yield '"skip_backfill":true'
 
 
-_MEMBERS = (
+MEMBERS = (
     "input",
     "partitions",
     "retention_policy",
@@ -226,6 +226,7 @@ _MEMBERS = (
     "stats",
     "cluster_by",
 )
+"""The members at the top of a definition."""
 
 
 class _Reader:

@@ -7,7 +7,7 @@ import json
 from sdb.errors import UsageError
 from sdb.packfile.clustercuts import cluster_paths
 from sdb.packfile.statisticsasked import StatisticsChoice
-from sdb.table.definition import BETA_FEATURES, Definition
+from sdb.table.definition import BETA_FEATURES, MEMBERS, Definition
 from sdb.table.inputpattern import InputPattern
 from sdb.table.partition import TYPES
 
@@ -33,16 +33,7 @@ FORMATS = (
     "parquet",
 )
 _MEMBERS = {
-    "": (
-        "input",
-        "partitions",
-        "retention_policy",
-        "beta_features",
-        "skip_backfill",
-        "versions",
-        "stats",
-        "cluster_by",
-    ),
+    "": MEMBERS,
     "input.": ("pattern", "format", "hints"),
     "partitions.": ("field", "type", "value"),
     "retention_policy.": ("field", "valid_for"),
