@@ -116,7 +116,7 @@ def select(
     strict : bool
         Whether a field that no row has is an error.
     """
-    from sdb.query.unpacking import selected
+    from sdb.query.selected import selected
 
     since, until, time_field = times
     with selected(

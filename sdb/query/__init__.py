@@ -13,7 +13,8 @@ module             holds
 `result`           rows in the forms that users ask for
 `api`              `sdb.sql`
 `writes`           `sdb.execute`: statements that change tables
-`unpacking`        `sdb.unpack`: rows for which a condition is true, in a file
+`selected`         rows for which a condition is true
+`unpacking`        `sdb.unpack`: such rows, or all, in a file
 `tableinspection`  system tables of a table
 `storedview`       tables in Python, as they are or were
 `connected`        `sdb.connect`: the tables below a root

@@ -143,7 +143,7 @@ def _write_selected(
     from sdb.cli.following import Following
     from sdb.cli.interrupts import Interruptible
     from sdb.query.result.reading import summary
-    from sdb.query.unpacking import TYPED, selected
+    from sdb.query.selected import TYPED, selected
 
     fmt, compression, target = form
     started = time.perf_counter()

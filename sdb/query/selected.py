@@ -1,0 +1,185 @@
+"""Rows of packfiles and tables for which a condition of SQL is TRUE: a query."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+
+from sdb import bounds
+from sdb.errors import UsageError
+from sdb.packfile.absent import is_absent, tell_of
+from sdb.packfile.predicate import Anywhere
+from sdb.packfile.reader import open_packfile
+from sdb.packfile.resolve import resolve
+from sdb.query.analyze.params import bind
+from sdb.query.api import run
+from sdb.query.exec.storedtable import StoredTable
+from sdb.query.plan.dataset import TableName
+from sdb.query.plan.locations import database_and_table, may_be_stored
+from sdb.query.plan.period import period
+from sdb.query.plan.tablescan import IndexSteps
+from sdb.query.syntax.parser import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.reader import Packfile
+    from sdb.packfile.trailer import Trailer
+    from sdb.query.result.result import Result
+    from sdb.store.base import Location
+
+_ANYWHERE = Anywhere()
+TYPED = frozenset({"ion", "ion-text", "arrow", "parquet"})
+"""Formats that tell times from strings."""
+
+
+@contextmanager
+def selected(  # noqa: PLR0913 - the command's options, by name
+    paths: Location | Iterable[Location],
+    where: str,
+    *,
+    root: str = "",
+    fields: Sequence[str] | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    time_field: str | Sequence[str] | None = None,
+    limit: int | None = None,
+    threads: int | None = None,
+    prune: bool = True,
+    typed: bool = True,
+    strict: bool = False,
+) -> Iterator[Result]:
+    """Select rows of packfiles and tables.
+
+    Parameters
+    ----------
+    paths : path or str, or iterable of these
+        Paths, URLs, patterns and folders, and names of tables below the root. The rows of one
+        follow on those of the other.
+    where : str
+        The condition.
+    root : str
+        Folder or URL where relative paths start; the current folder when empty.
+    fields : sequence of str, optional
+        Names of the top-level fields; the others are left out.
+    since, until, time_field, threads, prune, typed
+        See :func:`sdb.query.api.sql`.
+    limit : int, optional
+        At most so many rows.
+    strict : bool
+        Whether a field that no row has is an error; else a warning.
+
+    Yields
+    ------
+    Result
+        The rows, which can be read as long as the context lasts.
+
+    Raises
+    ------
+    QueryError
+        The condition is none.
+    NotFoundError, AccessError, UsageError, CorruptError
+        A packfile cannot be opened, or a choice makes no sense.
+    """
+    bounds.ROWS.check(limit)
+    bounds.THREADS.check(threads)
+    times = period(since, until, time_field)
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    names = [os.fspath(path) for path in given]
+    if not names:
+        raise UsageError("no packfile to unpack")
+    with ExitStack() as stack:
+        opened: dict[str, list[Packfile]] = {}
+        for name in dict.fromkeys(names):
+            if not is_table(name, root):
+                found = resolve([name], root=root or None)
+                opened[name] = [stack.enter_context(open_packfile(one.location)) for one in found]
+        known: dict[tuple[str, ...], StoredTable] = {
+            (name,): _Opened(name, packs) for name, packs in opened.items()
+        }
+        trailers = [(pack.path, pack.trailer) for packs in opened.values() for pack in packs]
+        if len(opened) == len(set(names)):
+            tell_of(trailers, fields, None, strict=strict)
+        else:  # fields of tables the query tells of
+            trailers = []
+        text = _query(names, where, None if fields is None else _items(fields, trailers), limit)
+        result = run(
+            bind(parse(text), {}),
+            root=root,
+            threads=threads,
+            prune=prune,
+            typed=typed,
+            strict=strict,
+            period=times,
+            known=known,
+        )
+        yield stack.enter_context(result)
+
+
+def is_table(name: str, root: str = "") -> bool:
+    """Tell whether a name may be that of a table below a root, and is none of a file."""
+    names = database_and_table(TableName("file", (name,), (0, 0)), root)
+    return names is not None and may_be_stored(root, *names)
+
+
+def _query(names: Iterable[str], where: str, items: str | None, limit: int | None) -> str:
+    """Write a query; the condition has lines of its own, so that a comment in it ends there."""
+    tables = " ++ ".join(f"read_file({_text(name)})" for name in names)
+    query = f"SELECT {items or '*'} FROM {tables} WHERE (\n{where}\n)"  # noqa: S608
+    return query if limit is None else f"{query} LIMIT {limit}"
+
+
+def _items(fields: Iterable[str], files: Sequence[tuple[str, Trailer]]) -> str:
+    """Write the items of SELECT; of names that no row has users were told already."""
+    return ", ".join(
+        f"MISSING AS {_quoted(name)}"
+        if files and all(is_absent(trailer, name) for _, trailer in files)
+        else _quoted(name)
+        for name in dict.fromkeys(fields)
+    )
+
+
+def _text(path: str) -> str:
+    return "'" + path.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class _Opened(StoredTable):
+    """Packfiles that are open, as a table for queries."""
+
+    def __init__(self, name: str, packs: list[Packfile]) -> None:
+        self._name = name
+        self._packs = packs
+
+    @property
+    def name(self) -> str:
+        """The words of the user."""
+        return self._name
+
+    def packs(self, test: Predicate = _ANYWHERE) -> list[Packfile]:
+        """Give the packfiles."""
+        del test
+        return self._packs
+
+    @property
+    def is_whole(self) -> bool:
+        """True: all of them are looked at."""
+        return True
+
+    def steps(self, test: Predicate) -> IndexSteps:
+        """Tell that no index rules out any."""
+        del test
+        return IndexSteps(0, 0, len(self._packs), len(self._packs))
+
+    def trailers(self) -> list[tuple[str, Trailer]]:
+        """Give their trailers."""
+        return [(pack.path, pack.trailer) for pack in self._packs]
+
+    def close(self) -> None:
+        """Leave them open: who has opened them closes them."""
