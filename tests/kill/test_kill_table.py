@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import sdb
-from tests.kill.moments import ROOT, timed
+from tests.kill.moments import Killer, timed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,13 +28,14 @@ def test_tables_are_whole(tmp_path: Path, moments: int) -> None:
     folder = tmp_path / "first"
     _make(folder, ["compact"])
     seconds = timed(_command(folder, ["compact", "d.t"]))
-    killed = 0
-    for number in range(moments):
-        for words in COMMANDS:
+    for words in map(str.split, COMMANDS):
+        killer = Killer(seconds, dice)
+        is_killed = False
+        runs = 0
+        while runs < moments or not is_killed:
             # A table of its own for each moment: what is done is not done again.
-            folder = tmp_path / f"{words.split()[0]}{number}"
-            killed += _kill_once(folder, words.split(), dice.uniform(0.3, 1.1) * seconds)
-    assert killed, "every run was over before it was killed: the test shows nothing"
+            is_killed |= _kill_once(tmp_path / f"{words[0]}{runs}", words, killer)
+            runs += 1
 
 
 def _make(folder: Path, words: list[str]) -> None:
@@ -59,14 +58,12 @@ def _command(folder: Path, words: list[str]) -> list[str]:
     return [sys.executable, "-m", "sdb.cli.main", "--root", str(folder), *words]
 
 
-def _kill_once(folder: Path, words: list[str], seconds: float) -> bool:
+def _kill_once(folder: Path, words: list[str], killer: Killer) -> bool:
     _make(folder, words)
     before = list(range(9))
     added = {"sync": [100, 101], "insert": [200]}.get(words[0], [])
     command = _command(folder, words)
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
-        time.sleep(seconds)
-        process.kill()
+    is_killed = killer.kill(command)
     found = rows_of(folder)
     assert found in (before, before + added)
     table = sdb.connect(folder).table("d.t")
@@ -74,7 +71,7 @@ def _kill_once(folder: Path, words: list[str], seconds: float) -> bool:
     timed(command)  # a run after the killed one is not disturbed by it
     assert rows_of(folder) == (found + added if words[0] == "insert" else before + added)
     _check_collected(folder)
-    return process.returncode != 0
+    return is_killed
 
 
 def _check_collected(folder: Path) -> None:

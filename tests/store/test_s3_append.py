@@ -23,6 +23,7 @@ from sdb.packfile.describe import describe
 from sdb.store import url as stores
 from sdb.store.base import TAIL_BYTES
 from sdb.store.s3 import client, lock, objectstore, probe
+from tests.kill.moments import kill, timed
 from tests.store.conftest import BUCKET, open_uploads
 from tests.store.test_contract import MIB
 
@@ -218,23 +219,21 @@ def test_kill_leaves_the_old_object_or_the_new_one(
     source = noisy(tmp_path / "new.json", 16, seed=7)
     old = (tmp_path / "old").read_bytes()
     bucket.put("x", old)
-    arguments = ["append", "--block-size", "4MiB", bucket.at("x"), str(source)]
-    began = time.monotonic()
-    with start(arguments) as process:
-        assert process.wait() == 0
-    seconds = time.monotonic() - began
+    command = [*COMMAND, "append", "--block-size", "4MiB", bucket.at("x"), str(source)]
+    seconds = timed(command)
     whole = [old, bucket.get("x")]
-    dice = random.Random(11)
-    unfinished = 0
-    for _ in range(moments):
-        bucket.put("x", old)
-        with start(arguments) as process:
-            time.sleep(dice.uniform(0.2, 1.1) * seconds)
-            process.kill()
-            process.wait()
-        unfinished += process.returncode != 0
+
+    def check() -> None:
         assert bucket.get("x") in whole
-    assert unfinished, "every run was over before it was killed: the test shows nothing"
+
+    kill(
+        command,
+        moments,
+        seconds,
+        random.Random(11),
+        before=lambda: bucket.put("x", old),
+        after=check,
+    )
     # Nobody can give up what a killed process began; doctor tells of it.
     uploads = stores.diagnose(bucket.at("")).uploads
     assert [upload.place.key for upload in uploads] == open_uploads(bucket.prefix)
