@@ -11,15 +11,9 @@ from sdb.packfile.predicate import Anywhere, Both, Instant, Nowhere
 from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
-from sdb.query.exec.together import read_tables, settle
+from sdb.query.exec.namedtables import NamedTables
 from sdb.query.plan.leftout import left_out
-from sdb.query.plan.locations import (
-    candidates,
-    database_and_pattern,
-    database_and_table,
-    may_be_stored,
-    version_in_quotes,
-)
+from sdb.query.plan.locations import candidates
 from sdb.query.plan.losses import losses
 from sdb.query.plan.mismatches import mismatches
 from sdb.query.plan.pseudo import is_pseudo
@@ -49,7 +43,6 @@ if TYPE_CHECKING:
 _ANYWHERE = Anywhere()
 _OPENERS = 16
 _ALL_TABLES = ("sdb", "tables")
-_SEVERAL = 2
 _SUFFIX = ".zion"
 
 
@@ -102,19 +95,14 @@ class Catalog:
         self._root = root
         self._at = at
         self._pinned = pinned or {}
-        self._heads: dict[tuple[str, str], TableHandle | None] = {}
-        self._handles: dict[tuple[object, ...], TableHandle | None] = {}
-        self._named: dict[TableName, list[tuple[str, str]]] = {}
         self._prune = prune
         self._now_us = now_us
         self._threads = threads
         self._progress = progress
         self._period = period
-        self._known = known or {}
+        self._named = NamedTables(root, at, self._pinned, known or {})
         self._open: dict[str, Packfile] = {}
         self._found: dict[TableName, list[Packfile]] = {}
-        self._tables: dict[TableName, tuple[StoredTable, ...]] = {}
-        self._read: dict[tuple[object, ...], StoredTable | None] = {}
         self.tables: list[TableScan] = []
         self.notes: list[str] = []
 
@@ -145,11 +133,11 @@ class Catalog:
         if self._period is not None:
             self._period.path(packs)  # the same in those that were not looked at before
         name = " ++ ".join(name.text for name in tables)
-        stored = chain.from_iterable(map(self._stored, tables))
+        stored = chain.from_iterable(map(self._named.find, tables))
         steps = tuple([found.steps(test) for found in stored])
         table = TableScan(name, test, packs, prune=self._prune, times=times, steps=steps)
         self.tables.append(table)
-        if all(map(self._is_whole, tables)):
+        if all(map(self._named.is_whole, tables)):
             self.notes += mismatches(test, table.parts)
         return table
 
@@ -163,29 +151,8 @@ class Catalog:
             del self.notes[told:]
 
     def open_together(self, statement: ast.Statement) -> None:
-        """Open the tables of a statement, so that they are of one moment.
-
-        What a transaction has changed in several of them is in all of them, or in none.
-        """
-        tables = [
-            name for name in read_tables(statement) if not self._known.get(_with_branch(name))
-        ]
-        if len(tables) < _SEVERAL and all(name.kind in {"path", "file"} for name in tables):
-            return
-
-        def opened() -> list[TableHandle | None]:
-            return [
-                self._handle(names, _version_of(name))
-                for name in tables
-                for names in self._names(name)
-            ]
-
-        def forget(handle: TableHandle) -> None:
-            self._heads.pop((handle.keys.database, handle.keys.table), None)
-            for key in [key for key, one in self._handles.items() if one is handle]:
-                del self._handles[key]
-
-        settle(opened, forget)
+        """Open the tables of a statement, so that they are of one moment."""
+        self._named.open_together(statement)
 
     def _within_period(
         self, tables: tuple[TableName, ...], test: Predicate
@@ -210,7 +177,7 @@ class Catalog:
 
     def _find(self, name: TableName, test: Predicate = _ANYWHERE) -> list[Packfile]:
         """Give the packfiles of a table; below a root those that the test does not rule out."""
-        stored = self._stored(name)
+        stored = self._named.find(name)
         if stored:
             packs = list(chain.from_iterable(one.packs(test) for one in stored))
             before = self._found.get(name)
@@ -224,75 +191,8 @@ class Catalog:
             elif name.kind == "system":
                 raise
             else:
-                raise self._meant(name) or error from None
+                raise self._named.unknown(name) or error from None
         return self._found[name]
-
-    def _stored(self, name: TableName) -> tuple[StoredTable, ...]:
-        """Give the tables below the root that a name means; none: it means files."""
-        is_name = name.kind in {"path", "file"}
-        if is_name and (given := self._known.get(_with_branch(name))):
-            return (given,)
-        if name not in self._tables:
-            found = [self._table(names, name) for names in self._names(name)]
-            self._tables[name] = tuple([one for one in found if one is not None])
-        return self._tables[name]
-
-    def _names(self, name: TableName) -> list[tuple[str, str]]:
-        """Give databases and tables that a name may mean; they are looked for once."""
-        if name not in self._named:
-            self._named[name] = self._meant_by(name)
-        return self._named[name]
-
-    def _meant_by(self, name: TableName) -> list[tuple[str, str]]:
-        if pattern := database_and_pattern(name):
-            from sdb.query.exec.storedtable import fitting_tables
-
-            return fitting_tables(self._root, *pattern, is_glob=name.kind == "glob")
-        names = database_and_table(name, self._root)
-        return [names] if names is not None and may_be_stored(self._root, *names) else []
-
-    def _table(self, names: tuple[str, str], name: TableName) -> StoredTable | None:
-        """Open a version of a table, once: a query sees one state of what versions there are."""
-        at = _version_of(name)
-        key = (*names, at)
-        if key not in self._read:
-            from sdb.query.exec.storedtable import StoredTable
-
-            handle = self._handle(names, at)
-            self._read[key] = None if handle is None else StoredTable(handle)
-        return self._read[key]
-
-    def _handle(
-        self, names: tuple[str, str], at: tuple[str, str | int] | None
-    ) -> TableHandle | None:
-        key = (*names, at)
-        if key not in self._handles:
-            from sdb.query.exec.storedtable import stored_version
-            from sdb.table.tablehandle import dropped
-
-            handle = self._head(names)
-            if handle is not None and (at or self._at):
-                handle = stored_version(handle, at or ("ANY", self._at))
-            elif handle is not None:
-                handle = self._pinned.get(handle.name, handle)
-                if handle.is_dropped:
-                    raise dropped(handle.root, handle.keys)
-            self._handles[key] = handle
-        return self._handles[key]
-
-    def _head(self, names: tuple[str, str]) -> TableHandle | None:
-        if names not in self._heads:
-            from sdb.query.exec.storedtable import stored_head
-
-            self._heads[names] = stored_head(self._root, *names)
-        return self._heads[names]
-
-    def _meant(self, name: TableName) -> NotFoundError | None:
-        """Give the error for a name that means no file, if it can be that of a table."""
-        from sdb.query.exec.storedtable import unknown_table
-
-        names = database_and_table(name, self._root)
-        return unknown_table(self._root, *names) if names else None
 
     def _system(self, parts: tuple[str, ...]) -> list[Packfile]:
         """Give a table about tables, which is made once."""
@@ -309,7 +209,7 @@ class Catalog:
             return self._system(name.parts)
         if name.at is not None:
             message = f"{name.text}: files have no versions"
-            raise self._meant(name) or UsageError(message, hint="tables do: FROM db.t@12")
+            raise self._named.unknown(name) or UsageError(message, hint="tables do: FROM db.t@12")
         paths = candidates(name, self._root)
         # What is packed for the query is so by all threads, one after the other, and in the thread
         # that Ctrl-C stops.
@@ -333,13 +233,9 @@ class Catalog:
 
     def _trailers(self, name: TableName) -> list[tuple[str, Trailer]]:
         """Give names and whole trailers of the packfiles of a table."""
-        if stored := self._stored(name):
+        if stored := self._named.find(name):
             return list(chain.from_iterable(one.trailers() for one in stored))
         return [(pack.path, pack.trailer) for pack in self._find(name)]
-
-    def _is_whole(self, name: TableName) -> bool:
-        """Tell whether all packfiles of a table were looked at."""
-        return all(one.is_whole for one in self._stored(name))
 
     def fields(self, tables: tuple[TableName, ...]) -> Inventory:
         """Give the fields of tables, whose rows follow each other, from their trailers."""
@@ -364,7 +260,7 @@ class Catalog:
 
         def packs(name: TableName) -> list[Packfile]:
             # Nothing is told of what was not looked at.
-            return self._found.get(name, []) if self._is_whole(name) else []
+            return self._found.get(name, []) if self._named.is_whole(name) else []
 
         is_cut = self._period is not None
         told = left_out(statement, packs, seen, is_cut=is_cut)
@@ -388,8 +284,8 @@ class Catalog:
         for tables, paths in fields.items():
             found = [self._found[name] for name in tables if name in self._found]
             # What was not looked at may have the field.
-            if len(found) == len(tables) and all(map(self._is_whole, filter(None, tables))):
-                stored = [self._stored(name) for name in tables if name]
+            if len(found) == len(tables) and all(map(self._named.is_whole, filter(None, tables))):
+                stored = [self._named.find(name) for name in tables if name]
                 of = " and ".join(dict.fromkeys(one.name for some in stored for one in some))
                 of = of if all(stored) else ""
                 packs = list(chain.from_iterable(found))
@@ -397,7 +293,7 @@ class Catalog:
         if self._period is not None:
             self._tell_absent_time(self._period, strict=strict)
         is_system = any(name.kind == "system" for name in self._found)
-        if self._at and not is_system and not any(self._read.values()):
+        if self._at and not is_system and not self._named.is_any_read:
             raise UsageError(f"the query reads no table that {self._at} may be a version of")
 
     def _tell_absent_time(self, period: Period, *, strict: bool) -> None:
@@ -405,7 +301,7 @@ class Catalog:
             raise UsageError("the query reads no table of which since and until choose rows")
         if period.field is None:
             return
-        if not all(map(self._is_whole, self._found)):
+        if not all(map(self._named.is_whole, self._found)):
             return
         for table in self.tables:
             packs = [part.pack for part in table.parts]
@@ -414,21 +310,6 @@ class Catalog:
 
     def close(self) -> None:
         """Close all packfiles."""
-        for stored in self._read.values():
-            if stored is not None:
-                stored.close()
+        self._named.close()
         while self._open:
             self._open.popitem()[1].close()
-
-
-def _version_of(name: TableName) -> tuple[str, str | int] | None:
-    """Give the version that a name asks for."""
-    return name.at or (("ANY", text) if (text := version_in_quotes(name)) else None)
-
-
-def _with_branch(name: TableName) -> tuple[str, ...]:
-    """Give the parts of a name, and behind them the branch whose newest version it means."""
-    if name.at is None:
-        return name.parts
-    kind, value = name.at
-    return (*name.parts, f"@{value}" if kind in {"ANY", "BRANCH"} else "")
