@@ -66,6 +66,10 @@ class SdbError(Exception):
         """Give the message alone."""
         return self.message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let it be copied, and sent to other programs, whatever its class is made with."""
+        return _remade, (type(self), self.args), self.__dict__
+
     def within(self, where: str, *, path: str | None = None, hint: str | None = None) -> Self:
         """Make the same error with its place in front of the message.
 
@@ -91,6 +95,12 @@ class SdbError(Exception):
             line=self.line,
             expected=self.expected,
         )
+
+
+def _remade(kind: type[SdbError], args: tuple[object, ...]) -> SdbError:
+    found = kind.__new__(kind)
+    found.args = args
+    return found
 
 
 class UsageError(SdbError, ValueError):
