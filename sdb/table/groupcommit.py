@@ -12,7 +12,7 @@ import threading
 import time
 from copy import copy
 
-from sdb.errors import CorruptError, InputError, UnsupportedError
+from sdb.errors import CorruptError, InputError, UncertainError, UnsupportedError
 from sdb.packfile.given import ROWS, encoded_rows
 from sdb.packfile.inputs import Input
 from sdb.records import changing_record, replace
@@ -203,24 +203,33 @@ class _Group:
             if self._batch is None:  # else its leader was interrupted
                 self._batch = self._gathered()
             batch = self._batch
+            may_be_done = batch.is_begun
         try:
             self._commit(batch)
         except Exception as error:  # noqa: BLE001 - told to all
             for one in batch.open:
-                one.outcome = copy(error)
+                one.outcome = self._unknown(error, one) if may_be_done else copy(error)
         with self._news:
             self._batch = None
             self._committed_at = time.monotonic()
 
+    def _unknown(self, error: Exception, one: _Append) -> UncertainError:
+        """Tell of an error after a commit that was begun by somebody who was interrupted."""
+        again = "run it again with the same txn_id: rows are not inserted twice"
+        return UncertainError(
+            f"committing to {self._keys.database}.{self._keys.table}: {error}",
+            hint=again if one.txn_id else "look whether the rows are there",
+        )
+
     def _gathered(self) -> _Batch:
         """Take what waits; of appends with the same id the first one."""
         chosen: list[_Append] = []
+        left: list[_Append] = []
         ids: dict[str, None] = {}
         for one in self._waiting[:MOST_APPENDS]:
-            if one.txn_id not in ids:
-                chosen.append(one)
-                ids |= {one.txn_id: None} if one.txn_id else {}
-        self._waiting = [one for one in self._waiting if one not in chosen]
+            (left if one.txn_id in ids else chosen).append(one)
+            ids |= {one.txn_id: None} if one.txn_id else {}
+        self._waiting = left + self._waiting[MOST_APPENDS:]
         if len(chosen) == 1 and ids:
             return _Batch(chosen, chosen[0].txn_id, ())
         return _Batch(chosen, names.new_uid(), tuple(ids))

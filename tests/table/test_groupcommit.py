@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sdb
-from sdb.errors import ConflictError, InputError
+from sdb.errors import AccessError, ConflictError, InputError, UncertainError
 from sdb.table import groupcommit, versionstate
 from sdb.table.commit import commit, find_commit
 from sdb.table.names import TableKeys
@@ -143,6 +143,13 @@ def test_many_appends_are_one_version(db: TableConnection, held: Any) -> None:
     assert db.table("d.t").validate().ok
 
 
+def test_the_same_row_under_the_same_id_is_one_append(db: TableConnection, held: Any) -> None:
+    held(3, lambda: None)
+    told = at_once(db, [{"inputs": [{"a": 1}], "txn_id": "x"}] * 3)
+    assert sorted(one.is_new for one in told if not isinstance(one, Exception)) == [0, 0, 1]
+    assert values(db) == Counter({1: 1})
+
+
 def test_rows_that_cannot_be_packed_are_the_error_of_one(db: TableConnection, held: Any) -> None:
     held(4, lambda: None)
     wide = {"a": 9, "b": "x" * 5_000}
@@ -211,6 +218,44 @@ def test_whoever_waits_goes_on_for_an_interrupted_leader(
     assert len(outcomes) == 4
     assert len(set(calls)) == 1, "the same commit, whoever does it"
     assert values(db) == Counter(range(4))
+
+
+def test_what_an_interrupted_leader_has_begun_may_be_done(
+    db: TableConnection, held: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who goes on for it, and cannot, does not know whether the rows are there: here they are."""
+    held(3, lambda: None)
+    good, begun = groupcommit.commit, threading.Event()
+
+    def interrupted(*args: Any, **options: Any) -> Any:
+        good(*args, **options)
+        begun.set()
+        raise KeyboardInterrupt
+
+    def failing(*args: Any, **options: Any) -> Any:
+        if begun.is_set():
+            raise AccessError("the store is away")
+        return pack_rows(*args, **options)
+
+    pack_rows = groupcommit.pack_rows
+    monkeypatch.setattr(groupcommit, "commit", interrupted)
+    monkeypatch.setattr(groupcommit, "pack_rows", failing)
+    outcomes: dict[int, BaseException | Inserted] = {}
+
+    def run(number: int) -> None:
+        try:
+            outcomes[number] = db.append("d.t", [{"a": number}], txn_id=f"id-{number}")
+        except BaseException as error:  # noqa: BLE001 - what a thread is told
+            outcomes[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(SECONDS)
+    assert values(db) == Counter(range(3))
+    told = Counter(type(one) for one in outcomes.values())
+    assert told == {KeyboardInterrupt: 1, UncertainError: 2}
 
 
 def test_a_thread_alone_does_not_wait(db: TableConnection, monkeypatch: pytest.MonkeyPatch) -> None:
