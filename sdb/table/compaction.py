@@ -18,7 +18,7 @@ from sdb.table import names
 from sdb.table.absentfields import telling_trailers
 from sdb.table.blocktimes import TimeShares, time_shares
 from sdb.table.commit import check_writable, commit
-from sdb.table.mergedpackfile import clustered_packfile, merged_packfile
+from sdb.table.mergedpackfile import merge_here
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import TableChange
 from sdb.table.tabledescription import time_path
@@ -42,17 +42,18 @@ if TYPE_CHECKING:
     from sdb.table.tableroot import TableRoot
 
     class Merging(Protocol):
-        """A function that makes one packfile of several, see `merged_packfile`."""
+        """A function that makes a packfile of each of some runs, see `merge_here`."""
 
         def __call__(
             self,
             root: TableRoot,
             keys: names.TableKeys,
-            parts: Sequence[Descriptor],
+            runs: Sequence[Sequence[Descriptor]],
+            by: tuple[Path, ...],
             *,
             progress: Progress,
-        ) -> MergedPackfile:
-            """Merge packfiles; told how many of their bytes were taken over."""
+        ) -> Iterable[MergedPackfile | None]:
+            """Merge packfiles, or sort them."""
 
 
 COMPACT = "compact"
@@ -163,7 +164,7 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     author: str = "",
     message: str = "",
     around: Surroundings = REAL,
-    merge: Merging = merged_packfile,
+    merge: Merging = merge_here,
     progress: Progress = silent,
 ) -> Compacted:
     """Merge small packfiles of a table, and sort those of one that is clustered, in one version.
@@ -185,7 +186,7 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     around : Surroundings
         The clock and the dice.
     merge : callable
-        Makes one packfile of several.
+        Makes packfiles; this program does if not given.
     progress : Progress
         Told how many bytes of packfiles were taken over.
 
@@ -218,27 +219,13 @@ def compact_table(  # noqa: PLR0913 - the command's options, by name
     if dry_run or not chosen:
         runs = tuple(_planned(run) for run in chosen)
         return Compacted(None, runs, len(before), foreign, by)
-    total = sum(one.size_bytes for run in chosen for one in run)
-    done = 0
-    made: list[tuple[CompactedRun, Descriptor]] = []
-    found: list[MergedPackfile] = []
-    for run in chosen:
-        whole = sum(one.size_bytes for one in run)
-
-        def told(size: int, of: int | None, at: int = done, whole: int = whole) -> None:
-            progress(at + whole * size // max(1, of or whole), total)
-
-        one = clustered_packfile(root, keys, run, by, progress=told) if by else None
-        if one is None and len(run) > 1:
-            one = merge(root, keys, run, progress=told)
-        done += whole
-        if one is not None:
-            made.append((_done(run, one), one.descriptor))
-            found.append(one)
+    merged = zip(chosen, merge(root, keys, chosen, by, progress=progress), strict=True)
+    found = [(run, one) for run, one in merged if one is not None]
+    made = [(_done(run, one), one.descriptor) for run, one in found]
     compaction = _Compaction(head, made, (author, message))
     version = commit(root, keys, compaction.plan, around=around).version if made else None
     runs = compaction.fitting
-    times = time_shares(time_path(head), [one.times for one in found if one.times is not None])
+    times = time_shares(time_path(head), [one.times for _, one in found if one.times is not None])
     return Compacted(version if runs else None, runs, len(before), foreign, by, times)
 
 

@@ -58,6 +58,7 @@ def merged_packfile(
     keys: names.TableKeys,
     parts: Sequence[Descriptor],
     *,
+    threads: int | None = None,
     progress: Progress = silent,
 ) -> MergedPackfile:
     """Make one packfile of several, of which no index tells yet.
@@ -70,6 +71,8 @@ def merged_packfile(
         Its names.
     parts : sequence of Descriptor
         The packfiles.
+    threads : int, optional
+        Threads that compress; one for each processor if not given.
     progress : Progress
         Told how many bytes of the new one were written.
 
@@ -89,7 +92,7 @@ def merged_packfile(
     with ExitStack() as stack:
         stack.enter_context(closing(objects))
         packs = [whole_packfile(root, told, objects) for told in parts]
-        found = joined(packs, stack)
+        found = joined(packs, stack, threads=threads)
         trailer = found.trailer
         _check_rows(parts, trailer)
         done = 0
@@ -117,6 +120,7 @@ def clustered_packfile(
     parts: Sequence[Descriptor],
     by: tuple[Path, ...],
     *,
+    threads: int | None = None,
     progress: Progress = silent,
 ) -> MergedPackfile | None:
     """Make one packfile of one or several, sorted by the values at some paths.
@@ -131,6 +135,8 @@ def clustered_packfile(
         The packfiles.
     by : tuple of path
         The paths.
+    threads : int, optional
+        Threads that compress; one for each processor if not given.
     progress : Progress
         Told how many bytes of the packfiles were done.
 
@@ -158,7 +164,7 @@ def clustered_packfile(
     with ExitStack() as stack:
         stack.enter_context(closing(objects))
         packs = [whole_packfile(root, told, objects) for told in parts]
-        found = clustered(packs, by, stack, watch=watch)
+        found = clustered(packs, by, stack, threads=threads, watch=watch)
         if found is None:
             return None
         _check_rows(parts, found.trailer)
@@ -174,6 +180,78 @@ def clustered_packfile(
         are_inputs_known=found.are_inputs_known,
         times=(before, block_times([found.trailer])),
     )
+
+
+def made_packfile(
+    root: TableRoot,
+    keys: names.TableKeys,
+    parts: Sequence[Descriptor],
+    by: tuple[Path, ...],
+    *,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> MergedPackfile | None:
+    """Make the packfile that compaction puts in the place of others.
+
+    Parameters
+    ----------
+    root, keys, parts, threads, progress
+        See :func:`merged_packfile`.
+    by : tuple of path
+        What it is sorted by; none: it is not.
+
+    Returns
+    -------
+    MergedPackfile or None
+        The packfile, in the order of its parts where there is nothing to sort; None: it is that
+        single part.
+
+    Raises
+    ------
+    CorruptError
+        See :func:`merged_packfile`.
+    """
+    found = None
+    if by:
+        found = clustered_packfile(root, keys, parts, by, threads=threads, progress=progress)
+    if found is None and len(parts) > 1:
+        found = merged_packfile(root, keys, parts, threads=threads, progress=progress)
+    return found
+
+
+def merge_here(
+    root: TableRoot,
+    keys: names.TableKeys,
+    runs: Sequence[Sequence[Descriptor]],
+    by: tuple[Path, ...],
+    *,
+    progress: Progress = silent,
+) -> Iterator[MergedPackfile | None]:
+    """Make the packfiles of a compaction, one after the other.
+
+    Parameters
+    ----------
+    root, keys, by
+        See :func:`made_packfile`.
+    runs : sequence of sequence of Descriptor
+        For each packfile those that it is made of.
+    progress : Progress
+        Told how many bytes of packfiles were taken over.
+
+    Yields
+    ------
+    MergedPackfile or None
+        That of each run, see :func:`made_packfile`.
+    """
+    sizes = [sum(one.size_bytes for one in run) for run in runs]
+    done = 0
+    for run, whole in zip(runs, sizes, strict=True):
+
+        def told(size: int, of: int | None, done: int = done, whole: int = whole) -> None:
+            progress(done + whole * size // max(1, of or whole), sum(sizes))
+
+        yield made_packfile(root, keys, run, by, progress=told)
+        done += whole
 
 
 def block_times(trailers: Sequence[Trailer]) -> BlockTimes:
