@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from sdb.errors import CorruptError, NotFoundError, SdbError, UncertainError
@@ -32,31 +32,40 @@ from sdb.table.signature import Keyring
 from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.tableroot import TableRoot
-from tests.table.branched import Branching, Joint
-from tests.table.scheduler import DAY_SECONDS, LoggedStore, Schedule
+from tests.table.branched import Appended, Branching, Joint
+from tests.table.editions import INPUTS, Editions, rows_of
+from tests.table.scheduler import DAY_SECONDS, Actor, LoggedStore, Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
     from sdb.query.writes.carrying import StatementWork
-    from tests.table.scheduler import Actor
 
 LOCAL = Keyring.of_root(is_remote=False)
 KEYS = names.TableKeys("d", "t")
-INPUTS = tuple(f"s3://in/{number}.json" for number in range(12))
-ETAG = '"e"'
 MARK = "'"
 """The new value that an update gives a row."""
+BLOCK_ROWS = 3
+BY = "row"
+"""What rows are sorted by."""
 
 SLOW_SECONDS = DAY_SECONDS / 4
 """Who takes longer than this may miss what was collected: clocks differ by hours, too."""
 
 
-def descriptor(key: str, etag: str, tokens: Sequence[str], *, ours: bool = True) -> Descriptor:
+def descriptor(
+    key: str, etag: str, tokens: Sequence[str], *, ours: bool = True, is_sorted: bool = False
+) -> Descriptor:
     """Describe a packfile; the original counts no rows."""
-    summary = Summary((len(tokens),), {}, complete=True) if ours else None
-    trailer = Trailer(1, 100, "zion+zstd", 20, (Block(0, 1),), SparseIndex(1, summary=summary))
+    starts = range(0, len(tokens), BLOCK_ROWS) if ours else (0,)
+    rows = tuple(len(tokens[start : start + BLOCK_ROWS]) for start in starts)
+    summary = Summary(rows, {(BY,): 1}, complete=True) if ours else None
+    by = ((BY,),) if is_sorted else ()
+    sparse = SparseIndex(len(starts), summary=summary, clustered=by)
+    blocks = tuple(Block(100 * number, 1) for number in range(len(starts)))
+    trailer = Trailer(1, 100 * len(blocks), "zion+zstd", 20, blocks, sparse)
     return Descriptor(key, etag, len(tokens) << 11, trailer)
 
 
@@ -84,6 +93,9 @@ class World:
         self.is_hasty = not self.policy[1]
         self.branching = Branching()
         self.joint = Joint()
+        self.appended = Appended()
+        self.editions = Editions()
+        self.sorted: set[str] = set()
         self.tables = (KEYS,)
 
     def tokens(self, key: str) -> tuple[str, ...]:
@@ -100,29 +112,51 @@ class World:
         return self.store.written[place]
 
     def packed(
-        self, tokens: Sequence[str], key: str = "", keys: names.TableKeys = KEYS
+        self,
+        tokens: Sequence[str],
+        key: str = "",
+        keys: names.TableKeys = KEYS,
+        *,
+        is_sorted: bool = False,
     ) -> Descriptor:
         """Write a packfile of ours."""
         key = key or keys.content("", names.new_uid(self.random.randbytes))
         etag = put_new(self.root, key, json.dumps(tokens).encode())
-        return descriptor(key, etag, tokens)
+        found = descriptor(key, etag, tokens, is_sorted=is_sorted)
+        self.sorted |= {found.name} if is_sorted else set()
+        return found
 
     def merged(
         self,
         root: TableRoot,  # noqa: ARG002 - there is only one
         keys: names.TableKeys,  # noqa: ARG002
-        parts: Sequence[Descriptor],
+        runs: Sequence[Sequence[Descriptor]],
+        by: tuple[Path, ...],
         *,
         progress: Progress,  # noqa: ARG002
-    ) -> MergedPackfile:
-        """Put one packfile in the place of others."""
-        tokens = [token for one in parts for token in self.read(one.key)]
-        return MergedPackfile(self.packed(tokens))
+    ) -> Iterator[MergedPackfile | None]:
+        """Put one packfile in the place of others, sorted if it has several blocks."""
+        for run in runs:
+            tokens = [token for one in run for token in self.read(one.key)]
+            if by and len(tokens) > BLOCK_ROWS:
+                made = self.packed(sorted(tokens), is_sorted=True)
+                yield MergedPackfile(made, times=({}, {}))
+            else:
+                yield MergedPackfile(self.packed(tokens)) if len(run) > 1 else None
 
     def read(self, key: str) -> list[str]:
         found = self.root.open(key)
         tokens: list[str] = json.loads(found.read(0, found.size_bytes))
         return tokens
+
+    def on_time(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        """Let what goes by the real clock go by that of whoever runs."""
+
+        def timed(*given: Any, **named: Any) -> Any:
+            actor = self.schedule.current or Actor("last", lambda _: None, self.schedule)
+            return work(*given, around=actor.around(), **named)
+
+        return timed
 
     @contextmanager
     def in_time(self, keys: names.TableKeys = KEYS) -> Iterator[None]:
@@ -222,19 +256,18 @@ def syncer(world: World, count: int) -> Callable[[Actor], None]:
 
 def sync(world: World, actor: Actor, commit_id: str, most: int) -> bool | None:
     """Take at most so many inputs, in one commit."""
-    packed: dict[tuple[str, ...], Descriptor] = {}
+    packed: dict[tuple[ChangedInput, ...], Descriptor] = {}
 
     def plan(index: TableIndex) -> TableChange | None:
         tree = InputsTree(index.inputs, world.root.fetch)
-        new = tuple(path for path in INPUTS if tree.lookup(path) is None)[:most]
+        paths = [path for path in INPUTS if tree.lookup(path) is None][:most]
+        new = tuple(ChangedInput(path, world.editions.etag(path)) for path in paths)
         if not new:
             return None
         if new not in packed:
-            packed[new] = world.packed(new)
-        world.intended[commit_id] = new
-        return TableChange(
-            "sync", (packed[new],), inputs=tuple(ChangedInput(path, ETAG) for path in new)
-        )
+            packed[new] = world.packed([row for one in new for row in rows_of(one.path, one.etag)])
+        world.intended[commit_id] = tuple(paths)
+        return TableChange("sync", (packed[new],), inputs=new)
 
     try:
         return world.commit(actor, plan, commit_id)
@@ -401,7 +434,8 @@ def original_sync(world: World, actor: Actor) -> None:
     else:
         most = world.random.randrange(1, 4)
         new = [path for path in INPUTS if tree.lookup(path) is None][:most]
-        tokens = list(new)
+        read = {path: world.editions.etag(path) for path in new}
+        tokens = [row for path, etag in read.items() for row in rows_of(path, etag)]
         extended = [one for one in index.inline if one.name.startswith("packed-")][-1:]
         for one in extended:
             tokens = [*world.raw(one.key), *tokens]
@@ -414,7 +448,7 @@ def original_sync(world: World, actor: Actor) -> None:
         packed = descriptor(key, etags.of_content([data]), tokens, ours=False)
         number = index.inline.index(extended[0]) if extended else index.objects
         for path in new:
-            assert tree.insert(path, ETAG, number) is Taking.TAKEN
+            assert tree.insert(path, read[path], number) is Taking.TAKEN
         inline = [packed if one in extended else one for one in index.inline]
         inputs = tree.write_out(lambda data: _put_node(world, data)).stored
         index = replace(

@@ -1,4 +1,4 @@
-"""What those who tag, branch and merge in the simulation were told, and those with many tables."""
+"""What actors of the simulation were told: those who branch, those with many tables, threads."""
 
 from __future__ import annotations
 
@@ -27,3 +27,12 @@ class Joint:
         self.unknown: set[str] = set()
         self.pairs: set[str] = set()
         self.reads: list[dict[str, Counter[str]]] = []
+
+
+class Appended:
+    """What threads that append together were told, by their rows."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, set[int]] = {}
+        self.refused: set[str] = set()
+        self.unknown: set[str] = set()

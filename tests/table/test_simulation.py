@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb.errors import ConflictError, SdbError, UncertainError
+from sdb.packfile import extension
 from sdb.query.writes import targettable, transaction
 from sdb.records import replace
 from sdb.table import (
@@ -19,6 +20,8 @@ from sdb.table import (
     commit,
     compaction,
     freshness,
+    groupcommit,
+    inputrows,
     jointcommit,
     jointreading,
     leases,
@@ -29,11 +32,13 @@ from sdb.table import (
     succession,
     tablechange,
     tablehandle,
+    tablesync,
+    tiers,
     undecided,
     versionstate,
 )
-from tests.table import simulation
-from tests.table.actors import KEYS
+from tests.table import moves, simulation
+from tests.table.actors import KEYS, World
 from tests.table.scheduler import LoggedStore
 
 if TYPE_CHECKING:
@@ -338,11 +343,108 @@ def what_was_given_up_stays_where_it_was_overwritten(patch: pytest.MonkeyPatch) 
     patch.setattr(overwritten._Recovery, "_undone", undone)
 
 
+def packfiles_are_sorted_that_are_merged(patch: pytest.MonkeyPatch) -> None:
+    def runs_to_cluster(packfiles: Any, _: Any) -> Any:
+        alone = [(one,) for one in packfiles if len(one.trailer.blocks) > 1]
+        return [*tiers.runs_to_merge(packfiles), *alone]
+
+    patch.setattr(compaction, "runs_to_cluster", runs_to_cluster)
+
+
+def marks_are_not_read(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(extension, "_clustered", lambda _: ())
+
+
+def what_is_sorted_is_not_told(patch: pytest.MonkeyPatch) -> None:
+    good = World.merged
+
+    def merged(world: World, *given: Any, **named: Any) -> Any:
+        for one in good(world, *given, **named):
+            sparse = None if one is None else replace(one.descriptor.trailer.sparse, clustered=())
+            if one is None or sparse is None:
+                yield one
+                continue
+            trailer = replace(one.descriptor.trailer, sparse=sparse)
+            yield replace(one, descriptor=replace(one.descriptor, trailer=trailer))
+
+    patch.setattr(World, "merged", merged)
+
+
+def inputs_are_in_packfiles_that_tell_of_them(patch: pytest.MonkeyPatch) -> None:
+    good = inputrows.find_inputs
+
+    def find_inputs(*given: Any) -> Any:
+        return replace(good(*given), unknown=frozenset())
+
+    patch.setattr(tablesync, "find_inputs", find_inputs)
+
+
+def rows_of_inputs_are_in_one_packfile(patch: pytest.MonkeyPatch) -> None:
+    good = inputrows.find_inputs
+
+    def find_inputs(*given: Any) -> Any:
+        found = good(*given)
+        return replace(found, rows=found.rows[:1])
+
+    patch.setattr(tablesync, "find_inputs", find_inputs)
+
+
+def rows_of_inputs_follow_each_other(patch: pytest.MonkeyPatch) -> None:
+    good = inputrows.find_inputs
+
+    def find_inputs(*given: Any) -> Any:
+        found = good(*given)
+        rows = tuple(replace(one, ranges=one.ranges[:1]) for one in found.rows)
+        return replace(found, rows=rows)
+
+    patch.setattr(tablesync, "find_inputs", find_inputs)
+
+
+def inputs_are_replaced_whatever_they_are_now(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(tablesync._Sync, "_check_removed", lambda *_: None)
+    packfiles_that_are_gone_are_replaced(patch)
+
+
+def ids_of_threads_are_committed_twice(patch: pytest.MonkeyPatch) -> None:
+    def gathered(group: Any) -> Any:
+        chosen, group._waiting = group._waiting, []
+        return groupcommit._Batch(chosen, tablesync.names.new_uid(), ())
+
+    patch.setattr(groupcommit._Group, "_gathered", gathered)
+
+
+def threads_forget_what_is_begun(patch: pytest.MonkeyPatch) -> None:
+    good = groupcommit._Group._commit
+
+    def commit_batch(group: Any, batch: Any) -> None:
+        batch.commit_id = tablesync.names.new_uid()
+        good(group, batch)
+
+    patch.setattr(groupcommit._Group, "_commit", commit_batch)
+
+
+def appends_that_are_alike_are_one(patch: pytest.MonkeyPatch) -> None:
+    good = groupcommit._Group._gathered
+
+    def gathered(group: Any) -> Any:
+        batch = good(group)
+        group._waiting = [one for one in group._waiting if one not in batch.appends]
+        return batch
+
+    patch.setattr(groupcommit._Group, "_gathered", gathered)
+
+
+def threads_get_what_others_are_told(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(groupcommit, "copy", lambda _: groupcommit.Inserted(1, "", True, None))
+
+
 # Seeds before these do not notice them, and playing them takes long.
 PASSED_OVER: dict[Patch, int] = {
-    ids_are_looked_up_in_the_index_alone: 240,
-    lost_answers_commit_transactions: 260,
-    what_was_given_up_stays_where_it_was_overwritten: 130,
+    nobody_looks_at_the_boundary: 1080,
+    ids_are_looked_up_in_the_index_alone: 460,
+    lost_answers_commit_transactions: 480,
+    what_was_given_up_stays_where_it_was_overwritten: 520,
+    appends_that_are_alike_are_one: 60,
 }
 
 
@@ -411,6 +513,29 @@ def test_each_precaution_of_transactions_is_needed(
     mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(simulation, "JOINT_SHARE", 1)
+    test_each_precaution_is_needed(mutation, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("move", "mutation"),
+    [
+        ("sort", packfiles_are_sorted_that_are_merged),
+        ("sort", marks_are_not_read),
+        ("sort", what_is_sorted_is_not_told),
+        ("replace", inputs_are_in_packfiles_that_tell_of_them),
+        ("replace", rows_of_inputs_are_in_one_packfile),
+        ("replace", rows_of_inputs_follow_each_other),
+        ("replace", inputs_are_replaced_whatever_they_are_now),
+        ("thread", ids_of_threads_are_committed_twice),
+        ("thread", threads_forget_what_is_begun),
+        ("thread", appends_that_are_alike_are_one),
+        ("thread", threads_get_what_others_are_told),
+    ],
+)
+def test_each_precaution_of_moves_is_needed(
+    move: str, mutation: Patch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(moves.SHARES, move, 1)
     test_each_precaution_is_needed(mutation, monkeypatch)
 
 

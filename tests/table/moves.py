@@ -1,0 +1,69 @@
+"""Moves that only some seeds of the simulation have, beside those that all may have."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from random import Random
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from sdb.table import names
+from tests.table import replacing, sorting, together
+from tests.table.scheduler import Actor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.table.actors import World
+
+SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12}
+"""So many of the seeds sort, replace inputs that have changed, or append in threads."""
+
+_WORK = {
+    "sort": sorting.sorter,
+    "replace": replacing.replacer,
+    together.PREFIX: together.appender,
+}
+
+
+class Moves:
+    """The moves of a seed, by dice of their own: the others stay as they are.
+
+    Parameters
+    ----------
+    world : World
+        Where they are made.
+    seed : int
+        The seed.
+    """
+
+    def __init__(self, world: World, seed: int) -> None:
+        self._world, self._seed = world, seed
+        self._dice = Random(f"moves {seed}")
+        self.chosen = [name for name, share in SHARES.items() if self._dice.random() < share]
+
+    @contextmanager
+    def played(self) -> Iterator[None]:
+        """Let syncs, and threads that append, be played; and new names be those of the seed."""
+        replacing.define(self._world)
+        ids = Random(f"ids {self._seed}").randbytes
+        named = mock.patch.object(names.new_uid, "__defaults__", (ids,))
+        with named, replacing.played(self._world), together.played(self._world):
+            yield
+
+    def begin(self) -> None:
+        """Let those act who make them."""
+        for name in self.chosen:
+            for number in range(self._dice.randrange(1, 3) + (name == together.PREFIX)):
+                work = _WORK[name](self._world, self._dice.randrange(1, 4))
+                self._world.schedule.add(f"{name}{number}", work)
+
+    def settle(self) -> None:
+        """Do what is left to do when all others are gone."""
+        actor = Actor("settle", lambda _: None, self._world.schedule)
+        actor.fault_rate = 0
+        if "replace" in self.chosen:
+            replacing.sync(self._world)
+            replacing.check_newest(self._world)
+        if "sort" in self.chosen:
+            sorting.settle(self._world, actor)
