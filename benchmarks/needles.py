@@ -147,6 +147,29 @@ def one_word(folder: Path, stats: str, block_bytes: int) -> None:
     line("  whole process, unpruned", f"{own * 1000:.0f} ms", f"{unpruned / own:.2f} x")
 
 
+def one_network(folder: Path, count: int, block_bytes: int) -> None:
+    """Look for the events of networks, of addresses all over the net."""
+    plain, pack = folder / "rows.zion", folder / "prefixes.zion"
+    stats = "auto,prefixes:ip"
+    sdb.pack([folder / "rows.json"], pack, block_bytes=block_bytes, stats=stats, overwrite=True)
+    with sdb.open(plain) as one, sdb.open(pack) as other:
+        more = other.size_bytes / one.size_bytes - 1
+    line("prefixes, of the packfile", f"{more:.2%}")
+    wanted = event_id(count // 3)
+    with sdb.sql(f"SELECT ip FROM read_file('{pack}') WHERE id = '{wanted}'") as result:
+        ((address,),) = (row.values() for row in result)
+    for length in (32, 28, 24, 20, 16):
+        where = f"IS_SUBNET_OF('{address}/{length}', ip)"
+        query = f"SELECT COUNT(*) AS n FROM read_file('{pack}') WHERE {where}"
+        with sdb.sql(query) as result:
+            ((rows,),) = (row.values() for row in result)
+            read = result.reading
+        own, unpruned = (seconds(*in_sdb(query, *more)) for more in ((), ("--no-prune",)))
+        line(f"one network of /{length}: events", f"{rows:,}")
+        line("  blocks, of all", f"{read.blocks:,}", f"{read.all_blocks:,}")
+        line("  whole process, unpruned", f"{own * 1000:.0f} ms", f"{unpruned / own:.2f} x")
+
+
 def one_user(folder: Path, count: int, packfiles: int) -> None:
     """Look for the events of a user in a table of many packfiles."""
     root = folder / "root"
@@ -221,6 +244,7 @@ def main() -> None:
         false_positives(folder, asked.probes)
         for stats in ("auto,words:message", "auto,words"):
             one_word(folder, stats, block_bytes)
+        one_network(folder, count, block_bytes)
         one_user(folder, count, asked.packfiles)
 
 

@@ -31,6 +31,7 @@ _Needed: TypeAlias = str | list[_Needed] | tuple[_Needed, ...] | None
 # A set of values, and hashes of some of them.
 _Values: TypeAlias = tuple[bytes, list[int]] | None
 
+def address_prefixes(text: bytes, /) -> list[int]: ...
 def digest_block(block: bytes | bytearray | memoryview) -> bytes: ...
 def dump_batch(batch: object, /, *, keep_nulls: bool) -> bytes: ...
 def halve_set(set: bytes, /) -> bytes: ...
@@ -61,7 +62,7 @@ def missing_pieces(
     block: bytes | bytearray | memoryview,
     algorithm: str,
     align: int,
-    expected: Sequence[tuple[_StatPath, list[bytes]]],
+    expected: Sequence[tuple[_StatPath, bool, list[bytes]]],
     /,
 ) -> list[int | None]: ...
 def native_call(name: str, /, *args: object) -> ArrowColumn: ...
@@ -318,6 +319,7 @@ class Packer:
         stats: bool = False,
         stats_paths: Sequence[_StatPath] = ...,
         words_paths: Sequence[_StatPath] = ...,
+        prefixes_paths: Sequence[_StatPath] = ...,
     ) -> Self: ...
     def resume(
         self, block: bytes, chunks: int, *, verify: bool = True, is_counted: bool = True
@@ -356,7 +358,7 @@ class Packer:
             int,
             int,
             list[tuple[_StatKey, _Bounds, _Values, _Values]],
-            list[tuple[_StatKey, bytes]],
+            list[tuple[_StatKey, bool, bytes]],
         ]
     ]: ...
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdb.packfile import blockrules, manyvalues, prune, words
+from sdb.packfile import addresses, blockrules, manyvalues, prune, words
 from sdb.query.exec import joinkeys
 from sdb.query.plan import keyfilters, prefixes, reduction
 
@@ -104,6 +104,20 @@ WORD_MUTATIONS = {
         reduction,
         "    if negated:\n        return _is_text(path, words)",
         "    if False:\n        pass",
+    ),
+}
+
+PREFIX_MUTATIONS = {
+    "networks end early": (addresses, "range(first, last + 1)", "range(first, last)"),
+    "prefixes have one length": (addresses, "1 << length | prefix", "1 << 8 | prefix"),
+    "few begins are all": (addresses, 'text[-1] != "."', "True"),
+    "all texts are addresses": (addresses, "if found is not None and known else", "if found else"),
+    "a network is its first address": (reduction, "int(network[-1])", "int(network[0])"),
+    "networks have no host bits": (reduction, "int(network[0]), int", "int(network[0]) + 1, int"),
+    "others are in the network": (
+        reduction,
+        '    if negated:\n        return _is_text(path, "is a text")\n    words =',
+        "    words =",
     ),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,23 @@ class Oracle:
     def words(self, _: FieldPath) -> Filter | None:
         """Give the words at a path: none."""
         return None
+
+    def prefixes(self, path: FieldPath) -> Filter | None:
+        """Give the prefixes of the addresses at a path; none where there are bytes."""
+        found = self.texts(path)
+        return found and Filter(
+            [{p for text in held for p in prefixes(text)} for held in found.sets]
+        )
+
+
+def prefixes(text: str) -> list[int]:
+    """Give the prefixes of the address that a text is."""
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", text):
+        return []
+    octets = [*map(int, text.split("."))]
+    if max(octets) > 255:
+        return []
+    return [int.from_bytes(bytes([1, *octets[:count]])) for count in range(1, 5)]
 
 
 def add_statistics(path: Path) -> None:

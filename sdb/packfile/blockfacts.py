@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.errors import CorruptError
-from sdb.packfile.blockstatistics import INTEGERS, TEXTS, WORDS, ZONES
+from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS, WORDS, ZONES
 from sdb.packfile.membership import ValueSet
 from sdb.packfile.zones import Zone, join_zones
 from sdb.records import field, record
@@ -82,7 +82,12 @@ def facts_of(sparse: SparseIndex) -> list[BlockFacts]:
         return facts
     if statistics is None:
         return facts
-    readers = {TEXTS: statistics.texts, INTEGERS: statistics.integers, WORDS: statistics.words}
+    readers = {
+        TEXTS: statistics.texts,
+        INTEGERS: statistics.integers,
+        WORDS: statistics.words,
+        PREFIXES: statistics.prefixes,
+    }
     for path, kind in statistics.sizes:
         if kind == ZONES:
             for fact, zone in zip(facts, statistics.zone(path) or (), strict=False):
@@ -200,11 +205,11 @@ def packed_facts(packer: Packer) -> list[PackedFacts]:
 def _facts(
     rows: int,
     paths: Iterable[tuple[FieldPath, Any, Any, Any]],
-    words: Iterable[tuple[FieldPath, bytes]],
+    words: Iterable[tuple[FieldPath, bool, bytes]],
 ) -> BlockFacts:
     facts = BlockFacts()
-    for path, bits in words:
-        facts.sets[path, WORDS] = (ValueSet(rows, bits),)
+    for path, is_prefixes, bits in words:
+        facts.sets[path, PREFIXES if is_prefixes else WORDS] = (ValueSet(rows, bits),)
     for path, bounds, texts, integers in paths:
         facts.zones[path] = zone_of(bounds)
         for kind, found in ((TEXTS, texts), (INTEGERS, integers)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 
-from sdb.packfile import words
+from sdb.packfile import addresses, words
 from sdb.packfile.predicate import (
     ANY_TYPE,
     BOOL_TYPE,
@@ -19,6 +19,7 @@ from sdb.packfile.predicate import (
     NULL_TYPE,
     NUMBER_TYPES,
     TIME_TYPE,
+    AddressRange,
     Compare,
     Instant,
     OneOf,
@@ -29,7 +30,7 @@ from sdb.packfile.predicate import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeAlias
 
     from sdb.packfile.blockstatistics import BlockStatistics
@@ -62,7 +63,7 @@ def rules(
 
     Parameters
     ----------
-    test : Compare, OneOf, TypeTest, TextPrefix or TextWords
+    test : Compare, OneOf, TypeTest, TextPrefix, AddressRange or TextWords
         The test.
     statistics : BlockStatistics
         What is known of the blocks.
@@ -95,15 +96,15 @@ def rules(
         # Filters of words have no bytes, whose printed form is a text, too.
         if is_deep or not types & OTHERS:
             for member in words.filters(statistics, test.path):
-                yield "filter", _holding(member, words.pieces(test.texts))
+                yield "filter", _holding(member, [[one] for one in words.pieces(test.texts)])
     elif (found := filter_of(test, statistics, types)) is not None:
         yield "filter", _holding(*found)
 
 
-def _holding(member: MembershipFilter, values: Sequence[Any]) -> BlockRule:
-    """Tell where all of some values may be: in no row of another block is one of them."""
-    answers = [*member.blocks_of_each(values)]
-    return lambda number: all(answer[number] for answer in answers)
+def _holding(member: MembershipFilter, groups: Iterable[Iterable[Any]]) -> BlockRule:
+    """Tell where one value of each group may be: no other block has one of each."""
+    answers = [[*member.blocks_of_each(values)] for values in groups]
+    return lambda number: all(any(one[number] for one in found) for found in answers)
 
 
 def zone_fits(test: PathTest, zone: Zone, rows: int | None = None) -> bool:  # noqa: PLR0911 - a table
@@ -112,8 +113,9 @@ def zone_fits(test: PathTest, zone: Zone, rows: int | None = None) -> bool:  # n
         case TypeTest(path, types, or_missing):
             may_lack = or_missing and (None in path or some_lack(zone, rows))
             return may_lack or type_fits(zone, types)
-        case TextPrefix(_, prefixes):
-            return any(prefix_fits(zone, prefix) for prefix in prefixes)
+        case TextPrefix(_, prefixes) | AddressRange(_, prefixes):
+            # All texts begin with the empty one.
+            return any(prefix_fits(zone, prefix) for prefix in prefixes or ("",))
         case TextWords():
             return bool(zone.types & (_TEXTS | OTHERS))
         case Compare(_, "<>", value):
@@ -236,22 +238,26 @@ def _between(least: Any, greatest: Any, op: str, value: Any) -> bool:  # noqa: A
 
 def filter_of(
     test: PathTest, statistics: BlockStatistics, types: int
-) -> tuple[MembershipFilter, tuple[Any, ...]] | None:
-    """Give the filter that knows of a test, and what a block has to hold for it.
+) -> tuple[MembershipFilter, Iterable[Sequence[Any]]] | None:
+    """Give the filter that knows of a test, and groups of values: a block has to hold one of each.
 
     Filters of texts have strings and symbols: bytes, whose printed form is a text too, they do not.
     """
     values: tuple[Any, ...]
     match test:
-        case Compare(_, "=", str()) if types & OTHERS:
+        case Compare(_, "=", str()) | AddressRange() if types & OTHERS:
             return None
+        case AddressRange():
+            return addresses.asked(statistics, test)
         case Compare(path, "=", str() as text):
             found, values = statistics.texts(path), (str(text),)
+            if found is None:
+                return addresses.asked_of_text(statistics, path, text)
         case Compare(path, "=", int() | float() as number) if not isinstance(number, bool):
             found, values = statistics.integers(path), (number,)
         case _:
             return None
-    return None if found is None else (found, values)
+    return None if found is None else (found, [values])
 
 
 def _utf8(text: str) -> bytes:

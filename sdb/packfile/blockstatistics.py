@@ -32,7 +32,7 @@ ELEMENT = None
 """Stands in a path for the elements of a list, as in the presence of fields."""
 
 VERSION = 1
-ZONES, TEXTS, INTEGERS, WORDS = 1, 2, 3, 4
+ZONES, TEXTS, INTEGERS, WORDS, PREFIXES = 1, 2, 3, 4, 8
 """What a section is of; sections of other kinds are passed over."""
 
 MAX_SECTIONS = 4096
@@ -73,10 +73,9 @@ class BlockStatistics:
         """The size in bytes of what there is, by path and kind."""
         return {key: stop - start for key, (start, stop) in self._sections.items()}
 
-    @property
-    def words_bytes(self) -> int:
-        """The size in bytes of the filters of words."""
-        return sum(size for (_, kind), size in self.sizes.items() if kind == WORDS)
+    def bytes_of(self, *kinds: int) -> int:
+        """Give the size in bytes of what there is of some kinds, as of `WORDS`."""
+        return sum(size for (_, kind), size in self.sizes.items() if kind in kinds)
 
     def zone(self, path: FieldPath) -> tuple[Zone | None, ...] | None:
         """Give the zone of each block at a path.
@@ -107,6 +106,10 @@ class BlockStatistics:
         See :mod:`sdb.packfile.words`; None: nothing is known.
         """
         return self._filter(path, WORDS)
+
+    def prefixes(self, path: FieldPath) -> MembershipFilter | None:
+        """Give the filter of the prefixes of the addresses at a path; None: nothing is known."""
+        return self._filter(path, PREFIXES)
 
     def _filter(self, path: FieldPath, kind: int) -> MembershipFilter | None:
         if (path, kind) not in self._filters:
@@ -221,7 +224,7 @@ def encode_statistics(
     zones : mapping
         For each path the zone of each block.
     filters : mapping
-        Filters by path and kind: `TEXTS`, `INTEGERS` or `WORDS`.
+        Filters by path and kind: `TEXTS`, `INTEGERS`, `WORDS` or `PREFIXES`.
 
     Returns
     -------

@@ -237,7 +237,7 @@ def as_dict(description: Description, *, blocks: bool = False) -> dict[str, obje
 
 def statistics_dict(trailer: Trailer) -> dict[str, int] | None:
     """Count the paths with statistics of blocks; None where there are none that can be read."""
-    from sdb.packfile.blockstatistics import ZONES
+    from sdb.packfile.blockstatistics import PREFIXES, WORDS, ZONES
 
     stored = trailer.sparse.stored_statistics
     try:
@@ -251,7 +251,8 @@ def statistics_dict(trailer: Trailer) -> dict[str, int] | None:
         "fields": sum(bool(path) for path in known.paths),
         "zones": zones,
         "filters": len(known.sizes) - zones,
-        "words_bytes": known.words_bytes,
+        "words_bytes": known.bytes_of(WORDS),
+        "prefixes_bytes": known.bytes_of(PREFIXES),
         "size_bytes": stored.size_bytes,
     }
 

@@ -59,10 +59,12 @@ def rules_of_many(
         return
     tests = [Compare(test.path, "=", value) for value in test.values]
     filters = [blockrules.filter_of(one, statistics, types) for one in tests]
+    # Of a value there is one group with one value.
+    asked = [None if found is None else next(iter(found[1]))[0] for found in filters]
     held: list[tuple[bool, ...] | None] = [None] * len(tests)
     for member in {id(found[0]): found[0] for found in filters if found}.values():
         numbers = [at for at, found in enumerate(filters) if found and found[0] is member]
-        answers = member.blocks_of_each(test.values[at] for at in numbers)
+        answers = member.blocks_of_each(asked[at] for at in numbers)
         for at, answer in zip(numbers, answers, strict=True):
             held[at] = answer
 

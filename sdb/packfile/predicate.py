@@ -165,6 +165,33 @@ class TextPrefix:
 
 
 @record
+class AddressRange:
+    """A test for texts that are IPv4 addresses between two.
+
+    Attributes
+    ----------
+    path : tuple of str or None
+        The way from the row on.
+    begins : tuple of str
+        Texts of which such an address begins with one; none: not known.
+    low, high : int
+        The least and the greatest address.
+    words : str
+        What the condition says of the path.
+    """
+
+    path: FieldPath
+    begins: tuple[str, ...]
+    low: int
+    high: int
+    words: str
+
+    def __str__(self) -> str:
+        """Show the test as a query would."""
+        return f"{_name(self.path)} {self.words}"
+
+
+@record
 class TextWords:
     """A test for texts that hold all of some texts, whatever case their letters have.
 
@@ -205,7 +232,7 @@ class Either:
     parts: tuple[Predicate, ...]
 
 
-PathTest: TypeAlias = Compare | OneOf | TypeTest | TextPrefix | TextWords
+PathTest: TypeAlias = Compare | OneOf | TypeTest | TextPrefix | AddressRange | TextWords
 """Tests of one path."""
 Predicate: TypeAlias = Anywhere | Nowhere | PathTest | Both | Either
 

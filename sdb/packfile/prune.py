@@ -21,6 +21,7 @@ from sdb.packfile.predicate import (
     NULL_TYPE,
     NUMBER_TYPES,
     TIME_TYPE,
+    AddressRange,
     Anywhere,
     Both,
     Compare,
@@ -295,7 +296,7 @@ def _type_occurs(test: PathTest, sparse: SparseIndex) -> bool:
     match test:
         case TypeTest(_, types, or_missing):
             return or_missing or bool(mask & types)
-        case TextPrefix() | TextWords():
+        case TextPrefix() | AddressRange() | TextWords():
             return bool(mask & _TEXTS)
         case Compare(op="<>"):
             return bool(mask)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import CorruptError, UsageError
 from sdb.packfile.absent import tell
-from sdb.packfile.blockstatistics import INTEGERS, MAX_DEPTH, TEXTS, WORDS
+from sdb.packfile.blockstatistics import INTEGERS, MAX_DEPTH, PREFIXES, TEXTS, WORDS
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
@@ -28,11 +28,14 @@ class StatisticsChoice:
         These have them in any case.
     words : tuple of path
         Of these there are filters of words; the path without a name is the row.
+    prefixes : tuple of path
+        Of these there are filters of the prefixes of addresses.
     """
 
     is_auto: bool
     paths: tuple[FieldPath, ...] = ()
     words: tuple[FieldPath, ...] = ()
+    prefixes: tuple[FieldPath, ...] = ()
 
     @classmethod
     def of(
@@ -43,9 +46,9 @@ class StatisticsChoice:
         Parameters
         ----------
         value : str or iterable of path
-            ``off``, or any of ``auto``, paths and ``words:PATH``, with commas between them. Paths
-            are texts like ``actor.id`` and ``items[].id``, or tuples of names, in which None stands
-            for the elements of a list. ``words`` alone is of the whole row.
+            ``off``, or any of ``auto``, paths, ``words:PATH`` and ``prefixes:PATH``, with commas
+            between them. Paths are texts like ``actor.id`` and ``items[].id``, or tuples of names,
+            in which None stands for the elements of a list. ``words`` alone is of the whole row.
 
         Returns
         -------
@@ -63,24 +66,38 @@ class StatisticsChoice:
         (('actor', 'id'), ('items', None, 'id'))
         >>> StatisticsChoice.of("auto,words:message").words
         (('message',),)
+        >>> StatisticsChoice.of("auto,prefixes:ip").prefixes
+        (('ip',),)
         """
         if isinstance(value, StatisticsChoice):
             return value
         given = value.split(",") if isinstance(value, str) else [*value]
-        named = [one for one in given if one not in ("auto", "off")]
-        paths = [_path(one) for one in named if not _is_words(one)]
-        words = [_path(str(one)[len("words:") :]) for one in named if _is_words(one)]
-        is_sound = all(len(path) <= MAX_DEPTH and "" not in path for path in (*paths, *words))
-        if not is_sound or () in paths or "words:" in named or ("off" in given and len(given) > 1):
+        named = [_named(one) for one in given if one not in ("auto", "off")]
+        is_sound = all(
+            len(path) <= MAX_DEPTH and "" not in path and (path or kind == "words")
+            for kind, path in named
+        )
+        if not is_sound or "words:" in given or ("off" in given and len(given) > 1):
             raise UsageError(
                 f"{value!r} tells no paths for statistics",
-                hint="off, or auto, paths like actor.id,items[].id, and words:message",
+                hint="off, or auto, paths like actor.id,items[].id, words:message and prefixes:ip",
             )
-        return cls("auto" in given, tuple(dict.fromkeys(paths)), tuple(dict.fromkeys(words)))
+        found = [
+            tuple(dict.fromkeys(path for kind, path in named if kind == wanted))
+            for wanted in ("", "words", "prefixes")
+        ]
+        return cls("auto" in given, *found)
 
 
-def _is_words(one: object) -> bool:
-    return isinstance(one, str) and (one == "words" or one.startswith("words:"))
+def _named(given: str | Sequence[str | None]) -> tuple[str, FieldPath]:
+    """Give what is wanted of a path, and the path."""
+    if given == "words":
+        return "words", ()
+    if isinstance(given, str):
+        kind, colon, name = given.partition(":")
+        if colon and kind in ("words", "prefixes"):
+            return kind, _path(name)
+    return "", _path(given)
 
 
 def _path(given: str | Sequence[str | None]) -> FieldPath:
@@ -109,7 +126,7 @@ def tell_absent(asked: str, name: str, trailer: Trailer) -> None:
         Its trailer.
     """
     choice = StatisticsChoice.of(asked)
-    tell([*choice.paths, *choice.words], [(name, trailer)])
+    tell([*choice.paths, *choice.words, *choice.prefixes], [(name, trailer)])
 
 
 def followed(choice: StatisticsChoice, sparse: SparseIndex) -> StatisticsChoice:
@@ -120,6 +137,9 @@ def followed(choice: StatisticsChoice, sparse: SparseIndex) -> StatisticsChoice:
         known = None
     if known is None:
         return choice
-    paths = dict.fromkeys(path for path, kind in known.sizes if kind in (TEXTS, INTEGERS))
-    words = dict.fromkeys([*choice.words, *(path for path, kind in known.sizes if kind == WORDS)])
-    return replace(choice, paths=tuple(dict.fromkeys([*choice.paths, *paths])), words=tuple(words))
+    chosen = ((choice.paths, (TEXTS, INTEGERS)), (choice.words, (WORDS,)))
+    paths, words, prefixes = (
+        tuple(dict.fromkeys([*own, *(path for path, kind in known.sizes if kind in kinds)]))
+        for own, kinds in (*chosen, (choice.prefixes, (PREFIXES,)))
+    )
+    return replace(choice, paths=paths, words=words, prefixes=prefixes)

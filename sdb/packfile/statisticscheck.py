@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdb.errors import CorruptError
 from sdb.packfile.blockfacts import zone_of
-from sdb.packfile.blockstatistics import INTEGERS, TEXTS, WORDS, ZONES
+from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS, WORDS, ZONES
 from sdb.packfile.membership import MembershipFilter
 from sdb.packfile.presence import field_name
 from sdb.packfile.zones import decode_zones
@@ -61,7 +61,7 @@ class StatisticsCheck:
                     continue
                 if kind == ZONES:
                     self._zones[path] = decode_zones(data, blocks)
-                elif kind in (TEXTS, INTEGERS, WORDS):
+                elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES):
                     is_text = kind == TEXTS
                     self._filters[path, kind] = MembershipFilter.decode(
                         data, blocks, is_text=is_text
@@ -69,7 +69,7 @@ class StatisticsCheck:
             except CorruptError as error:
                 name = _words_of(path) if kind == WORDS else f"statistics of {field_name(path)}"
                 self.flaws.append(f"{name}: {error.message}")
-        plain = (path for path, kind in self._filters if kind != WORDS)
+        plain = (path for path, kind in self._filters if kind in (TEXTS, INTEGERS))
         self._paths += dict.fromkeys([*self._zones, *plain])
 
     def compare(self, number: int, block: bytes) -> list[str]:
@@ -114,17 +114,19 @@ class StatisticsCheck:
         return found + self._words(number, block)
 
     def _words(self, number: int, block: bytes) -> list[str]:
-        """Compare the filters of words with the rows of a block."""
+        """Compare the filters of words and prefixes with the rows of a block."""
         from sdb import _core
 
-        paths = [path for path, kind in self._filters if kind == WORDS]
-        known = [(path, self._bits(path, WORDS, number)) for path in paths]
-        expected = [(path, bits) for path, bits in known if bits is not None]
+        keys = [(path, kind) for path, kind in self._filters if kind in (WORDS, PREFIXES)]
+        known = [(path, kind == PREFIXES, self._bits(path, kind, number)) for path, kind in keys]
+        expected = [(path, is_of, bits) for path, is_of, bits in known if bits is not None]
         algorithm, align_bytes = self._trailer.algorithm, self._trailer.align_bytes
         missing = _core.missing_pieces(block, algorithm, align_bytes, expected)
         return [
-            f"{_words_of(path)}: {count:,} pieces are not in their filter"
-            for (path, _), count in zip(expected, missing, strict=True)
+            f"prefixes of {field_name(path)}: {count:,} are not in their filter"
+            if is_prefixes
+            else f"{_words_of(path)}: {count:,} pieces are not in their filter"
+            for (path, is_prefixes, _), count in zip(expected, missing, strict=True)
             if count
         ]
 

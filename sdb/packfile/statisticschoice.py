@@ -15,6 +15,7 @@ from sdb.packfile.blockfacts import facts_of_blocks
 from sdb.packfile.blockstatistics import (
     INTEGERS,
     MAX_SECTIONS,
+    PREFIXES,
     TEXTS,
     WORDS,
     ZONES,
@@ -92,7 +93,8 @@ def with_statistics(
     if sparse.summary is None:
         return sparse
     facts = facts_of_blocks(packer, blocks, sparse.summary.rows, kept)
-    tell_unknown(facts, choice.words)
+    tell_unknown(facts, choice.words, WORDS)
+    tell_unknown(facts, choice.prefixes, PREFIXES)
     stored = choose_statistics(
         facts,
         packer.position + (kept.size_bytes if kept is not None else 0),
@@ -162,7 +164,7 @@ def _had(sources: Iterable[SparseIndex]) -> tuple[set[_Key], int]:
             known = None
         if known is not None and sparse.stored_statistics is not None:
             had.update(known.sizes)
-            size_bytes += sparse.stored_statistics.size_bytes - known.words_bytes
+            size_bytes += sparse.stored_statistics.size_bytes - known.bytes_of(WORDS, PREFIXES)
     return had, size_bytes
 
 
@@ -293,7 +295,7 @@ def _ranked_filters(
     ranked = []
     for at, key in enumerate(dict.fromkeys(chain.from_iterable(fact.sets for fact in facts))):
         path, kind = key
-        if kind == WORDS:
+        if kind in (WORDS, PREFIXES):
             continue
         found = MembershipFilter(kind != INTEGERS, tuple([fact.sets.get(key) for fact in facts]))
         size_bytes = found.size_bytes

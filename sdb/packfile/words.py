@@ -8,7 +8,7 @@ filter answers for any part of a text. See the section on statistics in docs/for
 from __future__ import annotations
 
 from sdb import notes
-from sdb.packfile.blockstatistics import WORDS
+from sdb.packfile.blockstatistics import PREFIXES, WORDS
 from sdb.packfile.membership import MembershipFilter
 from sdb.packfile.predicate import Anywhere, Both, Either, TextWords
 from sdb.packfile.presence import field_name
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from sdb.packfile.presence import FieldPath
 
 MAX_BYTES = 24 << 20
-"""Filters of words take at most so many bytes in all: each is halved until they do."""
+"""Filters of words and prefixes take at most so many bytes in all: each is halved until they do."""
 
+_NAMES = {WORDS: "words", PREFIXES: "prefixes"}
 _MOST_HALVED = 2
 _MOST_ASKED = 16
 # What some readers put in the place of bytes that are no text.
@@ -113,8 +114,8 @@ def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[Membership
 
 
 def choose_words(facts: Sequence[BlockFacts]) -> dict[tuple[FieldPath, int], MembershipFilter]:
-    """Give the filters of words that blocks have, as large as they may be."""
-    keys = dict.fromkeys(key for fact in facts for key in fact.sets if key[1] == WORDS)
+    """Give the filters of words and prefixes that blocks have, as large as they may be."""
+    keys = dict.fromkeys(key for fact in facts for key in fact.sets if key[1] in (WORDS, PREFIXES))
     found = {
         key: MembershipFilter(is_text=False, sets=tuple([fact.sets.get(key) for fact in facts]))
         for key in keys
@@ -124,20 +125,21 @@ def choose_words(facts: Sequence[BlockFacts]) -> dict[tuple[FieldPath, int], Mem
             return found
         found = {key: one.halved() for key, one in found.items()}
     if _size(found) > MAX_BYTES:
-        notes.warn(f"filters of words are left out: they take more than {MAX_BYTES:,} bytes")
+        what = " and ".join(dict.fromkeys(_NAMES[kind] for _, kind in keys))
+        notes.warn(f"filters of {what} are left out: they take more than {MAX_BYTES:,} bytes")
         return {}
     return found
 
 
-def tell_unknown(facts: Sequence[BlockFacts], paths: Sequence[FieldPath]) -> None:
-    """Warn of blocks of which the words that somebody asked for are not known."""
+def tell_unknown(facts: Sequence[BlockFacts], paths: Sequence[FieldPath], kind: int) -> None:
+    """Warn of blocks of which the words or prefixes that somebody asked for are not known."""
     for path in paths:
-        unknown = sum((path, WORDS) not in fact.sets for fact in facts)
+        unknown = sum((path, kind) not in fact.sets for fact in facts)
         if unknown:
             name = field_name(path) if path else "the rows"
             notes.warn(
-                f"the words of {name} are not known in {unknown:,} of {len(facts):,} blocks:"
-                " there are too many different ones"
+                f"the {_NAMES[kind]} of {name} are not known in {unknown:,} of {len(facts):,}"
+                " blocks: there are too many different ones"
             )
 
 

@@ -174,7 +174,8 @@ def pack(  # noqa: PLR0913 - the command's options, by name
     stats : str or sequence of path
         Which paths get statistics, by which queries leave out blocks: ``"off"``, or any of
         ``"auto"``, paths as in ``"actor.id,items[].id"``, and paths of whose texts the words are
-        wanted, as in ``"auto,words:message"``; ``"words"`` alone is of all texts of the row.
+        wanted, as in ``"auto,words:message"``, or the prefixes of the IPv4 addresses that they are,
+        as in ``"auto,prefixes:ip"``; ``"words"`` alone is of all texts of the row.
     progress : Progress, optional
         Told how many bytes of the inputs were read.
 
@@ -230,6 +231,7 @@ def pack(  # noqa: PLR0913 - the command's options, by name
         stats=choice.is_auto,
         stats_paths=choice.paths,
         words_paths=choice.words,
+        prefixes_paths=choice.prefixes,
     )
     with packer, _opened(output, overwrite=overwrite) as file:
         feeder = Feeder(packer, file.write, taker)
@@ -323,6 +325,7 @@ def packer_like(
         stats=choice.is_auto,
         stats_paths=choice.paths,
         words_paths=choice.words,
+        prefixes_paths=choice.prefixes,
     )
 
 

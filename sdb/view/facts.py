@@ -150,8 +150,11 @@ def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
     if known := statistics_dict(trailer):
         size = sizes.human(known["size_bytes"])
         facts = [f"of {_counted(known['fields'], 'field')};", size]
-        if known["words_bytes"]:
-            facts.append(f"({sizes.human(known['words_bytes'])} for words)")
+        facts += [
+            f"({sizes.human(known[f'{what}_bytes'])} for {what})"
+            for what in ("words", "prefixes")
+            if known[f"{what}_bytes"]
+        ]
         lines.append(("statistics", facts))
     lines.append(("packed as", [trailer.packed_as]))
     text = "".join(_wrapped(label, words, columns) for label, words in lines)

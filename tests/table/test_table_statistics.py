@@ -13,6 +13,7 @@ import pytest
 
 import sdb
 from sdb.errors import UsageError
+from sdb.packfile.blockstatistics import PREFIXES, WORDS
 from sdb.packfile.reader import open_packfile
 from sdb.table.definition import Definition
 from sdb.table.definitioncheck import problems
@@ -121,6 +122,28 @@ def test_options_go_before_the_definition(db: TableConnection, write: Callable[.
     define(db, "s.x")
     write(db, stats="id")
     assert told(db) == [{("id",)}]
+
+
+def test_words_and_prefixes_stay(db: TableConnection) -> None:
+    db.execute("CREATE TABLE web.t")
+    define(db, "words:ip,prefixes:ip")
+    for part in range(2):
+        db.append("web.t", [{"n": n, "ip": f"10.{part}.{n // 256}.{n % 256}"} for n in range(2000)])
+    where = "IS_SUBNET_OF('10.1.1.0/24', ip)"
+    for change in (
+        lambda: db.execute(f"DELETE FROM web.t WHERE {where} AND n < 300"),
+        lambda: db.table("web.t").compact(),
+        lambda: db.table("web.t").compact(cluster_by=["n"]),
+    ):
+        change()
+        assert all({("ip",)} == one for one in told(db))
+        for one in open_table(db.root, "web", "t").descriptors():
+            with open_packfile(db.root.place(one.key)) as pack:
+                known = pack.known[1]
+                assert known is not None
+                assert {kind for _, kind in known.sizes} >= {WORDS, PREFIXES}
+        with db.sql(f"SELECT COUNT(*) AS n FROM web.t WHERE {where}") as result:
+            assert [*result] == [{"n": 212}]
 
 
 def test_rows_that_are_kept_keep_what_is_known_of_them(db: TableConnection) -> None:

@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) -> Result<()> {
         on_error: OnError::Fail,
         time_paths: Arc::default(),
         statistics: zion::statistics::Choice::Auto(Arc::default()),
-        words: std::sync::Arc::from([vec![]]),
+        words: std::sync::Arc::from([zion::statistics::words::WordPath { path: vec![], is_prefixes: false }]),
     };
     let fed = packed(text, options.clone(), false);
     assert_eq!(fed, packed(text, options, true), "a file is packed in another way than a pipe");

@@ -29,7 +29,7 @@ pub fn check(data: &[u8]) -> Result<()> {
         on_error: OnError::Fail,
         time_paths: Arc::default(),
         statistics: zion::statistics::Choice::Auto(Arc::default()),
-        words: std::sync::Arc::from([vec![]]),
+        words: std::sync::Arc::from([zion::statistics::words::WordPath { path: vec![], is_prefixes: false }]),
     };
     let Ok((kept, rows, packed)) = resumed(&whole, options) else { return Ok(()) };
     whole.truncate(kept);

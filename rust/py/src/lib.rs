@@ -84,6 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scatter::sample_keys, module)?)?;
     module.add_function(wrap_pyfunction!(statistics::measure_block, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_block, module)?)?;
+    module.add_function(wrap_pyfunction!(words::address_prefixes, module)?)?;
     module.add_function(wrap_pyfunction!(words::missing_pieces, module)?)?;
     module.add_function(wrap_pyfunction!(words::needed_texts, module)?)?;
     module.add_function(wrap_pyfunction!(words::text_pieces, module)?)?;

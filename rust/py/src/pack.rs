@@ -15,7 +15,7 @@ use zion::ion::value::{self, Value};
 use zion::pack::OnError;
 use zion::pack::{Constants, Format, InputError, Options, Stop, Taken};
 use zion::paths::Path;
-use zion::statistics::StatPath;
+use zion::statistics::words::WordPaths;
 use zion::{Error, Result};
 
 use crate::census;
@@ -23,6 +23,7 @@ use crate::errors::{to_py, to_py_in};
 use crate::place;
 use crate::rejected::RejectedBatch;
 use crate::statistics::{self, AnyStatPath};
+use crate::words;
 
 /// Decompressed text of a part: what one thread parses at a time. Each has to learn the names and paths anew,
 /// which takes as long as half a mebibyte of text; one that is fed lies in memory.
@@ -37,8 +38,8 @@ pub struct Packer {
     inner: Option<zion::pack::Packer>,
     /// Frames that were taken from it.
     ready: VecDeque<Vec<u8>>,
-    /// Paths of which there are words.
-    words: Arc<[StatPath]>,
+    /// Paths of which there are words or prefixes.
+    words: WordPaths,
 }
 
 #[pymethods]
@@ -46,7 +47,7 @@ impl Packer {
     #[new]
     #[pyo3(signature = (*, algorithm, align=1 << 20, block_bytes=50 << 20, threads=0, level=3, constants=None,
                         skip_errors=false, part_bytes=PART_BYTES, time_paths=vec![], stats=false, stats_paths=vec![],
-                        words_paths=vec![]))]
+                        words_paths=vec![], prefixes_paths=vec![]))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -62,12 +63,13 @@ impl Packer {
         stats: bool,
         stats_paths: Vec<AnyStatPath>,
         words_paths: Vec<AnyStatPath>,
+        prefixes_paths: Vec<AnyStatPath>,
     ) -> PyResult<Self> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let words = statistics::names_below_row(words_paths)?;
+        let words = words::paths(words_paths, prefixes_paths)?;
         let options = Options {
             algorithm: Algorithm::from_name(algorithm).map_err(to_py)?,
             level,

@@ -9,6 +9,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use zion::codec::Algorithm;
 use zion::membership::may_hold;
+use zion::statistics::words::WordPath;
 use zion::statistics::{self, BlockStatistics, Choice, MAX_DEPTH, PathStatistics, StatPath, ValueSet, Zone};
 
 use crate::asked::backed;
@@ -21,7 +22,8 @@ type Expected = (AnyStatPath, Option<Vec<PyBackedBytes>>, Option<Vec<PyBackedByt
 /// The zone of a path, and how many of its texts and of its integers are missing in the sets.
 type Found<'py> = (Option<Bound<'py, PyTuple>>, u64, u64);
 
-fn path(names: AnyStatPath) -> PyResult<StatPath> {
+/// A path of names from the row on.
+pub fn path(names: AnyStatPath) -> PyResult<StatPath> {
     if names.len() > MAX_DEPTH {
         return Err(PyValueError::new_err(format!("a path has at most {MAX_DEPTH} names")));
     }
@@ -29,7 +31,7 @@ fn path(names: AnyStatPath) -> PyResult<StatPath> {
 }
 
 /// Paths, each once: of one that is there twice the second would be known as empty.
-fn paths(names: Vec<AnyStatPath>) -> PyResult<Arc<[StatPath]>> {
+pub fn paths(names: Vec<AnyStatPath>) -> PyResult<Arc<[StatPath]>> {
     if names.contains(&vec![]) {
         return Err(PyValueError::new_err("a path has a name"));
     }
@@ -57,11 +59,11 @@ pub fn choice(wanted: Vec<AnyStatPath>, is_auto: bool) -> PyResult<Choice> {
 }
 
 /// For each block its place, number of rows, and for each path zone, texts and integers, each of these a set with
-/// some hashes; then the paths of which there are words, and their sets.
+/// some hashes; then the paths of which there are words or prefixes, whether it is these, and their sets.
 pub fn listed<'py>(
     py: Python<'py>,
     blocks: &[BlockStatistics],
-    words: &[StatPath],
+    words: &[WordPath],
 ) -> PyResult<Bound<'py, PyList>> {
     let blocks = blocks.iter().map(|block| {
         let paths = block.paths.iter().map(|(path, zone, texts, integers)| {
@@ -69,8 +71,10 @@ pub fn listed<'py>(
             (names(py, path)?, bounds(py, zone)?, texts, integers).into_pyobject(py)
         });
         let paths = paths.collect::<PyResult<Vec<_>>>()?;
-        let words = words.iter().zip(&block.words).filter_map(|(path, set)| Some((path, set.as_ref()?)));
-        let words = words.map(|(path, set)| (names(py, path)?, PyBytes::new(py, set)).into_pyobject(py));
+        let words = words.iter().zip(&block.words).filter_map(|(one, set)| Some((one, set.as_ref()?)));
+        let words = words.map(|(one, set)| {
+            (names(py, &one.path)?, one.is_prefixes, PyBytes::new(py, set)).into_pyobject(py)
+        });
         let words = words.collect::<PyResult<Vec<_>>>()?;
         (block.offset, block.rows, PyList::new(py, paths)?, PyList::new(py, words)?).into_pyobject(py)
     });

@@ -1,4 +1,4 @@
-//! Pieces of texts.
+//! Pieces of texts, and prefixes of addresses.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -6,11 +6,22 @@ use pyo3::types::{PyList, PyString, PyTuple};
 use zion::codec::Algorithm;
 use zion::membership::may_hold;
 use zion::search::Needed;
-use zion::statistics::words;
+use zion::statistics::words::{self, WordPath, WordPaths};
+use zion::statistics::{StatPath, prefixes};
 
 use crate::asked::backed;
 use crate::errors::to_py;
-use crate::statistics::{AnyStatPath, names_below_row};
+use crate::statistics::{self, AnyStatPath, names_below_row, path};
+
+/// A path, whether it is prefixes that are wanted of it, and the sets that they should be in.
+type Expected = (AnyStatPath, bool, Vec<PyBackedBytes>);
+
+/// Paths of which words are wanted, and those of which it is prefixes; each once.
+pub fn paths(words: Vec<AnyStatPath>, prefixes: Vec<AnyStatPath>) -> PyResult<WordPaths> {
+    let (words, prefixes) = (names_below_row(words)?, statistics::paths(prefixes)?);
+    let one = |is_prefixes| move |path: &StatPath| WordPath { path: path.clone(), is_prefixes };
+    Ok(words.iter().map(one(false)).chain(prefixes.iter().map(one(true))).collect())
+}
 
 /// The pieces of a text as filters of words have them, each once.
 #[pyfunction]
@@ -20,6 +31,16 @@ pub fn text_pieces(text: &[u8]) -> Vec<u64> {
     words::pieces(text, |piece| found.push(piece));
     found.sort_unstable();
     found.dedup();
+    found
+}
+
+/// The prefixes of the address that a text is, as filters of prefixes have them: the shortest first, and none if
+/// it is no address.
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+pub fn address_prefixes(text: &[u8]) -> Vec<u64> {
+    let mut found = vec![];
+    prefixes::prefixes(text, |prefix| found.push(prefix));
     found
 }
 
@@ -47,8 +68,8 @@ fn told<'py>(py: Python<'py>, needed: &Needed) -> PyResult<Option<Bound<'py, PyA
     })
 }
 
-/// Looks through a block for the pieces of the texts at some paths: for each of them how many are missing in the
-/// sets that are given, None where there are too many pieces.
+/// Looks through a block for the pieces or prefixes of the texts at some paths: for each of them how many are missing
+/// in the sets that are given, None where there are too many.
 #[pyfunction]
 #[pyo3(signature = (block, algorithm, align, expected, /))]
 pub fn missing_pieces(
@@ -56,12 +77,17 @@ pub fn missing_pieces(
     block: &Bound<'_, PyAny>,
     algorithm: &str,
     align: usize,
-    expected: Vec<(AnyStatPath, Vec<PyBackedBytes>)>,
+    expected: Vec<Expected>,
 ) -> PyResult<Vec<Option<u64>>> {
     let data = backed(block)?;
     let algorithm = Algorithm::from_name(algorithm).map_err(to_py)?;
-    let (names, sets): (Vec<_>, Vec<_>) = expected.into_iter().unzip();
-    let paths = names_below_row(names)?;
+    let mut paths = vec![];
+    let mut sets = vec![];
+    for (names, is_prefixes, found) in expected {
+        paths.push(WordPath { path: path(names)?, is_prefixes });
+        sets.push(found);
+    }
+    let paths: WordPaths = paths.into();
     let found = py.detach(|| words::measure(&data, algorithm, align, &paths)).map_err(to_py)?;
     let missing = |hashes: Vec<u64>, sets: Vec<PyBackedBytes>| {
         hashes.iter().filter(|&&hash| !sets.iter().any(|set| may_hold(set, hash))).count() as u64

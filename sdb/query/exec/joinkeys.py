@@ -140,5 +140,6 @@ def _tells(pack: Packfile, path: FieldPath) -> bool:
         return True
     known = pack.known[1]
     return known is not None and any(
-        found is not None for found in (known.zone(path), known.texts(path), known.integers(path))
+        found(path) is not None
+        for found in (known.zone, known.texts, known.integers, known.prefixes)
     )

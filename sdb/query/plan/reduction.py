@@ -18,6 +18,7 @@ from sdb.packfile.predicate import (
     LIST_TYPE,
     NULL_TYPE,
     TEXT_TYPES,
+    AddressRange,
     Anywhere,
     Both,
     Compare,
@@ -179,7 +180,7 @@ def _holds(path: FieldPath, match: ast.Match, words: str) -> Predicate:
     return TextWords(path, tuple(filter(None, texts)), words) if any(texts) else Anywhere()
 
 
-def _call(expr: ast.Call, *, negated: bool) -> Predicate:
+def _call(expr: ast.Call, *, negated: bool) -> Predicate:  # noqa: PLR0911 - a table
     """Reduce a function of a path and constants that is a condition."""
     found: tuple[str, ...]
     held: tuple[str, ...] = ()
@@ -194,7 +195,7 @@ def _call(expr: ast.Call, *, negated: bool) -> Predicate:
             match = ast.Match("~", operand, str(pattern), None, False, span=expr.span)  # noqa: FBT003
             return _match(match, negated=negated)
         case "IS_SUBNET_OF", (*bounds, operand):
-            found, words = _addresses(bounds), "is an address of the network"
+            return _addresses(expr, bounds, operand, negated=negated)
         case _:
             return Anywhere(expr.span)
     path = field_path(operand)
@@ -219,19 +220,28 @@ def _is_text(path: FieldPath, words: str) -> TypeTest:
     return TypeTest(path, TEXT_TYPES, or_missing=False, words=words)
 
 
-def _addresses(bounds: Iterable[ast.Expr]) -> tuple[str, ...]:
-    """Give texts that the addresses of a network, or between two, begin with; none: not known."""
+def _addresses(
+    expr: ast.Call, bounds: Iterable[ast.Expr], operand: ast.Expr, *, negated: bool
+) -> Predicate:
+    """Reduce the question whether a text is an address of a network, or one between two."""
     import ipaddress
 
+    path = field_path(operand)
+    if path is None:
+        return Anywhere(expr.span)
     texts = [str(bound.value) for bound in bounds if isinstance(bound, ast.Literal)]
     try:
         if len(texts) == 1:
             network = ipaddress.IPv4Network(texts[0], strict=False)
-            return address_prefixes(int(network[0]), int(network[-1]))
-        low, high = (int(ipaddress.IPv4Address(text)) for text in texts)
+            low, high = int(network[0]), int(network[-1])
+        else:
+            low, high = (int(ipaddress.IPv4Address(text)) for text in texts)
     except ValueError:
-        return ()
-    return address_prefixes(low, high)
+        return _is_text(path, "is a text")
+    if negated:
+        return _is_text(path, "is a text")
+    words = "is an address of the network"
+    return AddressRange(path, address_prefixes(low, high), low, high, words)
 
 
 def _chain(expr: ast.Expr, op: str) -> list[ast.Expr]:

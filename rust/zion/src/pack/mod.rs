@@ -107,7 +107,7 @@ pub struct Options {
     pub time_paths: Arc<[Path]>,
     /// Which paths have statistics.
     pub statistics: Choice,
-    /// Paths of whose texts the pieces are known, see [`crate::statistics::words`]; that without a name is the row.
+    /// Paths of whose texts the pieces are known, or the prefixes, see [`crate::statistics::words`].
     pub words: WordPaths,
 }
 

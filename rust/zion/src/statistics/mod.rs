@@ -5,6 +5,7 @@
 //! rows of a part, so that they depend on these alone.
 
 mod gather;
+pub mod prefixes;
 mod slot;
 mod tree;
 mod walk;

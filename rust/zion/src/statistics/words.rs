@@ -3,12 +3,15 @@
 //! A piece is six letters in a row, or eight letters, digits and dashes with a digit. Whether a text has a piece
 //! depends on these bytes alone and not on what stands beside them: whatever holds a text has all of its pieces.
 //! So a filter answers for any part of a word, and not for whole ones only.
+//!
+//! Of some paths prefixes of addresses are gathered in their place, in the same way.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use super::StatPath;
+use super::prefixes::prefixes;
 use crate::block::BlockReader;
 use crate::codec::Algorithm;
 use crate::error::Result;
@@ -110,6 +113,19 @@ impl Pieces {
     }
 }
 
+/// What is gathered of the texts at a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WordPath {
+    /// The path; that without a name is the whole row.
+    pub path: StatPath,
+    /// Whether it is the prefixes of those that are addresses, and not the pieces of all texts there and inside
+    /// of the values there.
+    pub is_prefixes: bool,
+}
+
+/// Paths of which the words are wanted.
+pub type WordPaths = Arc<[WordPath]>;
+
 /// For each path hashes of the pieces in its texts; none: there are too many, or it is not known.
 pub type WordHashes = Vec<Option<Vec<u64>>>;
 
@@ -122,7 +138,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// For these paths; that without a name is the whole row. None if there are none.
+    /// For these paths; none if there are none.
     pub fn new(paths: &WordPaths, is_foreign: bool) -> Option<Self> {
         let found = paths.iter().map(|_| Some(Pieces::default())).collect();
         (!paths.is_empty()).then(|| Self { paths: Arc::clone(paths), found, is_foreign })
@@ -134,9 +150,9 @@ impl Words {
         let labels = |name: &[u8]| {
             if self.is_foreign { symbols.ids(name) } else { symbols.id(name).into_iter().collect() }
         };
-        for (path, found) in self.paths.iter().zip(&mut self.found) {
+        for (WordPath { path, is_prefixes }, found) in self.paths.iter().zip(&mut self.found) {
             let path: Vec<_> = path.iter().map(|name| name.as_deref().map(labels)).collect();
-            let mut walk = Walk { data: rows, found, symbols, seen: vec![] };
+            let mut walk = Walk { data: rows, found, symbols, seen: vec![], is_prefixes: *is_prefixes };
             for row in Rows::new(rows, 0) {
                 let row = row?.1;
                 walk.follow(row, row.body, &path)?;
@@ -160,6 +176,7 @@ struct Walk<'a> {
     symbols: &'a SymbolTable,
     /// For each symbol whether it was a value here.
     seen: Vec<bool>,
+    is_prefixes: bool,
 }
 
 impl Walk<'_> {
@@ -186,10 +203,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Notes all texts in a value, however deep.
+    /// Notes all texts in a value, however deep; of prefixes the value alone.
     fn all(&mut self, value: Header, at: usize) -> Result<()> {
         let is_open = |value: Header| matches!(value.kind, kind::STRUCT | kind::LIST) && !value.is_null();
-        if !is_open(value) {
+        if self.is_prefixes || !is_open(value) {
             return self.note(value, at);
         }
         let (mut stack, mut next) = (vec![value], value.body);
@@ -249,7 +266,11 @@ impl Walk<'_> {
     #[inline]
     fn text(&mut self, text: &[u8]) {
         let Some(found) = self.found else { return };
-        pieces(text, |piece| found.add(piece));
+        if self.is_prefixes {
+            prefixes(text, |prefix| found.add(prefix));
+        } else {
+            pieces(text, |piece| found.add(piece));
+        }
         if found.all.len() > MAX_PIECES {
             *self.found = None;
         }
@@ -280,9 +301,6 @@ pub fn measure(block: &[u8], algorithm: Algorithm, align: usize, paths: &WordPat
     }
     Ok(words.take())
 }
-
-/// Paths of which the words are wanted.
-pub type WordPaths = Arc<[StatPath]>;
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use zion::json::print::Printer;
 use zion::json::sink::Sink;
 use zion::pack::{Constants, Format, OnError, Options, Packer, Run, Stop};
 use zion::rows::Rows;
+use zion::statistics::words::WordPath;
 
 pub const ALIGN: usize = 4096;
 
@@ -32,7 +33,7 @@ pub fn options(algorithm: Algorithm, threads: usize, part_bytes: usize) -> Optio
         on_error: OnError::Fail,
         time_paths: Arc::default(),
         statistics: zion::statistics::Choice::Auto(Arc::default()),
-        words: std::sync::Arc::from([vec![]]),
+        words: std::sync::Arc::from([WordPath { path: vec![], is_prefixes: false }]),
     }
 }
 

@@ -1,0 +1,207 @@
+"""Filters of prefixes never lose an address: texts much like addresses, and networks near them.
+
+What is in a network is what the engine says of all rows. All of it:
+``pytest tests/property/test_prefixes.py -m slow``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from ipaddress import IPv4Address
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sdb
+from sdb import _core, ion
+from sdb.packfile import addresses, blockrules, prune
+from sdb.packfile.validate import validate
+from sdb.query.plan import reduction
+from tests.blockmutations import PREFIX_MUTATIONS
+from tests.blockoracle import prefixes
+from tests.property.test_needles import Case as Condition
+from tests.property.test_needles import _executed, kept, literal, lost, mutant, stored, tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Rng = random.Random
+
+OCTETS = [0, 1, 7, 8, 9, 10, 63, 64, 99, 100, 127, 128, 192, 254, 255]
+PATHS = ["x", "x", "x", "n.b", "l[0]", "m[0].b", "y"]
+STATS = [
+    "prefixes:x,prefixes:n.b,prefixes:l[],prefixes:m[].b",
+    "prefixes:x,prefixes:n,n.b,y",
+    "x,n.b,l[],y",
+    "auto,prefixes:x,prefixes:y",
+]
+BLOCKS, ROWS = 10, 4
+
+
+def near(rng: Rng, pool: list[int]) -> int:
+    """Take an address, or one that begins like it."""
+    return rng.choice(pool) ^ rng.getrandbits(32) >> rng.choice([0, 8, 16, 20, 24, 31, 32, 32])
+
+
+def text(rng: Rng, pool: list[int]) -> str:
+    """Write an address, rightly or not quite."""
+    octets = list(map(str, near(rng, pool).to_bytes(4)))
+    pick = rng.random()
+    if pick < 0.5:
+        return ".".join(octets)
+    if pick < 0.75:
+        return ".".join(octet.zfill(rng.choice([1, 2, 3])) for octet in octets)
+    one = ".".join(octets)
+    at = rng.randrange(len(one))
+    return rng.choice(
+        [
+            one[:at] + rng.choice(" .0x-+\u0663") + one[at:],
+            one[:at] + one[at + 1 :],
+            one + rng.choice([" ", ":80", "/32", ".1", "\x00", "\n"]),
+            "::ffff:" + one,
+            octets[0].zfill(4) + one[len(octets[0]) :],
+            ".".join([*octets[:3], "256"]),
+            str(near(rng, pool)),
+        ]
+    )
+
+
+def value(rng: Rng, pool: list[int]) -> Any:
+    pick = rng.random()
+    if pick < 0.85:
+        return text(rng, pool)
+    return rng.choice([None, 7, b"10.1.2.3", [text(rng, pool)], {"b": text(rng, pool)}, 10.1, True])
+
+
+def row(rng: Rng, pool: list[int]) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "x": value(rng, pool),
+        "y": value(rng, pool),
+        "n": {"b": value(rng, pool)},
+        "l": [value(rng, pool) for _ in range(rng.randrange(3))],
+        "m": [{"b": value(rng, pool)} for _ in range(rng.randrange(3))],
+    }
+    return {name: made[name] for name in made if rng.random() < 0.8}
+
+
+def packed(folder: Path, seed: int) -> tuple[Path, Path, list[int], list[str]]:
+    """Pack rows with filters and without; also gives addresses that they are near, and texts."""
+    rng = Rng(seed)
+    pool = [int.from_bytes(bytes(rng.choices(OCTETS, k=4))) for _ in range(BLOCKS)]
+    made = [row(rng, [one]) for one in pool for _ in range(ROWS)]
+    for number, one in enumerate(made):
+        one["number"] = number
+    source = folder / f"{seed}.ion"
+    source.write_bytes(b"".join(map(ion.dumps, made)))
+    places = []
+    for name, stats in (("with", STATS[seed % len(STATS)]), ("without", "off")):
+        place = folder / f"{seed}-{name}.zion"
+        sdb.pack([source], place, block_bytes=512, align_bytes=512, stats=stats, threads=1)
+        places.append(place)
+    texts = [one["x"] for one in made if isinstance(one.get("x"), str)]
+    return places[0], places[1], pool, texts
+
+
+def condition(rng: Rng, pool: list[int], texts: list[str]) -> str:
+    path, one = rng.choice(PATHS), near(rng, pool)
+    equal = literal(rng, rng.choice([text(rng, pool), rng.choice(texts)]))
+    no = rng.choice(["", "", "", "NOT "])
+    low, high = sorted((one, rng.choice([near(rng, pool), one + rng.randrange(1, 600)])))
+    high = min(high, (1 << 32) - 1)
+    if rng.random() < 0.05:
+        low, high = high, low
+    length = rng.choice([*range(33), 8, 16, 24, 32, 32])
+    return rng.choice(
+        [
+            f"{no}IS_SUBNET_OF('{IPv4Address(one)}/{length}', {path})",
+            f"{no}IS_SUBNET_OF('{IPv4Address(one)}/{length}', {path})",
+            f"{no}IS_SUBNET_OF('{IPv4Address(low)}', '{IPv4Address(high)}', {path})",
+            f"{no}IS_SUBNET_OF('{IPv4Address(one)}', {path})",
+            f"{path} = {equal}",
+            f"{path} IN ('10.1.2.3', {equal})",
+        ]
+    )
+
+
+def conditions(folder: Path, seed: int, count: int) -> list[Condition]:
+    """Make conditions; one query tells what each of these is TRUE for."""
+    filtered, plain, pool, texts = packed(folder, seed)
+    rng = Rng(seed)
+    sparse, statistics, numbers = stored(filtered)
+    found = {asked: tree(asked) for asked in (condition(rng, pool, texts) for _ in range(count))}
+    columns = ", ".join(
+        f"CASE WHEN {asked} THEN 1 ELSE 0 END AS c{at}" for at, asked in enumerate(found)
+    )
+    with sdb.sql(f"SELECT {columns} FROM read_file('{plain}')", threads=1) as result:
+        truths = result.to_arrow().to_pydict()
+    return [
+        Condition(
+            asked,
+            where,
+            sparse,
+            statistics,
+            {numbers[one] for one, truth in enumerate(truths[f"c{at}"]) if truth},
+        )
+        for at, (asked, where) in enumerate(found.items())
+    ]
+
+
+def run(folder: Path, seeds: range, count: int) -> float:
+    """Check conditions; give the share of blocks without a row that were left out."""
+    out = spare = 0
+    for seed in seeds:
+        for case in conditions(folder, seed, count):
+            assert not lost(case), (seed, case.text, sorted(case.blocks), sorted(kept(case)))
+            out += case.sparse.blocks - len(kept(case))
+            spare += case.sparse.blocks - len(case.blocks)
+        assert not validate(folder / f"{seed}-with.zion").findings
+    return out / spare
+
+
+def test_no_row_is_lost(tmp_path: Path) -> None:
+    assert run(tmp_path, range(8), 40) > 0.5
+
+
+def test_prefixes_are_those_of_the_addresses_in_texts() -> None:
+    rng = Rng(1)
+    for _ in range(2000):
+        one = text(rng, [rng.getrandbits(32)])
+        assert _core.address_prefixes(one.encode("utf-8", "surrogatepass")) == prefixes(one), one
+
+
+def test_networks_are_few_prefixes_or_none() -> None:
+    rng = Rng(2)
+    for _ in range(500):
+        low, high = sorted(rng.getrandbits(32) for _ in "ab")
+        high = rng.choice([high, min(low + rng.getrandbits(rng.randrange(20)), (1 << 32) - 1)])
+        groups = [*map(set, addresses.covers(low, high))]
+        assert all(0 < len(group) <= addresses.MOST_ASKED for group in groups)
+        for inside in (low, high, rng.randint(low, high)):
+            held = set(prefixes(str(IPv4Address(inside))))
+            assert all(group & held for group in groups)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_no_row_is_lost_by_many_conditions(tmp_path: Path) -> None:
+    assert run(tmp_path, range(2000, 2200), 100) > 0.5
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> list[Condition]:
+    folder = tmp_path_factory.mktemp("prefixes")
+    return [case for seed in range(300, 340) for case in conditions(folder, seed, 60)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", PREFIX_MUTATIONS)
+def test_rules_made_wrong_lose_rows(name: str, known: list[Condition]) -> None:
+    module, old, new = PREFIX_MUTATIONS[name]
+    made = mutant(module, old, new)
+    rules, asked = (_executed(one, inspect.getsource(one)) for one in (prune, blockrules))
+    rules.blockrules = asked  # type: ignore[attr-defined]
+    asked.addresses = made if module is addresses else addresses  # type: ignore[attr-defined]
+    reduced = made if module is reduction else reduction
+    assert any(lost(case, rules, reduced) for case in known)
