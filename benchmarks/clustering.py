@@ -1,11 +1,13 @@
 """Clustering: what it takes to sort a table, and what an equality reads before and after.
 
     python benchmarks/clustering.py [--megabytes 300] [--packfiles 8] [--block-size 50MiB]
+    python benchmarks/clustering.py --packfiles 4 --spark 'local[2]'
     python benchmarks/clustering.py --orders
 
 Rows are events in the order of time, of users some of whom have many. The table is compacted, and
-others like it are compacted and sorted. `--orders` compares ways to sort by several keys, of
-points at random: cuts as we make them, Z order and Hilbert's curve.
+others like it are compacted and sorted. `--spark` compares one machine with Spark: fewer than
+eight packfiles are not merged, and each is sorted by itself. `--orders` compares ways to sort by
+several keys, of points at random: cuts as we make them, Z order and Hilbert's curve.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from sdb.table.tablepackfile import OpenObjects, TablePackfile
 from sdb.table.tablesharpness import table_sharpness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,16 +63,18 @@ def lines(count: int, part: int, parts: int) -> Iterator[str]:
         yield json.dumps(row) + "\n"
 
 
-def tables(folder: Path, megabytes: int, packfiles: int, block_bytes: int) -> None:
+def tables(
+    folder: Path, megabytes: int, packfiles: int, block_bytes: int, names: Iterable[str] = NAMES
+) -> None:
     """Fill tables with the same packfiles."""
     db = sdb.connect(folder)
     rows = folder / "rows.json"
-    for name in NAMES:
+    for name in names:
         db.create(name, "in/*.json")
     for part in range(packfiles):
         with rows.open("w") as file:
             file.writelines(lines(megabytes * 1_000_000 // ROW_BYTES, part, packfiles))
-        for name in NAMES:
+        for name in names:
             db.append(name, rows, block_bytes=block_bytes)
     rows.unlink()
 
@@ -157,11 +161,20 @@ def orders() -> None:
         print(f"{keys} keys, {count} blocks: an equality reads {told}")
 
 
+def on_spark(folder: Path, master: str) -> None:
+    """Compare sorting by this program with that on Spark, whose start is a part of it."""
+    words = ["compact", "--quiet", "--cluster-by", "user"]
+    here = run(folder, *words, "d.sorted")
+    there = run(folder, *words, "--spark", "--master", master, "d.spark")
+    print(f"sorted here: {here:.1f} s; on {master}: {there:.1f} s, {there / here:.2f} of that")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=300)
     parser.add_argument("--packfiles", type=int, default=8)
     parser.add_argument("--block-size", type=bounds.BLOCK.read, default=50 << 20)
+    parser.add_argument("--spark", metavar="MASTER")
     parser.add_argument("--orders", action="store_true")
     arguments = parser.parse_args()
     if arguments.orders:
@@ -169,7 +182,12 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        tables(folder, arguments.megabytes, arguments.packfiles, arguments.block_size)
+        sizes = arguments.megabytes, arguments.packfiles, arguments.block_size
+        if arguments.spark:
+            tables(folder, *sizes, ("d.sorted", "d.spark"))
+            on_spark(folder, arguments.spark)
+            return
+        tables(folder, *sizes)
         print(f"equality of a user, before: {read(folder, 'd.plain', 'user-000007')}")
         for name, by in NAMES.items():
             seconds = run(folder, "compact", *(["--cluster-by", by] if by else []), name)

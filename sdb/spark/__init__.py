@@ -8,6 +8,7 @@
 ``job``                jobs that pack
 ``bulk``               packing on Spark
 ``bulksync``           syncs on Spark
+``bulkcompact``        compactions on Spark
 ``source``             the data source `zion`
 ``settings``           options of the data source
 ``listing``            packfiles of a data source

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from sdb import sizes
 from sdb.cli import output
+from sdb.cli import spark as sparks
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
     AsJson,
@@ -26,11 +28,12 @@ EXAMPLES = (
     "sdb compact --root lake web.gha",
     "sdb compact -n --json --root lake web gha",
     "sdb compact --cluster-by actor.login --root lake web.gha",
+    "sdb compact --spark --master 'local[2]' --root lake web.gha",
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sdb.table.compaction import Compacted
 
@@ -44,6 +47,12 @@ def command(
         Option(metavar="PATH,...|off", help="Sort rows by these values (cluster_by of its def)."),
     ] = None,
     dry_run: DryRun = False,
+    spark: Annotated[
+        bool, Option("--spark", help="Merge and sort on Spark, and commit here: for terabytes.")
+    ] = False,
+    master: sparks.Master = None,
+    conf: sparks.Conf = None,
+    print_submit: sparks.PrintSubmit = False,
     message: Message = "",
     root: Root = None,
     progress: ProgressMode = "auto",
@@ -55,11 +64,15 @@ def command(
     When eight of one size stand side by side they become one; with --cluster-by, or cluster_by in
     the definition, rows are sorted too. Versions before keep the old ones until they expire.
     """
-    from sdb.table.compaction import compact_table
-
     names = table_of(name, table)
+    choice = sparks.Choice(master, None, None, conf, append=False, print_submit=print_submit)
+    if not spark:
+        choice.check_unused("sdb compact --spark")
+    if print_submit:
+        output.say(sparks.submit_command(master, conf))
+        return
     with Meter("compacting", progress, quiet=quiet) as meter:
-        found = compact_table(
+        found = _compaction(choice if spark else None)(
             table_root(context, root),
             *names,
             cluster_by=_paths(cluster_by),
@@ -73,6 +86,17 @@ def command(
         return
     for line in _lines(found, dry_run=dry_run) if not quiet else ():
         output.say(output.plain(f"sdb: {line}"), to=sys.stderr)
+
+
+def _compaction(choice: sparks.Choice | None) -> Callable[..., Compacted]:
+    """Give what compacts: this program, or Spark."""
+    if choice is None:
+        from sdb.table.compaction import compact_table
+
+        return compact_table
+    from sdb.spark.bulkcompact import compact_on_spark
+
+    return partial(compact_on_spark, master=choice.master, conf=sparks.settings(choice.conf))
 
 
 def _paths(cluster_by: str | None) -> list[str] | None:
