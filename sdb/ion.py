@@ -240,9 +240,20 @@ def joined_list(items: Iterable[bytes]) -> bytes:
 
 
 def _wrapped(kind: int, content: bytes) -> bytes:
-    if len(content) < _LONG:
-        return bytes((kind << 4 | len(content),)) + content
-    return bytes((kind << 4 | _LONG,)) + _var_uint(len(content)) + content
+    return header(kind, len(content)) + content
+
+
+def header(kind: int, size_bytes: int) -> bytes:
+    """Give what a value with so many bytes begins with, by its kind: 11 for lists, 13 for structs.
+
+    Examples
+    --------
+    >>> header(13, 5).hex(), header(10, 300).hex()
+    ('d5', 'ae02ac')
+    """
+    if size_bytes < _LONG:
+        return bytes((kind << 4 | size_bytes,))
+    return bytes((kind << 4 | _LONG,)) + _var_uint(size_bytes)
 
 
 def _var_uint(number: int) -> bytes:

@@ -82,6 +82,7 @@ def facts_of(sparse: SparseIndex) -> list[BlockFacts]:
         return facts
     if statistics is None:
         return facts
+    statistics.load()
     readers = {
         TEXTS: statistics.texts,
         INTEGERS: statistics.integers,

@@ -13,6 +13,7 @@ from operator import lt
 from sdb import ion, notes
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
+from sdb.packfile.latebytes import held_bytes
 from sdb.packfile.membership import MembershipFilter
 from sdb.packfile.storedstatistics import StoredStatistics
 from sdb.packfile.timeindex import integers
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Self, TypeVar
 
+    from sdb.packfile.latebytes import LateBytes
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.zones import Zone
 
@@ -44,13 +46,18 @@ _CHECKSUM_BYTES = 8
 class BlockStatistics:
     """The statistics of a packfile: what is known of the values in each block.
 
+    Of a large packfile a section is read when it is asked for.
+
     A path is a tuple of names from the row on, as ``("actor", "id")``, in which `ELEMENT` stands
     for the elements of a list, as in ``("items", ELEMENT, "id")``. What is damaged or not there is
     not known: the answer is None, never wrong.
     """
 
     def __init__(
-        self, blocks: int, sections: Mapping[tuple[FieldPath, int], tuple[int, int]], body: bytes
+        self,
+        blocks: int,
+        sections: Mapping[tuple[FieldPath, int], tuple[int, int]],
+        body: bytes | LateBytes,
     ) -> None:
         self._blocks = blocks
         self._sections = sections
@@ -76,6 +83,22 @@ class BlockStatistics:
     def bytes_of(self, *kinds: int) -> int:
         """Give the size in bytes of what there is of some kinds, as of `WORDS`."""
         return sum(size for (_, kind), size in self.sizes.items() if kind in kinds)
+
+    @property
+    def held_bytes(self) -> int:
+        """About how many bytes of them are in memory."""
+        asked = [*((path, ZONES) for path in tuple(self._zones)), *self._filters]
+        return held_bytes(self._body) + sum(self.sizes.get(key, 0) for key in asked)
+
+    def load(self) -> None:
+        """Read all of them at once, for whoever needs most of them.
+
+        Raises
+        ------
+        CorruptError, ConflictError, NotFoundError
+            The packfile is not what was opened.
+        """
+        self._body = bytes(self._body)
 
     def zone(self, path: FieldPath) -> tuple[Zone | None, ...] | None:
         """Give the zone of each block at a path.
@@ -136,6 +159,8 @@ class BlockStatistics:
         ------
         CorruptError
             It is damaged.
+        ConflictError, NotFoundError
+            The packfile was replaced or removed before it was read.
         """
         place = self._sections.get((path, kind))
         if place is None:

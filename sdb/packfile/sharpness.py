@@ -224,13 +224,17 @@ def _scalars(path: FieldPath, value: object) -> Iterator[tuple[FieldPath, Consta
 
 
 def _sizes(packs: Sequence[Packfile]) -> tuple[dict[FieldPath, tuple[int, int]], int]:
-    """Give the bytes of zones and of filters by path, and those of all statistics."""
+    """Give the bytes of zones and of filters by path, and those of all statistics.
+
+    Nearly all of them are asked afterwards, so that they are read at once.
+    """
     sizes: dict[FieldPath, tuple[int, int]] = {}
     whole = 0
     for pack in packs:
         _, statistics = pack.known
         if statistics is None:
             continue
+        statistics.load()
         whole += sum(statistics.sizes.values())
         for (path, kind), size in statistics.sizes.items():
             zones, filters = sizes.get(path, (0, 0))

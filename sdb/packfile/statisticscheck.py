@@ -50,6 +50,8 @@ class StatisticsCheck:
         self._paths: list[FieldPath] = []
         try:
             found = trailer.sparse.statistics()
+            if found is not None:
+                found.load()
         except CorruptError as error:
             self.flaws.append(f"the statistics are ignored: {error.message}")
             return

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from sdb.errors import CorruptError
+from sdb.packfile.latebytes import held_bytes
 from sdb.records import field, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
+
+    from sdb.packfile.latebytes import LateBytes
 
 
 @record
@@ -18,21 +21,26 @@ class StoredStatistics:
     ----------
     head : bytes
         What there is of which path, compressed.
-    body : bytes
-        The sections, one behind the other.
+    body : bytes or LateBytes
+        The sections, one behind the other; of a large trailer they are read when they are needed.
     """
 
     head: bytes
-    body: bytes = field(repr=False)
+    body: bytes | LateBytes = field(repr=False)
 
     @property
     def size_bytes(self) -> int:
         """Size of both."""
         return len(self.head) + len(self.body)
 
+    @property
+    def held_bytes(self) -> int:
+        """Number of bytes of them that are in memory."""
+        return len(self.head) + held_bytes(self.body)
+
     def encode(self) -> dict[str, object]:
         """Give the member of the extension."""
-        return {"head": self.head, "body": self.body}
+        return {"head": self.head, "body": bytes(self.body)}
 
     @classmethod
     def read(cls, value: object) -> Self | None:

@@ -301,12 +301,7 @@ def read_trailer(reader: Reader, path: str) -> Trailer:
             raise CorruptError(f"a length of {length:,} bytes in a file of {size:,}")  # noqa: TRY301
         if length > MAX_TRAILER_BYTES:
             raise CorruptError(f"a length of {length:,} bytes is too large")  # noqa: TRY301
-        if whole > len(tail):
-            # Not cut out of more: a trailer with statistics may be large.
-            encoded = reader.read(size - whole, size - _LENGTH_BYTES)
-        else:
-            encoded = tail[len(tail) - whole : -_LENGTH_BYTES]
-        trailer = Trailer.decode(encoded).check(size - whole)
+        trailer = _decoded(reader, length, tail[:-_LENGTH_BYTES]).check(size - whole)
     except UnsupportedError as error:
         raise error.within(path, path=path) from None
     except CorruptError as error:
@@ -316,6 +311,30 @@ def read_trailer(reader: Reader, path: str) -> Trailer:
     if trailer.sparse.flaw:
         notes.tell(f"{path}: the sdb extension is ignored: {trailer.sparse.flaw}")
     return trailer
+
+
+def _decoded(reader: Reader, length: int, tail: bytes) -> Trailer:
+    """Decode the trailer of a file of which the last bytes are known.
+
+    The body of the statistics of a large one is read when it is asked for.
+    """
+    stop = reader.size_bytes - _LENGTH_BYTES
+    if length <= len(tail):
+        return Trailer.decode(tail[len(tail) - length :])
+    from sdb.packfile.trailergap import read_apart
+
+    encoded, body = read_apart(reader, stop - length, stop, tail)
+    if body is None:
+        return Trailer.decode(encoded)
+    try:
+        trailer = Trailer.decode(encoded)
+    except CorruptError:  # what is wrong, and where, is told of the whole
+        return Trailer.decode(reader.read(stop - length, stop))
+    stored = trailer.sparse.stored_statistics
+    if stored is None:
+        return trailer
+    late = replace(trailer.sparse, stored_statistics=replace(stored, body=body))
+    return replace(trailer, sparse=late)
 
 
 def _integer(value: dict[str, Any], name: str, default: int) -> int:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from sdb.packfile.blockstatistics import BlockStatistics
+    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.prune import Intervals
     from sdb.packfile.sparseindex import SparseIndex
     from sdb.packfile.trailer import Trailer
     from sdb.store.base import Reader
@@ -184,8 +186,9 @@ class LateReader:
 
     def whole_trailer(self) -> Trailer:
         """Read the trailer with all that it says, not only what the index has of it."""
-        reader = self._opened(0)
-        return read_trailer(reader, reader.path)
+        self._opened(0)
+        # What is read of it later comes from the object that is open then.
+        return read_trailer(self, self.path)
 
     def _opened(self, head_bytes: int = 1) -> Reader:
         """Open the object, which must be the one that the index tells of.
@@ -269,13 +272,19 @@ class TablePackfile(Packfile):
 
     def whole_trailer(self) -> Trailer:
         """Read the trailer itself, which may say more than the index does."""
-        reader = LateReader(self._root, self._told, self._objects).opened()
-        return read_trailer(reader, self.path)
+        return LateReader(self._root, self._told, self._objects).whole_trailer()
 
     @property
     def is_remote(self) -> bool:
         """True if blocks come over a network; the packfile is not opened for that."""
         return self._is_remote
+
+    def pruned(self, test: Predicate) -> Intervals:
+        """Give the blocks that can hold a row for which a condition is TRUE."""
+        found = super().pruned(test)
+        if self._known is not None and self._known[1] is not None:
+            _KNOWN.measure((self._path, self._told.etag))
+        return found
 
     def _read_known(self) -> tuple[SparseIndex, BlockStatistics | None]:
         if self._told.size_bytes <= MOST_PLAIN_BYTES:
@@ -303,6 +312,7 @@ class _Known:
         self._bytes = 0
         self._lock = threading.Lock()
         self._kept: dict[tuple[str, str], tuple[SparseIndex, BlockStatistics | None]] = {}
+        self._sizes: dict[tuple[str, str], int] = {}
 
     def get(self, key: tuple[str, str]) -> tuple[SparseIndex, BlockStatistics | None] | None:
         """Give what is known of an object, and keep it for longer."""
@@ -315,20 +325,33 @@ class _Known:
     def put(self, key: tuple[str, str], found: tuple[SparseIndex, BlockStatistics | None]) -> None:
         """Keep what is known of an object, and forget others that are too many."""
         with self._lock:
-            if self._kept.pop(key, None) is None:
-                self._bytes += _size_bytes(found[0])
+            self._kept.pop(key, None)
             self._kept[key] = found
-            while self._bytes > self._most_bytes:
-                gone, _ = self._kept.pop(next(iter(self._kept)))
-                self._bytes -= _size_bytes(gone)
+            self._measure(key)
+
+    def measure(self, key: tuple[str, str]) -> None:
+        """Take note that more may be known of an object: sections are read when they are asked."""
+        with self._lock:
+            if key in self._kept:
+                self._measure(key)
+
+    def _measure(self, key: tuple[str, str]) -> None:
+        before, now = self._sizes.get(key, 0), _size_bytes(*self._kept[key])
+        self._sizes[key] = now
+        self._bytes += now - before
+        while self._bytes > self._most_bytes:
+            gone = next(iter(self._kept))
+            del self._kept[gone]
+            self._bytes -= self._sizes.pop(gone)
 
 
-def _size_bytes(sparse: SparseIndex) -> int:
+def _size_bytes(sparse: SparseIndex, statistics: BlockStatistics | None) -> int:
     """Give about the memory that takes most of what is known."""
     stored = sparse.stored_statistics
     types = 0 if sparse.summary is None else len(sparse.summary.types)
-    statistics = 0 if stored is None else stored.size_bytes
-    return statistics + len(sparse.stored_presence) + _BYTES_OF_PATH * (types + 1)
+    held = 0 if stored is None else stored.held_bytes
+    held += 0 if statistics is None else statistics.held_bytes
+    return held + len(sparse.stored_presence) + _BYTES_OF_PATH * (types + 1)
 
 
 _KNOWN = _Known(64 << 20)

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
+from sdb.packfile import trailer, trailergap
+from sdb.packfile.blockstatistics import TEXTS, WORDS
 from sdb.packfile.trailer import TAIL_BYTES
+from sdb.store.s3 import objectstore
 from sdb.table import tablepackfile
 
 if TYPE_CHECKING:
@@ -76,3 +79,73 @@ def test_a_table_takes_one_for_each_end_and_remembers_it(
     blocks, every = asked(f"id = '{EARLY}'")
     assert blocks > PACKFILES
     assert every > first
+
+
+SMALL = 2048
+WORDY = OPTIONS | {"stats": "id,n,user,words"}
+
+
+@pytest.fixture
+def large_trailers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read little of a trailer at once, as if statistics had megabytes."""
+    monkeypatch.setattr(objectstore, "TAIL_BYTES", SMALL)
+    monkeypatch.setattr(trailer, "TAIL_BYTES", SMALL)
+    monkeypatch.setattr(trailergap, "AHEAD_BYTES", SMALL)
+
+
+@pytest.mark.usefixtures("large_trailers")
+def test_only_what_a_condition_asks_for_is_read(bucket: S3Place, requests: Requests) -> None:
+    place = bucket.at("x.zion")
+    timed = [
+        row | {"time": f"2026-01-01T00:{at // 60:02}:{at % 60:02}Z"}
+        for at, row in enumerate(rows(0))
+    ]
+    sdb.pack(timed, place, **WORDY)
+    with sdb.open(place) as pack:
+        trailer_bytes = pack.size_bytes - pack.trailer.offset
+        known = pack.known[1]
+        assert known is not None
+        sizes = known.sizes
+    assert sizes[("id",), TEXTS] > SMALL
+    assert sizes[(), WORDS] > 4 * SMALL
+
+    def asked(condition: str) -> tuple[int, int, int]:
+        requests.clear()
+        with sdb.sql(f"SELECT n FROM read_file('{place}') WHERE {condition}") as result:
+            list(result)
+            reading = result.reading
+        ends = requests.count() - reading.blocks
+        return ends, requests.received_bytes("GetObject") - reading.stored_bytes, reading.blocks
+
+    opened = 2 * SMALL
+    assert asked("TRUE")[:2] == (2, opened)
+    assert asked("time < '2026-01-01T00:00:09Z'")[:2] == (2, opened)
+    ends, read, blocks = asked(f"id = '{EARLY}'")
+    assert (ends, blocks) == (3, 1)
+    assert read <= opened + sizes[("id",), TEXTS]
+    ends, read, blocks = asked("n = 40")
+    assert ends <= 4
+    assert blocks == 1
+    assert read < trailer_bytes - sizes[(), WORDS]
+    missing = random.Random(99).randbytes(100).hex()
+    requests.clear()
+    assert list(sdb.grep(missing, place)) == []
+    assert requests.count() == 3
+    assert requests.received_bytes("GetObject") <= opened + sizes[(), WORDS]
+
+
+@pytest.mark.usefixtures("large_trailers")
+def test_who_needs_all_reads_it_at_once(bucket: S3Place, requests: Requests) -> None:
+    places = [bucket.at(f"{part}.zion") for part in range(2)]
+    for part, place in enumerate(places):
+        sdb.pack(rows(part), place, **WORDY)
+    requests.clear()
+    sdb.concat(places, bucket.at("both.zion"))
+    # Two to open, one for the statistics, one for the blocks that are sent again.
+    assert requests.count("GetObject") <= 8
+    with sdb.open(bucket.at("both.zion")) as pack:
+        requests.clear()
+        known = pack.known[1]
+        assert known is not None
+        assert known.words(()) is not None
+        assert requests.count("GetObject") == 1

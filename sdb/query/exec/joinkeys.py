@@ -7,6 +7,7 @@ from itertools import islice
 
 from sdb import ion
 from sdb.errors import SdbError
+from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS, ZONES
 from sdb.query.exec import engine
 from sdb.query.plan.keyfilters import key_filters, with_keys
 from sdb.query.plan.reduction import field_path
@@ -140,6 +141,5 @@ def _tells(pack: Packfile, path: FieldPath) -> bool:
         return True
     known = pack.known[1]
     return known is not None and any(
-        found(path) is not None
-        for found in (known.zone, known.texts, known.integers, known.prefixes)
+        (path, kind) in known.sizes for kind in (ZONES, TEXTS, INTEGERS, PREFIXES)
     )

@@ -1,0 +1,99 @@
+"""Bytes of an object that are read when somebody asks for them."""
+
+from __future__ import annotations
+
+from sdb.errors import ConflictError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.store.base import Reader
+
+_CLOSED = -1
+
+
+class LateBytes:
+    """A range of an object, of which as much is read as is sliced; `bytes` reads all of it.
+
+    Parameters
+    ----------
+    reader : Reader
+        The object. Where it was closed meanwhile it is opened again, and has to be the same.
+    start, stop : int
+        The range in the object, in bytes.
+    near : bytes
+        The first bytes of the range, which are known already.
+
+    Examples
+    --------
+    >>> late = LateBytes(reader, 100, 200)             # doctest: +SKIP
+    >>> len(late), late[5:15]                          # doctest: +SKIP
+    (100, b'0123456789')
+    """
+
+    __slots__ = ("_near", "_reader", "_start", "_stop")
+
+    def __init__(self, reader: Reader, start: int, stop: int, near: bytes = b"") -> None:
+        self._reader = reader
+        self._start = start
+        self._stop = stop
+        self._near = near
+
+    @property
+    def near_bytes(self) -> int:
+        """Number of bytes that are in memory."""
+        return len(self._near)
+
+    def __len__(self) -> int:
+        """Give the size of the range."""
+        return self._stop - self._start
+
+    def __getitem__(self, part: slice) -> bytes:
+        """Read a part of the range.
+
+        Raises
+        ------
+        ConflictError
+            Someone replaced the object since it was opened.
+        NotFoundError
+            Someone removed it.
+        CorruptError
+            It became shorter.
+        """
+        start, stop, _ = part.indices(len(self))
+        known = self._near[start:stop]
+        start += len(known)
+        return known + self._read(start, stop) if start < stop else known
+
+    def __bytes__(self) -> bytes:
+        """Read all of it."""
+        return self[:]
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with other bytes, all of which are read for that."""
+        if not isinstance(other, bytes | LateBytes):
+            return NotImplemented
+        return len(self) == len(other) and bytes(self) == bytes(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Show where they are."""
+        return f"<LateBytes: {len(self):,} bytes of {self._reader.path} from {self._start:,}>"
+
+    def _read(self, start: int, stop: int) -> bytes:
+        place = self._start + start, self._start + stop
+        if self._reader.descriptor != _CLOSED:
+            return self._reader.read(*place)
+        again = self._reader.reopen()
+        try:
+            if again.version != self._reader.version:
+                message = f"reading {again.path}: someone has changed it meanwhile"
+                raise ConflictError(message, path=again.path, hint="run it again")
+            return again.read(*place)
+        finally:
+            again.close()
+
+
+def held_bytes(data: bytes | LateBytes) -> int:
+    """Give how many of some bytes are in memory."""
+    return len(data) if isinstance(data, bytes) else data.near_bytes
