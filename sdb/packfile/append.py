@@ -23,7 +23,7 @@ from sdb.packfile.inputs import recognise_all
 from sdb.packfile.repeated import repeated
 from sdb.packfile.spool import Spool
 from sdb.packfile.statisticsasked import StatisticsChoice
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_trailer
 from sdb.packfile.writer import BLOCK_BYTES, Feeder, pack, taker_of
 from sdb.progress import silent
 from sdb.records import replace

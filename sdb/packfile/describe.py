@@ -16,7 +16,7 @@ from sdb.packfile.descriptions import (
 from sdb.packfile.inventory import inventory
 from sdb.packfile.presence import field_name, type_names
 from sdb.packfile.resolve import resolve
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_trailer
 from sdb.store import url
 
 TYPE_CHECKING = False

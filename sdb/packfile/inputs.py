@@ -283,7 +283,7 @@ class _Found:
         offset = None if self.forced is not None else trailer_offset(reader, head)
         if offset is None:
             return None
-        from sdb.packfile.trailer import read_trailer
+        from sdb.packfile.storedtrailer import read_trailer
 
         try:
             return read_trailer(reader, self.name)
@@ -293,7 +293,7 @@ class _Found:
             raise
 
     def _read_trailer(self, closed: Reader) -> Trailer:
-        from sdb.packfile.trailer import read_trailer
+        from sdb.packfile.storedtrailer import read_trailer
 
         reader = closed.reopen()
         try:

@@ -16,7 +16,7 @@ from sdb.errors import CorruptError, InputError, NotFoundError, SdbError, text_o
 from sdb.packfile.inputs import recognise
 from sdb.packfile.pieces import is_stream
 from sdb.packfile.reader import Packfile, open_packfile
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_trailer
 from sdb.progress import silent
 from sdb.records import record
 from sdb.store.local import cachefolder

@@ -8,7 +8,7 @@ from sdb import bounds, errors, sizes
 from sdb.packfile import absent
 from sdb.packfile.blocks import BlockReader
 from sdb.packfile.selection import time_path
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_trailer
 from sdb.store import url
 
 TYPE_CHECKING = False

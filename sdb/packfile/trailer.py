@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from itertools import accumulate, pairwise
 
-from sdb import bounds, effort, ion, notes
+from sdb import bounds, effort, ion
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.sparseindex import SparseIndex, build_indices
 from sdb.packfile.timeindex import decode_steps, encode_steps, in_int64, integers
 from sdb.records import record, replace
-from sdb.store.base import TAIL_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Self
-
-    from sdb.store.base import Reader
 
 ALGORITHMS = (
     "zion+zstd",
@@ -37,10 +34,10 @@ ALGORITHMS = (
 )
 BLOCK_SHIFTS = range(9, 27)
 MAX_TRAILER_BYTES = 64 << 20
+LENGTH_BYTES = 4
 MAX_BLOCKS = 1 << 24
 READABLE_VERSION = 2
 _LEAST_FRAME_BYTES = 6
-_LENGTH_BYTES = 4
 _FIELDS = {"version", "offset", "algo", "blockshift", "sparse", "blocks-delta", "blocks"}
 
 
@@ -141,7 +138,7 @@ class Trailer:
         Equal trailers are equal bytes, and without a summary they are those of the original.
         """
         data = ion.dumps(self.struct())
-        return data + len(data).to_bytes(_LENGTH_BYTES, "little")
+        return data + len(data).to_bytes(LENGTH_BYTES, "little")
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored, here and in the descriptors of tables."""
@@ -266,75 +263,6 @@ class Trailer:
                 raise CorruptError(
                     f"block {number} has {block.chunks:,} chunks in {end - block.offset:,} bytes"
                 )
-
-
-def read_trailer(reader: Reader, path: str) -> Trailer:
-    """Find, read and check the trailer of an open file.
-
-    Parameters
-    ----------
-    reader : Reader
-        The open file.
-    path : str
-        Its name, for messages.
-
-    Returns
-    -------
-    Trailer
-        The trailer, checked.
-
-    Raises
-    ------
-    CorruptError
-        The file does not end in a trailer that fits it.
-    UnsupportedError
-        It is of a later version.
-    """
-    size = reader.size_bytes
-    try:
-        if size <= _LENGTH_BYTES:
-            raise CorruptError(f"size {size} too small to possibly be valid")  # noqa: TRY301
-        tail = reader.read(max(0, size - TAIL_BYTES), size)
-        length = int.from_bytes(tail[-_LENGTH_BYTES:], "little")
-        whole = length + _LENGTH_BYTES
-        if whole > size:
-            raise CorruptError(f"a length of {length:,} bytes in a file of {size:,}")  # noqa: TRY301
-        if length > MAX_TRAILER_BYTES:
-            raise CorruptError(f"a length of {length:,} bytes is too large")  # noqa: TRY301
-        trailer = _decoded(reader, length, tail[:-_LENGTH_BYTES]).check(size - whole)
-    except UnsupportedError as error:
-        raise error.within(path, path=path) from None
-    except CorruptError as error:
-        raise error.within(
-            f"reading trailer from {path}", path=path, hint="is it a packfile, and complete?"
-        ) from None
-    if trailer.sparse.flaw:
-        notes.tell(f"{path}: the sdb extension is ignored: {trailer.sparse.flaw}")
-    return trailer
-
-
-def _decoded(reader: Reader, length: int, tail: bytes) -> Trailer:
-    """Decode the trailer of a file of which the last bytes are known.
-
-    The body of the statistics of a large one is read when it is asked for.
-    """
-    stop = reader.size_bytes - _LENGTH_BYTES
-    if length <= len(tail):
-        return Trailer.decode(tail[len(tail) - length :])
-    from sdb.packfile.trailergap import read_apart
-
-    encoded, body = read_apart(reader, stop - length, stop, tail)
-    if body is None:
-        return Trailer.decode(encoded)
-    try:
-        trailer = Trailer.decode(encoded)
-    except CorruptError:  # what is wrong, and where, is told of the whole
-        return Trailer.decode(reader.read(stop - length, stop))
-    stored = trailer.sparse.stored_statistics
-    if stored is None:
-        return trailer
-    late = replace(trailer.sparse, stored_statistics=replace(stored, body=body))
-    return replace(trailer, sparse=late)
 
 
 def _integer(value: dict[str, Any], name: str, default: int) -> int:

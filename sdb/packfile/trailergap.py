@@ -53,6 +53,42 @@ def read_apart(
         The body of the statistics; None: it is in the stream, or there is none.
     """
     known = stop - len(tail)
+    front, path = _found(reader, start, stop, known)
+    if not path:
+        return front + reader.read(start + len(front), known) + tail, None
+    after = start + path[-1].stop
+    rest = tail[after - known :] if after >= known else reader.read(after, known) + tail
+    return _without(front, path, rest), _late(reader, start, front, path)
+
+
+def read_before(reader: Reader, start: int, stop: int) -> tuple[bytes, LateBytes | None]:
+    """Read what a trailer has up to the body of its statistics.
+
+    Parameters
+    ----------
+    reader : Reader
+        The open file.
+    start, stop : int
+        Where the Ion stream of the trailer is in the file, in bytes.
+
+    Returns
+    -------
+    bytes
+        A stream: the whole one, if the other is None, else without the body and what follows it.
+    LateBytes or None
+        The body of the statistics; None: it is in the stream, or there is none.
+    """
+    front, path = _found(reader, start, stop, stop)
+    if not path:
+        return front + reader.read(start + len(front), stop), None
+    return _without(front, path, b""), _late(reader, start, front, path)
+
+
+def _found(reader: Reader, start: int, stop: int, known: int) -> tuple[bytes, list[_Value]]:
+    """Read the beginning of a trailer until it tells where the body is; no path: there is none.
+
+    What is from `known` on need not be read.
+    """
     front = reader.read(start, min(start + AHEAD_BYTES, known))
     for _ in range(_ATTEMPTS):
         if start + len(front) == known:
@@ -66,14 +102,13 @@ def read_apart(
             continue
         except CorruptError:
             break
-        if not path or path[-1].stop <= len(front):
-            break
-        body = path[-1]
-        after = start + body.stop
-        rest = tail[after - known :] if after >= known else reader.read(after, known) + tail
-        near = front[body.content :]
-        return _without(front, path, rest), LateBytes(reader, start + body.content, after, near)
-    return front + reader.read(start + len(front), known) + tail, None
+        return front, path if path and path[-1].stop > len(front) else []
+    return front, []
+
+
+def _late(reader: Reader, start: int, front: bytes, path: list[_Value]) -> LateBytes:
+    body = path[-1]
+    return LateBytes(reader, start + body.content, start + body.stop, front[body.content :])
 
 
 @record

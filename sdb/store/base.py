@@ -126,7 +126,7 @@ class Store(Protocol):
     def is_remote(self) -> bool:
         """True where each read is a request over the network."""
 
-    def open(self, location: Location, *, head_bytes: int = 0) -> Reader:
+    def open(self, location: Location, *, head_bytes: int = 0, start: int = 0) -> Reader:
         """Open an object for reading.
 
         Parameters
@@ -137,6 +137,8 @@ class Store(Protocol):
             How many bytes of its beginning will be wanted first. Without them those of its end are
             expected to be wanted: on S3 the request that opens an object reads the one or the
             other.
+        start : int
+            Where the bytes that will be wanted first begin, if that is not the beginning.
 
         Returns
         -------

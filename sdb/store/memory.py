@@ -70,12 +70,12 @@ class MemoryStore(FlatStore):
         """The objects as they are, by location; looking at them is no call."""
         return {place: found.data for place, found in self._objects.items()}
 
-    def open(self, location: Location, *, head_bytes: int = 0) -> MemoryReader:
+    def open(self, location: Location, *, head_bytes: int = 0, start: int = 0) -> MemoryReader:
         """Open an object for reading; a small one is read by the same call."""
         url = _object(location)
         with self.calls.call("open", url, "opening"):
             found = self._found(url, "opening")
-            known = (0, min(head_bytes, len(found.data)))
+            known = (start, min(start + head_bytes, len(found.data)))
             if not head_bytes:
                 known = (max(0, len(found.data) - TAIL_BYTES), len(found.data))
             return MemoryReader(self, url, len(found.data), found.etag, known, found.data)

@@ -144,9 +144,9 @@ def is_pattern(location: Location, root: str | None = None) -> bool:
     return not _MAGIC.isdisjoint(os.fspath(location)) and not store_of(place).has(place)
 
 
-def open_read(location: Location, *, head_bytes: int = 0) -> Reader:
+def open_read(location: Location, *, head_bytes: int = 0, start: int = 0) -> Reader:
     """Open an object for reading, see :meth:`sdb.store.base.Store.open`."""
-    return store_of(location).open(location, head_bytes=head_bytes)
+    return store_of(location).open(location, head_bytes=head_bytes, start=start)
 
 
 def atomic_write(

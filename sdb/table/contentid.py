@@ -7,7 +7,7 @@ and a table that is copied needs only what is not there yet.
 from __future__ import annotations
 
 from sdb.errors import CorruptError
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_trailer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

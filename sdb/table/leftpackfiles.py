@@ -13,7 +13,7 @@ from contextlib import closing
 from hashlib import blake2b
 
 from sdb.errors import CorruptError, NotFoundError
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_trailer
 from sdb.table import contentid, etags
 from sdb.table.descriptor import Descriptor, slim
 from sdb.table.inputpacking import PackedInputs, directory_of

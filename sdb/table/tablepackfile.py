@@ -6,7 +6,8 @@ import threading
 
 from sdb.errors import CorruptError, NotFoundError
 from sdb.packfile.reader import Packfile
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_beginning, read_trailer
+from sdb.packfile.trailergap import AHEAD_BYTES
 from sdb.records import replace
 from sdb.store.base import PIECE_BYTES, read_pieces
 
@@ -190,20 +191,34 @@ class LateReader:
         # What is read of it later comes from the object that is open then.
         return read_trailer(self, self.path)
 
-    def _opened(self, head_bytes: int = 1) -> Reader:
+    def knowing(self, told: Trailer) -> Trailer:
+        """Read what the beginning of the trailer knows of values, which the index does not.
+
+        Parameters
+        ----------
+        told : Trailer
+            What the index has of the trailer, which tells where it begins.
+        """
+        self._opened(AHEAD_BYTES, told.offset)
+        found = read_beginning(self, told)
+        return self.whole_trailer() if found is None else found
+
+    def _opened(self, head_bytes: int = 1, start: int = 0) -> Reader:
         """Open the object, which must be the one that the index tells of.
 
         Parameters
         ----------
         head_bytes : int
             So many of its first bytes come with it, over a network; 0: its end does.
+        start : int
+            Where these bytes begin, if that is not its beginning.
         """
         key = self._told.key
         found = self._objects.get(key)
         if found is not None:
             return found
         try:
-            reader = self._root.open(key, head_bytes=head_bytes)
+            reader = self._root.open(key, head_bytes=head_bytes, start=start)
         except NotFoundError:
             raise missing(key) from None
         insist(reader, key, self.size_bytes, self.etag)
@@ -292,7 +307,7 @@ class TablePackfile(Packfile):
         key = self._path, self._told.etag
         found = _KNOWN.get(key)
         if found is None:
-            found = Packfile(self._path, self._late, self._late.whole_trailer()).known
+            found = Packfile(self._path, self._late, self._late.knowing(self._trailer)).known
             _KNOWN.put(key, found)
         whole, statistics = found
         own = self._trailer.sparse

@@ -45,9 +45,9 @@ class TableRoot:
         """Give the path or URL of an object by its key."""
         return child(self.location, key)
 
-    def open(self, key: str, *, head_bytes: int = 0) -> Reader:
+    def open(self, key: str, *, head_bytes: int = 0, start: int = 0) -> Reader:
         """Open an object; see :meth:`sdb.store.base.Store.open`."""
-        return self.store.open(self.place(key), head_bytes=head_bytes)
+        return self.store.open(self.place(key), head_bytes=head_bytes, start=start)
 
     def fetch(self, key: str, etag: str) -> bytes:
         """Read a small object, which must be the one that is meant.

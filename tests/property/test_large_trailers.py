@@ -11,13 +11,13 @@ import pytest
 
 from sdb import ion
 from sdb.errors import ConflictError, CorruptError, SdbError
-from sdb.packfile import trailer as trailers
-from sdb.packfile import trailergap
+from sdb.packfile import storedtrailer, trailergap
 from sdb.packfile.blockstatistics import BlockStatistics, store_sections
 from sdb.packfile.latebytes import LateBytes
 from sdb.packfile.sparseindex import SparseIndex, Summary
 from sdb.packfile.storedstatistics import StoredStatistics
-from sdb.packfile.trailer import Block, Trailer, read_trailer
+from sdb.packfile.storedtrailer import read_beginning, read_trailer
+from sdb.packfile.trailer import Block, Trailer
 from sdb.records import replace
 from sdb.store.flat import FlatReader
 from sdb.store.url import open_read
@@ -56,7 +56,7 @@ class Memory(FlatReader):
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read little at once, so that small trailers are large."""
-    monkeypatch.setattr(trailers, "TAIL_BYTES", FIRST)
+    monkeypatch.setattr(storedtrailer, "TAIL_BYTES", FIRST)
     monkeypatch.setattr(trailergap, "AHEAD_BYTES", SECOND)
 
 
@@ -98,6 +98,10 @@ def in_parts(data: bytes) -> tuple[Trailer | str, Memory]:
         return error.message.removeprefix("reading trailer from x: ").removeprefix("x: "), reader
 
 
+def beginning(data: bytes, told: Trailer) -> Trailer | None:
+    return read_beginning(Memory(data), told)
+
+
 def body_of(found: Trailer | str) -> bytes | LateBytes:
     assert isinstance(found, Trailer)
     stored = found.sparse.stored_statistics
@@ -124,6 +128,11 @@ def test_trailers_of_all_sizes() -> None:
             assert body[size // 2 : size // 2 + 9] == stored.body[size // 2 : size // 2 + 9]
             assert isinstance(found, Trailer)
             assert found.encode() == data[found.offset :]
+            plain = replace(found, sparse=SparseIndex(blocks))
+            again = beginning(data, plain)
+            assert again == replace(plain, sparse=found.sparse)
+            assert beginning(data, replace(plain, offset=found.offset + 1)) is None
+            assert beginning(data, replace(plain, offset=len(data) - 4)) is None
             if size >= 1000 and presence <= 50 and blocks < 90:
                 opened = reader.reads[:2]
                 assert sum(stop - start for start, stop in opened) <= FIRST + SECOND
@@ -230,6 +239,13 @@ def test_damage_is_found_as_in_the_whole() -> None:
         found, _ = in_parts(data)
         assert found == whole(data), number
         wrong += isinstance(found, str)
+        told = whole(sound)
+        assert isinstance(told, Trailer)
+        known = beginning(data, replace(told, sparse=SparseIndex(len(told.blocks))))
+        # What follows the statistics is not looked at.
+        if known is not None and isinstance(found, Trailer):
+            known_sparse = replace(known.sparse, clustered=found.sparse.clustered)
+            assert found.sparse == known_sparse
         if isinstance(found, Trailer) and found.sparse.stored_statistics is not None:
             late += isinstance(found.sparse.stored_statistics.body, LateBytes)
     assert wrong > 400

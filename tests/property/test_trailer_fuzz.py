@@ -16,8 +16,9 @@ import pytest
 
 from sdb.errors import CorruptError, UnsupportedError
 from sdb.packfile.sparseindex import SparseIndex, Summary
+from sdb.packfile.storedtrailer import read_trailer
 from sdb.packfile.timeindex import TimeIndex
-from sdb.packfile.trailer import Block, Trailer, read_trailer
+from sdb.packfile.trailer import Block, Trailer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -102,6 +102,17 @@ def test_small_objects_open_at_either_end(place: Place, size: int, head_bytes: i
             assert b"".join(again.pieces(0, size)) == noise(size)
 
 
+@pytest.mark.parametrize("start", [0, 7, 3999, 4000, 9000])
+def test_objects_open_in_the_middle(place: Place, start: int) -> None:
+    place.put("x", noise(4000))
+    with closing(stores.open_read(place.at("x"), head_bytes=100, start=start)) as reader:
+        assert reader.size_bytes == 4000
+        for first, last in [(start, start + 100), (0, 4000), (3990, 4000), (5, 9)]:
+            if last <= 4000:
+                assert reader.read(first, last) == noise(4000)[first:last]
+                assert b"".join(reader.pieces(first, last)) == noise(4000)[first:last]
+
+
 def test_what_is_not_there(place: Place) -> None:
     with pytest.raises(errors.NotFoundError):
         stores.open_read(place.at("none"))

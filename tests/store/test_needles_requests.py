@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile import trailer, trailergap
+from sdb.packfile import storedtrailer, trailergap
 from sdb.packfile.blockstatistics import TEXTS, WORDS
-from sdb.packfile.trailer import TAIL_BYTES
+from sdb.packfile.storedtrailer import TAIL_BYTES
 from sdb.store.s3 import objectstore
 from sdb.table import tablepackfile
 
@@ -89,7 +89,7 @@ WORDY = OPTIONS | {"stats": "id,n,user,words"}
 def large_trailers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read little of a trailer at once, as if statistics had megabytes."""
     monkeypatch.setattr(objectstore, "TAIL_BYTES", SMALL)
-    monkeypatch.setattr(trailer, "TAIL_BYTES", SMALL)
+    monkeypatch.setattr(storedtrailer, "TAIL_BYTES", SMALL)
     monkeypatch.setattr(trailergap, "AHEAD_BYTES", SMALL)
 
 
@@ -149,3 +149,36 @@ def test_who_needs_all_reads_it_at_once(bucket: S3Place, requests: Requests) -> 
         assert known is not None
         assert known.words(()) is not None
         assert requests.count("GetObject") == 1
+
+
+@pytest.mark.usefixtures("large_trailers")
+def test_a_table_reads_the_beginning_of_each_end(
+    bucket: S3Place, requests: Requests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index tells where it is: a request opens a packfile and has what its statistics are."""
+    monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
+    monkeypatch.setattr(tablepackfile, "AHEAD_BYTES", SMALL)
+    monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", 2 * SMALL)
+    monkeypatch.setattr(tablepackfile, "_KNOWN", tablepackfile._Known(64 << 20))
+    db = sdb.connect(bucket.root)
+    db.execute("CREATE TABLE web.t")
+    for part in range(PACKFILES):
+        db.append("web.t", rows(part), **WORDY)
+
+    def asked(condition: str) -> tuple[int, int, int]:
+        requests.clear()
+        with db.sql(f"SELECT n FROM web.t WHERE {condition}") as result:
+            list(result)
+            reading = result.reading
+        read = requests.received_bytes("GetObject") - reading.stored_bytes
+        return reading.blocks, requests.count(), read
+
+    blocks, first, _ = asked("user = 'user-4'")
+    assert blocks > 1
+    assert first <= 2 + 2 * PACKFILES + blocks  # the index, ends, zones of users, the blocks
+    blocks, again, read = asked(f"id = '{EARLY}'")
+    assert blocks == 1
+    assert again <= 2 + 2 * PACKFILES + 1  # the index, zones and filters of ids, the block
+    assert read < PACKFILES * 8192  # none of the words
+    assert asked(f"id = '{EARLY}'")[1] <= 3  # no more than the index and the block
+    assert asked("user LIKE '%nobody-of-all%'")[0] == 0

@@ -74,9 +74,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     before = tablepackfile.LateReader._opened
 
-    def open_(self: tablepackfile.LateReader, head_bytes: int = 1) -> Any:
+    def open_(self: tablepackfile.LateReader, *place: int) -> Any:
         found.append(self.path)
-        return before(self, head_bytes)
+        return before(self, *place)
 
     monkeypatch.setattr(tablepackfile.LateReader, "_opened", open_)
     # What other tests have asked of the same packfiles is not known here.

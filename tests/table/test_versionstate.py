@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.errors import CorruptError, UnsupportedError
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_trailer
 from sdb.records import replace
 from sdb.store.url import open_read
 from sdb.table import contentid, etags, versionstate

@@ -7,7 +7,7 @@ import io
 from sdb import notes
 from sdb.errors import UsageError
 from sdb.packfile.reader import Packfile
-from sdb.packfile.trailer import read_trailer
+from sdb.packfile.storedtrailer import read_trailer
 from sdb.packfile.writer import pack
 from sdb.store.local.scratch import Scratch
 from sdb.store.url import open_read

@@ -55,7 +55,13 @@ class LocalStore:
 
     is_remote = False
 
-    def open(self, location: Location, *, head_bytes: int = 0) -> LocalReader:  # noqa: ARG002
+    def open(
+        self,
+        location: Location,
+        *,
+        head_bytes: int = 0,  # noqa: ARG002 - to open a file reads nothing
+        start: int = 0,  # noqa: ARG002
+    ) -> LocalReader:
         """Open a file for reading."""
         return open_read(local_path(location))
 

@@ -166,7 +166,7 @@ def _received(body: StreamingBody, expected: int) -> Generator[bytes]:
         raise _BrokenError(f"{received:,} bytes of {expected:,}")
 
 
-def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0) -> S3Reader:
+def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0, start: int = 0) -> S3Reader:
     """Open an object for reading at any position.
 
     Parameters
@@ -175,6 +175,8 @@ def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0) -> S3Reader
         Where it is.
     head_bytes, tail_bytes : int
         How many bytes to read at once from its beginning or, if that is 0, from its end.
+    start : int
+        Where these bytes begin, if that is not its beginning.
 
     Returns
     -------
@@ -189,7 +191,8 @@ def open_read(url: str, *, head_bytes: int = 0, tail_bytes: int = 0) -> S3Reader
     from botocore.exceptions import BotoCoreError, ClientError
 
     place = parse(url)
-    wanted = f"bytes=0-{head_bytes - 1}" if head_bytes else f"bytes=-{max(1, tail_bytes)}"
+    stop = start + head_bytes
+    wanted = f"bytes={start}-{stop - 1}" if head_bytes else f"bytes=-{max(1, tail_bytes)}"
     failures = 0
     while True:
         try:

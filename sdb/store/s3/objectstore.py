@@ -30,9 +30,10 @@ class S3Store(FlatStore):
 
     __slots__ = ()
 
-    def open(self, location: Location, *, head_bytes: int = 0) -> S3Reader:
-        """Open an object for reading, and read its beginning or end with the same request."""
-        return open_read(os.fspath(location), head_bytes=head_bytes, tail_bytes=TAIL_BYTES)
+    def open(self, location: Location, *, head_bytes: int = 0, start: int = 0) -> S3Reader:
+        """Open an object for reading, and read a part of it with the same request."""
+        place = os.fspath(location)
+        return open_read(place, head_bytes=head_bytes, tail_bytes=TAIL_BYTES, start=start)
 
     def version(self, location: Location) -> str | None:
         """Give the ETag of an object."""
