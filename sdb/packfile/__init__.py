@@ -3,7 +3,8 @@
 ================  ==================================================================
 ``trailer``       the end of a packfile: where blocks are, and what is known of them
 ``storedtrailer``  reads it from an open packfile
-``trailergap``, ``latebytes``  large ones, without statistics that nobody asks for
+``trailergap``    large ones, without the statistics that nobody asks for
+``latebytes``     which are read when somebody does
 ``extension``     what the trailer has beyond the original's
 ``digest``        digests of blocks
 ``presence``      in how many rows each field is
