@@ -3,7 +3,7 @@
 Most of a large trailer is one blob, of which a query needs little or nothing. Each Ion value tells
 its size, so that the values around the blob lead to it and past it. What comes of them is the same
 trailer with an empty blob, which is decoded like any other. See the advice for readers in the
-section on the trailer in docs/format.md.
+section on statistics in docs/format.md.
 """
 
 from __future__ import annotations
