@@ -18,7 +18,7 @@ import pytest
 
 import sdb
 from sdb.errors import NotFoundError, UnsupportedError, UsageError
-from sdb.packfile import trailer
+from sdb.packfile import storedtrailer
 from sdb.packfile.describe import describe
 from sdb.store import url as stores
 from sdb.store.base import TAIL_BYTES
@@ -77,7 +77,7 @@ def test_describing_takes_one_request(
     assert found.etag.startswith('"')
     assert found.url == bucket.at("x.zion")
     monkeypatch.setattr(objectstore, "TAIL_BYTES", 10)
-    monkeypatch.setattr(trailer, "TAIL_BYTES", 10)
+    monkeypatch.setattr(storedtrailer, "TAIL_BYTES", 10)
     requests.clear()
     again = describe([bucket.at("x.zion")]).files[0]
     assert again.trailer == found.trailer
