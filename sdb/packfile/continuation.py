@@ -13,6 +13,7 @@ from sdb.packfile.statisticschoice import with_statistics
 from sdb.packfile.trailer import Trailer
 from sdb.packfile.writer import packer_like, told
 from sdb.records import record, replace
+from sdb.store.base import CLOSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ class Counted:
         return self._reader.read(start, stop)
 
     @property
-    def descriptor(self) -> None:
-        """Nobody shall read past the count."""
-        return None
+    def descriptor(self) -> int | None:
+        """Tell whether it was closed; nobody shall read past the count."""
+        return CLOSED if self._reader.descriptor == CLOSED else None
 
     def pieces(self, start: int, stop: int) -> Generator[bytes]:
         """Read the bytes of a half-open range piece by piece."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from sdb.errors import ConflictError
+from sdb.store.base import CLOSED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.store.base import Reader
 
-_CLOSED = -1
-
 
 class LateBytes:
     """A range of an object, of which as much is read as is sliced; `bytes` reads all of it.
+
+    Copies of it are bytes.
 
     Parameters
     ----------
@@ -76,13 +77,17 @@ class LateBytes:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[type[bytes], tuple[bytes]]:
+        """Copy and pickle it as plain bytes: another process has not opened the object."""
+        return bytes, (bytes(self),)
+
     def __repr__(self) -> str:
         """Show where they are."""
         return f"<LateBytes: {len(self):,} bytes of {self._reader.path} from {self._start:,}>"
 
     def _read(self, start: int, stop: int) -> bytes:
         place = self._start + start, self._start + stop
-        if self._reader.descriptor != _CLOSED:
+        if self._reader.descriptor != CLOSED:
             return self._reader.read(*place)
         again = self._reader.reopen()
         try:

@@ -25,6 +25,8 @@ Location = str | os.PathLike[str]
 
 TAIL_BYTES = 256 << 10
 PIECE_BYTES = 256 << 10
+CLOSED = -1
+"""What the descriptor of a file is that was closed."""
 
 
 class Reader(Protocol):
@@ -48,7 +50,7 @@ class Reader(Protocol):
 
     @property
     def descriptor(self) -> int | None:
-        """Descriptor of the open file; None where there is no such thing."""
+        """Descriptor of the open file, `CLOSED` afterwards; None where there is no such thing."""
 
     def read(self, start: int, stop: int) -> bytes:
         """Read the bytes of a half-open range, all of them."""

@@ -67,6 +67,18 @@ def test_commands_know_all_of_it(place: Path, run: Any) -> None:
     assert run("validate-file", "x.zion").returncode == 0
 
 
+def test_what_an_append_of_nothing_leaves_can_be_asked(place: Path) -> None:
+    """The packfile is closed then, and opened again."""
+    (place.parent / "empty.json").write_bytes(b"")
+    sparse = sdb.append(place, [place.parent / "empty.json"]).trailer.sparse
+    known = sparse.statistics()
+    assert known is not None
+    assert sparse.stored_statistics is not None
+    assert isinstance(sparse.stored_statistics.body, LateBytes)
+    assert known.texts(("id",)) is not None
+    known.load()
+
+
 def test_what_grows_keeps_it(place: Path, run: Any) -> None:
     done = run("append", "x.zion", "-", data=b'{"n": 4000, "id": "ffffffff"}\n')
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import tracemalloc
 from itertools import chain
@@ -324,3 +326,6 @@ def test_statistics_are_equal_whatever_they_are_read_from() -> None:
     assert known is not None
     assert known.held_bytes == 5
     assert "from 2" in repr(late)
+    again = pickle.loads(pickle.dumps(replace(stored, body=late)))  # noqa: S301 - our own
+    assert (again, type(again.body)) == (stored, bytes)
+    assert type(copy.deepcopy(late)) is bytes

@@ -7,7 +7,7 @@ import os
 import stat
 
 from sdb.errors import CorruptError, SdbError, UsageError, from_os
-from sdb.store.base import read_pieces
+from sdb.store.base import CLOSED, read_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class LocalReader:
 
     @property
     def descriptor(self) -> int:
-        """Descriptor of the open file."""
+        """Descriptor of the open file; `CLOSED` afterwards."""
         return self._fd
 
     def read(self, start: int, stop: int) -> bytes:
@@ -90,7 +90,7 @@ class LocalReader:
         """Close the file; a second time does nothing."""
         if self._fd >= 0:
             os.close(self._fd)
-            self._fd = -1
+            self._fd = CLOSED
 
     def __del__(self) -> None:
         """Close the file that was forgotten."""
