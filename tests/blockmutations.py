@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sdb.packfile import addresses, blockrules, manyvalues, prune, words
+from sdb.query.analyze import regexes
 from sdb.query.exec import joinkeys
-from sdb.query.plan import keyfilters, prefixes, reduction
+from sdb.query.plan import keyfilters, lettercase, prefixes, reduction
 
 MUTATIONS = {
     "bounds are not values": (blockrules, "(least <= value)", "(least < value)"),
@@ -91,7 +92,20 @@ WORD_MUTATIONS = {
         "return Either(tuple([_predicate(one, test) for one in needed]))",
         "return _predicate(needed[0], test)",
     ),
-    "case is of ASCII": (reduction, "_BEYOND_ASCII.split(part)", "[part]"),
+    "case is of ASCII": (reduction, "ascii_parts(part)", "[part]"),
+    "cases of letters are of ASCII": (
+        lettercase,
+        "[part for part in _BEYOND_ASCII.split(text) if part]",
+        "[text]",
+    ),
+    "an i is an i": (lettercase, "texts=held, i_form=I_FORMS[name]", "texts=held"),
+    "equal texts have their i": (lettercase, "words, i_form=I_FORMS[name]", "words"),
+    "both functions have one i": (lettercase, '"UPPER": "\\u0131"', '"UPPER": "\\u0130"'),
+    "begins have a case": (lettercase, "[forms(prefix) for prefix in prefixes]", "[prefixes]"),
+    "all i are known": (words, "fillvalue=_REPLACED", 'fillvalue=""'),
+    "an i has one form": (words, '("i", test.i_form)', '("i",)'),
+    "SIMILAR TO has no percent": (regexes, '"(?s:.*)"', '"(?:)"'),
+    "SIMILAR TO has one alternative": (regexes, '"|*+?{},()"', '"*+?{},()"'),
     "case is the same": (reduction, 'ignore_case=match.op == "~*"', "ignore_case=False"),
     "LIKE has no escape": (
         reduction,

@@ -96,7 +96,7 @@ def rules(
         # Filters of words have no bytes, whose printed form is a text, too.
         if is_deep or not types & OTHERS:
             for member in words.filters(statistics, test.path):
-                yield "filter", _holding(member, [[one] for one in words.pieces(test.texts)])
+                yield "filter", _holding_any(member, words.forms(test))
     elif (found := filter_of(test, statistics, types)) is not None:
         yield "filter", _holding(*found)
 
@@ -105,6 +105,12 @@ def _holding(member: MembershipFilter, groups: Iterable[Iterable[Any]]) -> Block
     """Tell where one value of each group may be: no other block has one of each."""
     answers = [[*member.blocks_of_each(values)] for values in groups]
     return lambda number: all(any(one[number] for one in found) for found in answers)
+
+
+def _holding_any(member: MembershipFilter, lists: Iterable[Iterable[Any]]) -> BlockRule:
+    """Tell where all values of any list may be: another block lacks some of each."""
+    rules = [_holding(member, [[value] for value in values]) for values in lists]
+    return lambda number: any(rule(number) for rule in rules)
 
 
 def zone_fits(test: PathTest, zone: Zone, rows: int | None = None) -> bool:  # noqa: PLR0911 - a table

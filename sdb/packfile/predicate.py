@@ -205,12 +205,15 @@ class TextWords:
         What the condition says of the path, as in ``LIKE '%a%'``; if it is empty, the texts say it.
     is_deep : bool
         Whether texts inside of the value at the path count, too; bytes do not.
+    i_form : str
+        A letter beyond ASCII that may stand in the place of any i; empty: there is none.
     """
 
     path: FieldPath
     texts: tuple[str, ...]
     words: str = ""
     is_deep: bool = False
+    i_form: str = ""
 
     def __str__(self) -> str:
         """Show the test as a query would."""

@@ -7,6 +7,9 @@ filter answers for any part of a text. See the section on statistics in docs/for
 
 from __future__ import annotations
 
+import re
+from itertools import chain, product, zip_longest
+
 from sdb import notes
 from sdb.packfile.blockstatistics import PREFIXES, WORDS
 from sdb.packfile.membership import MembershipFilter
@@ -30,6 +33,8 @@ MAX_BYTES = 24 << 20
 _NAMES = {WORDS: "words", PREFIXES: "prefixes"}
 _MOST_HALVED = 2
 _MOST_ASKED = 16
+_MOST_I = 4
+_I = re.compile("[iI]")
 # What some readers put in the place of bytes that are no text.
 _REPLACED = "\ufffd"
 
@@ -100,6 +105,20 @@ def pieces(texts: Sequence[str]) -> list[int]:
     found = [_core.text_pieces(part.encode("utf-8", "surrogatepass")) for part in parts]
     different = [*dict.fromkeys(piece for one in found for piece in one)]
     return different[:: -(-len(different) // _MOST_ASKED) or 1]
+
+
+def forms(test: TextWords) -> Iterator[list[int]]:
+    """Give the pieces of the forms of what a test asks for: a text that passes has all of one form.
+
+    Of the first letters i each may be another letter; at more of them the texts end.
+    """
+    if not test.i_form:
+        yield pieces(test.texts)
+        return
+    first, *others = _I.split(_REPLACED.join(test.texts))
+    for letters in product(("i", test.i_form), repeat=min(len(others), _MOST_I)):
+        found = chain.from_iterable(zip_longest(letters, others, fillvalue=_REPLACED))
+        yield pieces([first + "".join(found)])
 
 
 def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[MembershipFilter]:

@@ -51,7 +51,14 @@ def test_grep_reads_few_blocks(run: Any) -> None:
 
 @pytest.mark.usefixtures("place")
 def test_queries_read_few_blocks(run: Any) -> None:
-    for where in ("message LIKE '%mimikatz%'", "message ~ 'mi(mikatz|)' AND message ~ 'mimikatz'"):
+    for where in (
+        "message LIKE '%mimikatz%'",
+        "message ~ 'mi(mikatz|)' AND message ~ 'mimikatz'",
+        "LOWER(message) LIKE '%mimikatz no%'",
+        "UPPER(message) ~ 'MIMIKATZ|PASSPHRASE'",
+        "STARTS_WITH(LOWER(message), 'mimi') AND CONTAINS(UPPER(message), 'MIMIKATZ')",
+        "message SIMILAR TO '%(mimikatz|passphrase) no. [0-9]+'",
+    ):
         query = f'SELECT COUNT(*) AS n FROM "rows.zion" WHERE {where}'
         assert json.loads(run("query", "--fmt", "json", query).stdout) == {"n": 50}
         told = json.loads(run("query", "--explain", "--json", query).stdout)

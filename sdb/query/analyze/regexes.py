@@ -159,3 +159,45 @@ def _set_end(pattern: str, start: int) -> int | None:
         at = named + 1 if named > 0 else at
         at += 2 if pattern[at] == "\\" else 1
     return at if at < len(pattern) else None
+
+
+def similar(pattern: str) -> str:
+    r"""Turn a pattern of SIMILAR TO into a regular expression.
+
+    Parameters
+    ----------
+    pattern : str
+        The pattern.
+
+    Returns
+    -------
+    str
+        What matches all of a text that the pattern matches.
+
+    Examples
+    --------
+    >>> similar("a.(b|c)%")
+    'a\\.(b|c)(?s:.*)'
+    """
+    out = []
+    place = 0
+    while place < len(pattern):
+        char = pattern[place]
+        place += 1
+        if char == "\\" and place < len(pattern):
+            out.append(re.escape(pattern[place]))
+            place += 1
+        elif char == "[":
+            end = pattern.find("]", place + 1)
+            if pattern.startswith("^]", place):
+                end = pattern.find("]", place + 2)
+            end = len(pattern) if end < 0 else end + 1
+            out.append(char + pattern[place:end])
+            place = end
+        else:
+            out.append({"%": "(?s:.*)", "_": "(?s:.)"}.get(char) or _escaped(char))
+    return "".join(out)
+
+
+def _escaped(char: str) -> str:
+    return char if char in "|*+?{},()" else re.escape(char)

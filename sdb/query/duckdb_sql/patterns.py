@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from sdb.query.analyze.regexes import similar
 from sdb.query.duckdb_sql import quoting
 
 TYPE_CHECKING = False
@@ -33,29 +32,3 @@ def _like(node: ast.Match, text: str, pattern: str) -> str:
     if node.escape is not None or "\\" in node.pattern:
         escape = f" ESCAPE {quoting.string(node.escape or '')}"
     return f"({text} {node.op} {pattern}{escape})"
-
-
-def similar(pattern: str) -> str:
-    """Turn a pattern of SIMILAR TO into a regular expression."""
-    out = []
-    place = 0
-    while place < len(pattern):
-        char = pattern[place]
-        place += 1
-        if char == "\\" and place < len(pattern):
-            out.append(re.escape(pattern[place]))
-            place += 1
-        elif char == "[":
-            end = pattern.find("]", place + 1)
-            if pattern.startswith("^]", place):
-                end = pattern.find("]", place + 2)
-            end = len(pattern) if end < 0 else end + 1
-            out.append(char + pattern[place:end])
-            place = end
-        else:
-            out.append({"%": "(?s:.*)", "_": "(?s:.)"}.get(char) or _escaped(char))
-    return "".join(out)
-
-
-def _escaped(char: str) -> str:
-    return char if char in "|*+?{},()" else re.escape(char)

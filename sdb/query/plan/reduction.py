@@ -10,7 +10,6 @@ What is left is asked of the sparse index of each file, see :mod:`sdb.packfile.p
 from __future__ import annotations
 
 import math
-import re
 
 from sdb import instants
 from sdb.packfile.predicate import (
@@ -30,7 +29,9 @@ from sdb.packfile.predicate import (
     TypeTest,
 )
 from sdb.packfile.words import wanted
-from sdb.query.plan.prefixes import address_prefixes, forms, like_literal, like_texts, prefixes
+from sdb.query.analyze.regexes import similar
+from sdb.query.plan.lettercase import ascii_parts, cased
+from sdb.query.plan.prefixes import address_prefixes, like_literal, like_texts, prefixes
 from sdb.query.plan.pseudo import is_pseudo
 from sdb.query.syntax import ast
 
@@ -45,7 +46,6 @@ MOST_COMPARISONS = 20_000
 """A condition with more of them is not worth looking at."""
 
 _SECOND_US = instants.SECOND_US
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _HOLDS = {"CONTAINS": "holds", "ENDS_WITH": "ends with"}
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -146,22 +146,23 @@ def _is(expr: ast.Is, *, negated: bool) -> Predicate:
 
 def _match(expr: ast.Match, *, negated: bool) -> Predicate:
     """Reduce a pattern match, which is TRUE or FALSE for texts alone."""
-    path = field_path(expr.operand)
+    path, case = _text_path(expr.operand)
     if path is None:
         return Anywhere(expr.span)
     words = f"{'NOT ' if negated else ''}{expr.op} '{expr.pattern}'"
+    words = f"in {case.lower()} case {words}" if case else words
     if negated:
         return _is_text(path, words)
     if expr.op == "LIKE":
         text, is_whole = like_literal(expr.pattern, expr.escape)
         if is_whole:
-            return Compare(path, "=", text)
+            return cased(Compare(path, "=", text), case)
     found = prefixes(expr)
     begins = TextPrefix(path, found, words) if found else _is_text(path, words)
     holds = _holds(path, expr, words)
     if isinstance(holds, Anywhere):
-        return begins
-    return Both((begins, holds)) if found else holds
+        return cased(begins, case)
+    return cased(Both((begins, holds)) if found else holds, case)
 
 
 def _holds(path: FieldPath, match: ast.Match, words: str) -> Predicate:
@@ -172,11 +173,11 @@ def _holds(path: FieldPath, match: ast.Match, words: str) -> Predicate:
         case "ILIKE":
             # Of other letters there are forms that filters of words do not know.
             parts = like_texts(match.pattern, match.escape)
-            texts = [text for part in parts for text in _BEYOND_ASCII.split(part)]
+            texts = [text for part in parts for text in ascii_parts(part)]
         case "~" | "~*":
             return wanted(path, [match.pattern], ignore_case=match.op == "~*", words=words)
         case _:
-            return Anywhere()
+            return wanted(path, [similar(match.pattern)], words=words)
     return TextWords(path, tuple(filter(None, texts)), words) if any(texts) else Anywhere()
 
 
@@ -198,12 +199,13 @@ def _call(expr: ast.Call, *, negated: bool) -> Predicate:  # noqa: PLR0911 - a t
             return _addresses(expr, bounds, operand, negated=negated)
         case _:
             return Anywhere(expr.span)
-    path = field_path(operand)
+    path, case = _text_path(operand)
     if path is None:
         return Anywhere(expr.span)
     if negated or not (found or held):
         return _is_text(path, "is a text")
-    return TextPrefix(path, found, words) if found else TextWords(path, held, words)
+    words = f"in {case.lower()} case {words}" if case else words
+    return cased(TextPrefix(path, found, words) if found else TextWords(path, held, words), case)
 
 
 def _contains(expr: ast.Call, operand: ast.Expr, item: ast.Expr, *, negated: bool) -> Predicate:
@@ -274,10 +276,10 @@ def _compared(expr: ast.Expr, op: str, left: ast.Expr, right: ast.Expr) -> Predi
             unit_us = _SECOND_US if name == "TO_UNIX_EPOCH" else 1
             if path is not None and not isinstance(constant.value, bool):
                 return _epoch(path, op, constant.value, unit_us, expr)
-        case ast.Call("UPPER" | "LOWER" as name, (operand,)), str() as text if op == "=":
-            path, found = field_path(operand), forms(text)
-            if path is not None and found:
-                return TextPrefix(path, found, f"in {name.lower()} case is '{text}'")
+        case ast.Call("UPPER" | "LOWER"), str() as text if op == "=":
+            path, case = _text_path(left)
+            if path is not None:
+                return cased(Compare(path, "=", text), case)
     return Anywhere(expr.span)
 
 
@@ -316,6 +318,15 @@ def _constant(expr: ast.Expr) -> ast.Literal | None:
             return ast.Literal(-value)
         case _:
             return None
+
+
+def _text_path(expr: ast.Expr) -> tuple[FieldPath | None, str]:
+    """Give a path, and the function that tells its texts in upper or lower case, if any."""
+    match expr:
+        case ast.Call("UPPER" | "LOWER" as name, (operand,)):
+            return field_path(operand), name
+        case _:
+            return field_path(expr), ""
 
 
 def field_path(expr: ast.Expr) -> FieldPath | None:
