@@ -160,8 +160,8 @@ JOIN_MUTATIONS = {
     ),
     "some keys are all": (
         joinkeys,
-        "len(known) == len(found) <= MOST_KEYS",
-        "len(known) <= MOST_KEYS",
+        "len(known) == len(found) <= most",
+        "len(known) <= most",
     ),
     "first file tells": (prune, "union(chain.from_iterable(one for _, one in told))", "told[0][1]"),
 }

@@ -267,8 +267,16 @@ def _is_of_times(test: Compare | OneOf) -> bool:
 
 
 def _told_of_each(test: OneOf, sparse: SparseIndex) -> tuple[str, Intervals]:
-    """Tell what a file knows of each of many values: a row may have any of them."""
-    told = [_told_of_file(Compare(test.path, "=", value), sparse) for value in test.values]
+    """Tell what a file knows of each of many values: a row may have any of them.
+
+    Only constants and time indexes tell values of one type apart.
+    """
+    path = test.path
+    is_apart = _plain(path) in sparse.indices or (len(path) == 1 and path[0] in sparse.constants)
+    kinds: dict[object, Constant] = {
+        at if is_apart else -_types_of(value): value for at, value in enumerate(test.values)
+    }
+    told = [_told_of_file(Compare(path, "=", value), sparse) for value in kinds.values()]
     sources = [source for source, found in told if found] or [source for source, _ in told]
     return sources[0] if sources else "types", union(chain.from_iterable(one for _, one in told))
 

@@ -122,6 +122,7 @@ def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Let any side leave out blocks of the other one, with filters or without."""
     monkeypatch.setattr(joinkeys, "LEAST_TIMES", 0)
     monkeypatch.setattr(joinkeys, "_FEWEST_BLOCKS", 1)
+    monkeypatch.setattr(joinkeys, "MOST_READ", 1)
     monkeypatch.setattr(manyvalues, "MOST_FILTERED", request.param)
 
 
@@ -160,7 +161,7 @@ def test_rules_made_wrong_change_answers(
         prune: (prune, "_told_of_each"),
     }[module]
     for one in {made, joinkeys}:
-        for bound in ("LEAST_TIMES", "_FEWEST_BLOCKS"):
-            monkeypatch.setattr(one, bound, 0, raising=False)
+        for bound, least in (("LEAST_TIMES", 0), ("_FEWEST_BLOCKS", 0), ("MOST_READ", 1)):
+            monkeypatch.setattr(one, bound, least, raising=False)
     monkeypatch.setattr(place, word, getattr(made, word))
     assert any(is_wrong(seed, tmp_path) for seed in range(40))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile import manyvalues
+from sdb.packfile import manyvalues, prune
 from sdb.packfile.manyvalues import SortedValues
-from sdb.packfile.predicate import Instant
+from sdb.packfile.predicate import Compare, Instant, OneOf
 from sdb.packfile.zones import Zone
 from sdb.query.exec import joinkeys
 from sdb.query.result.reading import facts
@@ -128,6 +128,48 @@ def test_lists_and_many_keys_are_no_keys(folder: Path, monkeypatch: pytest.Monke
     assert asked(folder, text)[1] == 1
     monkeypatch.setattr(joinkeys, "MOST_KEYS", 29)
     assert asked(folder, text)[1] > 20
+
+
+def test_keys_that_leave_out_nothing_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bounds of values in no order are alike; filters are asked for few keys."""
+    rows = [{"n": number * 7919 % ROWS, "s": number % 5, "pad": "-" * 99} for number in range(ROWS)]
+    sdb.pack(rows, tmp_path / "large.zion", stats="n", **OPTIONS)
+    sdb.pack([{"k": n, "g": n % 5} for n in range(300)], tmp_path / "small.zion")
+    limits = []
+    run = joinkeys.engine.run
+
+    def watched(statement: Any, **options: Any) -> Any:
+        limits.extend([] if statement.select.limit is None else [statement.select.limit])
+        return run(statement, **options)
+
+    monkeypatch.setattr(joinkeys.engine, "run", watched)
+    for text, most, shares in (
+        ("s IN (SELECT g FROM {small})", [], (1, 1)),
+        ("n IN (SELECT k FROM {small})", [manyvalues.MOST_FILTERED + 1], (1, 1)),
+        ("n IN (SELECT k FROM {small} WHERE k < 3)", [manyvalues.MOST_FILTERED + 1], (0.01, 0.5)),
+    ):
+        limits.clear()
+        found, read, blocks = asked(tmp_path, f"n FROM {{large}} WHERE {text}")
+        assert found == asked(tmp_path, f"n FROM {{large}} WHERE {text}", prune=False)[0]
+        assert limits == most, text
+        assert shares[0] * (blocks - 1) <= read <= shares[1] * blocks, text
+
+
+def test_each_time_and_constant_is_asked_for(tmp_path: Path) -> None:
+    days = [datetime(2026, 1, day, 0, 0, 1, tzinfo=UTC) for day in (2, 5, 7)]
+    keys = [Instant(int(day.timestamp()) * 1_000_000) for day in days]
+    place = tmp_path / "a.zion"
+    rows = list(map(large, range(ROWS)))
+    sdb.pack(rows, place, stats="off", constants={"c": 7}, **OPTIONS)
+    with sdb.open(place) as pack:
+        one = [pack.pruned(Compare(("t",), "=", key)) for key in keys]
+        several = pack.pruned(OneOf(("t",), (*keys, "text", 1)))
+        assert several == prune.union(interval for intervals in one for interval in intervals)
+        assert len(several) == 3
+        assert pack.pruned(OneOf(("c",), (6, 7, 8)))
+        assert not pack.pruned(OneOf(("c",), (6, 8)))
 
 
 def test_plans_tell_of_keys(folder: Path) -> None:

@@ -7,7 +7,9 @@ from itertools import islice
 
 from sdb import ion
 from sdb.errors import SdbError
-from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS, ZONES
+from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS
+from sdb.packfile.manyvalues import MOST_FILTERED
+from sdb.packfile.statisticschoice import share_read
 from sdb.query.exec import engine
 from sdb.query.plan.keyfilters import key_filters, with_keys
 from sdb.query.plan.reduction import field_path
@@ -18,7 +20,7 @@ from sdb.query.syntax import ast
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.packfile.presence import FieldPath
-    from sdb.packfile.reader import Packfile
+    from sdb.packfile.zones import Zone
     from sdb.query.exec.catalog import Catalog
     from sdb.query.plan.keyfilters import KeyFilter, KeyTable
     from sdb.query.plan.tablescan import TableScan
@@ -26,11 +28,15 @@ if TYPE_CHECKING:
 MOST_KEYS = 10_000
 """A side with more different keys is not small."""
 
+MOST_READ = 0.75
+"""Zones by which a search for one value reads a greater share of the blocks are of no use."""
+
 LEAST_TIMES = 4
 """So many times as many bytes are to be read of the large side, before its blocks are left out."""
 
 _MOST_ASKED = 8
 _FEWEST_BLOCKS = 2
+_FILTERS = (TEXTS, INTEGERS, PREFIXES)
 
 
 def with_join_keys(
@@ -81,28 +87,31 @@ class _Finder:
         """Give the keys; None: there are too many, or they leave out nothing."""
         target, path = self._look(one.target), field_path(one.target.path)
         blocks = sum(part.block_count for part in target.read)
-        if path is None or blocks < _FEWEST_BLOCKS or not _is_told(target, path):
+        if path is None or blocks < _FEWEST_BLOCKS:
+            return None
+        most = _most(target, path)
+        if not most:
             return None
         if LEAST_TIMES * _bytes(self._look(one.keys)) > _bytes(target):
             return None
         rows = self._look(one.keys, is_whole=True) if one.keys.lent else None
         if rows is not None and not all(engine.holds(rows, (name,)) for name in one.keys.lent):
             return None
-        found = self._values(one.keys)
+        found = self._values(one.keys, most)
         return None if found is None else ast.Among(one.target.path, found)
 
     def _look(self, table: KeyTable, *, is_whole: bool = False) -> TableScan:
         name = table_name(table.table)
         return self._catalog.look((name,) if name else (), None if is_whole else table.where)
 
-    def _values(self, keys: KeyTable) -> tuple[ast.Literal, ...] | None:
+    def _values(self, keys: KeyTable, most: int) -> tuple[ast.Literal, ...] | None:
         """Read the keys of a table, each once; None: too many, or some that metadata knows not."""
         select = ast.Select(
             (ast.Item(keys.path, "key"),),
             sources=(ast.Source(keys.table, None),),
             where=keys.where,
             group_by=(ast.Item(keys.path),),
-            limit=MOST_KEYS + 1,
+            limit=most + 1,
             names=("key",),
         )
         execution = engine.run(
@@ -112,10 +121,10 @@ class _Finder:
             memory_bytes=self._memory_bytes,
         )
         with Result("", execution, []) as result:
-            rows = list(islice(result, MOST_KEYS + 1))
+            rows = list(islice(result, most + 1))
         found = [_constant(row["key"]) for row in rows if "key" in row]
         known = tuple([one for one in found if one is not None])
-        return known if len(known) == len(found) <= MOST_KEYS else None
+        return known if len(known) == len(found) <= most else None
 
 
 def _constant(value: object) -> ast.Literal | None:
@@ -130,16 +139,22 @@ def _bytes(scan: TableScan) -> int:
     return sum(part.compressed_bytes for part in scan.read)
 
 
-def _is_told(scan: TableScan, path: FieldPath) -> bool:
-    """Tell whether any of some packfiles tells of its blocks which values they have at a path."""
-    return any(_tells(part.pack, path) for part in scan.read[:_MOST_ASKED])
+def _most(scan: TableScan, path: FieldPath) -> int:
+    """Give how many keys can leave out blocks of some packfiles, as far as the first of them tell.
 
-
-def _tells(pack: Packfile, path: FieldPath) -> bool:
-    sparse = pack.trailer.sparse
-    if path in sparse.indices or (len(path) == 1 and path[0] in sparse.constants):
-        return True
-    known = pack.known[1]
-    return known is not None and any(
-        (path, kind) in known.sizes for kind in (ZONES, TEXTS, INTEGERS, PREFIXES)
-    )
+    None, where nothing is known of the path, or only zones that are alike; of filters alone no more
+    than are asked.
+    """
+    zones: list[Zone | None] = []
+    has_filters = False
+    for pack in [part.pack for part in scan.read[:_MOST_ASKED]]:
+        sparse = pack.trailer.sparse
+        if path in sparse.indices or (len(path) == 1 and path[0] in sparse.constants):
+            return MOST_KEYS
+        known = pack.known[1]
+        found = None if known is None else known.zone(path)
+        zones += (None,) * sparse.blocks if found is None else found
+        has_filters |= known is not None and any((path, kind) in known.sizes for kind in _FILTERS)
+    if share_read(zones) <= MOST_READ:
+        return MOST_KEYS
+    return MOST_FILTERED if has_filters else 0
