@@ -89,6 +89,7 @@
 ``sharing``          packfiles that two tables refer to
 ``tablefork``        forks and pushes
 ``tablepackfile``    packfiles of a table, opened when they are read
+``knownfacts``       what queries have read of their statistics
 ``absentfields``     trailers that prove which fields no row has
 ``listedpackfile``   packfiles of lists, which are numbers at first
 ``tabledescription``  what an index says of its table and packfiles

@@ -10,6 +10,7 @@ from sdb.packfile.storedtrailer import read_beginning, read_trailer
 from sdb.packfile.trailergap import AHEAD_BYTES
 from sdb.records import replace
 from sdb.store.base import PIECE_BYTES, read_pieces
+from sdb.table.knownfacts import KnownFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ MOST_OPEN = 128
 """So many objects of a query are open at once."""
 MOST_PLAIN_BYTES = 1 << 20
 """Of packfiles up to this size the rows take no longer to read than what is known of them."""
-_BYTES_OF_PATH = 256  # about, in what is known of objects
 
 
 def missing(name: str) -> CorruptError:
@@ -316,57 +316,4 @@ class TablePackfile(Packfile):
         return known, statistics
 
 
-class _Known:
-    """Keeps what is known of the objects that were asked last, for queries of the same process.
-
-    Objects of a table do not change; those that were not used for longest are forgotten.
-    """
-
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._bytes = 0
-        self._lock = threading.Lock()
-        self._kept: dict[tuple[str, str], tuple[SparseIndex, BlockStatistics | None]] = {}
-        self._sizes: dict[tuple[str, str], int] = {}
-
-    def get(self, key: tuple[str, str]) -> tuple[SparseIndex, BlockStatistics | None] | None:
-        """Give what is known of an object, and keep it for longer."""
-        with self._lock:
-            found = self._kept.pop(key, None)
-            if found is not None:
-                self._kept[key] = found
-            return found
-
-    def put(self, key: tuple[str, str], found: tuple[SparseIndex, BlockStatistics | None]) -> None:
-        """Keep what is known of an object, and forget others that are too many."""
-        with self._lock:
-            self._kept.pop(key, None)
-            self._kept[key] = found
-            self._measure(key)
-
-    def measure(self, key: tuple[str, str]) -> None:
-        """Take note that more may be known of an object: sections are read when they are asked."""
-        with self._lock:
-            if key in self._kept:
-                self._measure(key)
-
-    def _measure(self, key: tuple[str, str]) -> None:
-        before, now = self._sizes.get(key, 0), _size_bytes(*self._kept[key])
-        self._sizes[key] = now
-        self._bytes += now - before
-        while self._bytes > self._most_bytes:
-            gone = next(iter(self._kept))
-            del self._kept[gone]
-            self._bytes -= self._sizes.pop(gone)
-
-
-def _size_bytes(sparse: SparseIndex, statistics: BlockStatistics | None) -> int:
-    """Give about the memory that takes most of what is known."""
-    stored = sparse.stored_statistics
-    types = 0 if sparse.summary is None else len(sparse.summary.types)
-    held = 0 if stored is None else stored.held_bytes
-    held += 0 if statistics is None else statistics.held_bytes
-    return held + len(sparse.stored_presence) + _BYTES_OF_PATH * (types + 1)
-
-
-_KNOWN = _Known(64 << 20)
+_KNOWN = KnownFacts(64 << 20)

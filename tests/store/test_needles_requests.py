@@ -14,6 +14,7 @@ from sdb.packfile.blockstatistics import TEXTS, WORDS
 from sdb.packfile.storedtrailer import TAIL_BYTES
 from sdb.store.s3 import objectstore
 from sdb.table import tablepackfile
+from sdb.table.knownfacts import KnownFacts
 
 if TYPE_CHECKING:
     from tests.store.conftest import Requests, S3Place
@@ -159,7 +160,7 @@ def test_a_table_reads_the_beginning_of_each_end(
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
     monkeypatch.setattr(tablepackfile, "AHEAD_BYTES", SMALL)
     monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", 2 * SMALL)
-    monkeypatch.setattr(tablepackfile, "_KNOWN", tablepackfile._Known(64 << 20))
+    monkeypatch.setattr(tablepackfile, "_KNOWN", KnownFacts(64 << 20))
     db = sdb.connect(bucket.root)
     db.execute("CREATE TABLE web.t")
     for part in range(PACKFILES):

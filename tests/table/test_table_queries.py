@@ -18,6 +18,7 @@ from sdb.query.exec.storedtable import StoredTable
 from sdb.records import replace
 from sdb.table import tablepackfile
 from sdb.table.descriptorlist import DescriptorList
+from sdb.table.knownfacts import KnownFacts
 from sdb.table.succession import seal_of
 from sdb.table.tablehandle import open_table
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
@@ -80,7 +81,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(tablepackfile.LateReader, "_opened", open_)
     # What other tests have asked of the same packfiles is not known here.
-    monkeypatch.setattr(tablepackfile, "_KNOWN", tablepackfile._Known(64 << 20))
+    monkeypatch.setattr(tablepackfile, "_KNOWN", KnownFacts(64 << 20))
     return found
 
 

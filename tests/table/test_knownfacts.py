@@ -1,0 +1,38 @@
+"""What queries know of packfiles of tables takes no more memory than it may."""
+
+from __future__ import annotations
+
+from sdb.packfile.blockstatistics import BlockStatistics, store_sections
+from sdb.packfile.latebytes import LateBytes
+from sdb.packfile.sparseindex import SparseIndex
+from sdb.records import replace
+from sdb.store.memory import MemoryReader, MemoryStore
+from sdb.table.knownfacts import KnownFacts
+
+
+def test_what_is_read_later_counts() -> None:
+    sections = {((name,), 9): bytes(10_000) for name in ("a", "b")}
+    stored = store_sections(sections)
+    assert stored is not None
+    body = bytes(stored.body)
+    store = MemoryStore()
+    with store.create("memory://x") as file:
+        file.write(body)
+    reader: MemoryReader = store.open("memory://x", head_bytes=1)
+    late = replace(stored, body=LateBytes(reader, 0, len(body)))
+    kept = KnownFacts(60_000)
+    known = []
+    for number in range(10):
+        statistics = BlockStatistics.decode(late, 1)
+        assert statistics is not None
+        known.append((SparseIndex(1, stored_statistics=late), statistics))
+        kept.put(("x", str(number)), known[-1])
+    assert all(kept.get(("x", str(number))) for number in range(10))
+    for number in range(10):
+        known[number][1].load()
+        kept.measure(("x", str(number)))
+    left = [number for number in range(10) if kept.get(("x", str(number)))]
+    assert left == [8, 9]
+    kept.measure(("x", "0"))
+    kept.put(("x", "9"), known[9])
+    assert kept.get(("x", "8")) is known[8]
