@@ -15,6 +15,7 @@
 ``statisticschoice``  which of it is stored
 ``statisticsasked``  which of it users want
 ``words``         what texts hold, and which blocks have none of it
+``addresses``     networks, and which blocks have no address of one
 ``statisticscheck``  whether it is so
 ``zones``         bounds of the values in blocks
 ``membership``    filters of the values in blocks

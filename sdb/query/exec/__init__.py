@@ -6,6 +6,7 @@ module         holds
 `catalog`      opens the tables of a query
 `described`    answers DESCRIBE and SUMMARIZE
 `engine`       runs a statement
+`namedtables`  tables that names in a query mean
 `indexed`      counts groups that metadata tells
 `joinkeys`     keys of small sides of joins, for large ones
 `toldtotals`   totals of all rows that metadata tells

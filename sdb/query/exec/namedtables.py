@@ -72,7 +72,7 @@ class NamedTables:
 
     @property
     def is_any_read(self) -> bool:
-        """Whether any table was read."""
+        """Tell whether any table was read."""
         return any(self._read.values())
 
     def unknown(self, name: TableName) -> NotFoundError | None:

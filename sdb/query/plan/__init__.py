@@ -11,6 +11,7 @@ module         holds
 `reduction`    conditions as far as metadata can answer them
 `keyfilters`   joins whose keys may leave out blocks
 `prefixes`     texts that whatever matches a pattern begins with
+`lettercase`   tests of LOWER and UPPER as tests of the texts
 `tablescan`    packfiles and blocks that a table comes to
 `blockfronts`  what comes first in a block, of what rows are sorted by
 `pseudo`       `_file` and `_row`, where no field has the name
