@@ -9,20 +9,22 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import CorruptError
 from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS, WORDS, ZONES
-from sdb.packfile.membership import ValueSet
+from sdb.packfile.membership import HashedSet, ValueSet
 from sdb.packfile.zones import Zone, join_zones
-from sdb.records import field, record
+from sdb.records import field, record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
-    from sdb._core import Packer
+    from sdb._core import Packer, ValueHashes
     from sdb.packfile.kept import Kept
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.sparseindex import SparseIndex
     from sdb.packfile.trailer import Block
+
+    AnySet: TypeAlias = ValueSet | HashedSet
 
 MAX_SETS = 64
 """A block that came to more sets at a path is one of which nothing is known there."""
@@ -37,14 +39,12 @@ class BlockFacts:
     zones : dict
         The zone of each path of which it is known.
     sets : dict
-        The sets of values by path and kind, as in :mod:`sdb.packfile.blockstatistics`.
-    samples : dict
-        Hashes of some values, by path and kind, where the block was just packed.
+        The sets of values by path and kind, as in :mod:`sdb.packfile.blockstatistics`; those of
+        rows that were just packed are made once it is known which of them are stored.
     """
 
     zones: dict[FieldPath, Zone] = field(default_factory=dict)
-    sets: dict[tuple[FieldPath, int], tuple[ValueSet, ...]] = field(default_factory=dict)
-    samples: dict[tuple[FieldPath, int], list[int]] = field(default_factory=dict, compare=False)
+    sets: dict[tuple[FieldPath, int], tuple[AnySet, ...]] = field(default_factory=dict)
 
 
 NOTHING = BlockFacts()
@@ -126,7 +126,7 @@ def without_last_rows(facts: BlockFacts, rows: int, again: int) -> BlockFacts:
             left, before = [], 0
             for one in found:
                 if before < kept:
-                    left.append(ValueSet(min(one.rows, kept - before), one.bits))
+                    left.append(replace(one, rows=min(one.rows, kept - before)))
                 before += one.rows
             sets[key] = tuple(left)
     return BlockFacts(facts.zones, sets)
@@ -205,18 +205,18 @@ def packed_facts(packer: Packer) -> list[PackedFacts]:
 
 def _facts(
     rows: int,
-    paths: Iterable[tuple[FieldPath, Any, Any, Any]],
-    words: Iterable[tuple[FieldPath, bool, bytes]],
+    paths: Iterable[tuple[FieldPath, Any, ValueHashes | None, ValueHashes | None]],
+    words: Iterable[tuple[FieldPath, bool, bytes, int]],
 ) -> BlockFacts:
     facts = BlockFacts()
-    for path, is_prefixes, bits in words:
-        facts.sets[path, PREFIXES if is_prefixes else WORDS] = (ValueSet(rows, bits),)
+    for path, is_prefixes, bits, planes in words:
+        kind = PREFIXES if is_prefixes else WORDS
+        facts.sets[path, kind] = (ValueSet(rows, bits, planes),)
     for path, bounds, texts, integers in paths:
         facts.zones[path] = zone_of(bounds)
-        for kind, found in ((TEXTS, texts), (INTEGERS, integers)):
-            if found is not None:
-                facts.sets[path, kind] = (ValueSet(rows, found[0]),)
-                facts.samples[path, kind] = found[1]
+        for kind, hashes in ((TEXTS, texts), (INTEGERS, integers)):
+            if hashes is not None:
+                facts.sets[path, kind] = (HashedSet(rows, hashes),)
     return facts
 
 

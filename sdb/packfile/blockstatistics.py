@@ -34,8 +34,10 @@ ELEMENT = None
 """Stands in a path for the elements of a list, as in the presence of fields."""
 
 VERSION = 1
-ZONES, TEXTS, INTEGERS, WORDS, PREFIXES = 1, 2, 3, 4, 8
+ZONES, TEXTS, INTEGERS, WORDS, PREFIXES = 1, 5, 6, 7, 8
 """What a section is of; sections of other kinds are passed over."""
+OLD_FILTERS = (2, 3, 4)
+"""Sections of filters as they were once: in more bytes for as many false answers."""
 
 MAX_SECTIONS = 4096
 MAX_DEPTH = 32
@@ -83,6 +85,11 @@ class BlockStatistics:
     def bytes_of(self, *kinds: int) -> int:
         """Give the size in bytes of what there is of some kinds, as of `WORDS`."""
         return sum(size for (_, kind), size in self.sizes.items() if kind in kinds)
+
+    @property
+    def old_filters(self) -> int:
+        """Number of filters of an older kind, which nobody reads."""
+        return sum(kind in OLD_FILTERS for _, kind in self._sections)
 
     @property
     def held_bytes(self) -> int:
@@ -212,6 +219,15 @@ class BlockStatistics:
         return cls(blocks, sections, stored.body)
 
 
+def tell_old_filters(known: BlockStatistics | None) -> None:
+    """Warn of filters that nobody reads any longer."""
+    if known is not None and known.old_filters:
+        notes.warn(
+            f"{known.old_filters:,} filters of values are of an older kind and not read:"
+            " rows that are packed again get new ones"
+        )
+
+
 def _listed(stored: StoredStatistics) -> list[list[Any]] | None:
     """Read the lists of the head; None when they are of a later version."""
     from sdb import _core
@@ -228,7 +244,7 @@ def _listed(stored: StoredStatistics) -> list[list[Any]] | None:
         integers(numbers, "the statistics")
     if not len(depths) == len(kinds) == len(lengths) <= MAX_SECTIONS:
         raise CorruptError("the lists of the statistics differ in length, or are too long")
-    least = [0 if kind == WORDS else 1 for kind in kinds]
+    least = [1 if kind in (ZONES, TEXTS, INTEGERS) else 0 for kind in kinds]
     if not all(map(range(MAX_DEPTH + 1).__contains__, depths)) or any(map(lt, depths, least)):
         raise CorruptError("the statistics have a path that makes no sense")
     if sum(depths) != len(names):

@@ -1,12 +1,14 @@
 """Membership filters: for each block the set of values at a path, in a few bits a value.
 
-A filter answers "certainly not" or "perhaps": what is in a block it never denies, and of what is
-not it denies all but about one in a hundred. See the section on statistics in docs/format.md.
+A filter answers "certainly not" or "perhaps": what is in a block it never denies, and what is not
+it denies mostly. A set is made of planes, of which each denies half of what is not there: of eight
+planes, nine bits a value, all but one in 256. See the section on statistics in docs/format.md.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate, chain
+import operator
+from itertools import accumulate, chain, islice
 
 from sdb import ion
 from sdb.errors import CorruptError
@@ -17,11 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Self
 
-SET_BYTES = 32
-"""Sets of values take a multiple of this."""
+    from sdb._core import ValueHashes
+
+MAX_PLANES = 8
+"""A set has at most so many planes."""
 
 _INTEGERS = range(-(1 << 63), 1 << 64)
 _WHOLE = (1 << 64) - 1
+_AT_ONCE = 256
 
 
 @record
@@ -33,11 +38,65 @@ class ValueSet:
     rows : int
         Number of rows: those that follow the rows of the set before.
     bits : bytes
-        The set, see docs/format.md; empty when there is no value.
+        The planes, see docs/format.md; empty when there is no value.
+    planes : int
+        How many there are, 1 to `MAX_PLANES`.
     """
 
     rows: int
     bits: bytes
+    planes: int
+
+    @property
+    def plane_bytes(self) -> int:
+        """Size of a plane in bytes."""
+        return len(self.bits) // self.planes
+
+    def may_have(self, number: int) -> bool:
+        """Tell whether there may be a value with this hash."""
+        from sdb import _core
+
+        return _core.blocks_with([[(self.bits, self.planes)]], [number]) == [b"\x01"]
+
+    def with_planes(self, count: int) -> ValueSet:
+        """Give the set with at most so many planes: with fewer it has more false answers."""
+        if count >= self.planes:
+            return self
+        return ValueSet(self.rows, self.bits[: count * self.plane_bytes], count)
+
+
+@record
+class HashedSet:
+    """The values of some rows of a block that was just packed, which a set can be made of.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows, as that of a :class:`ValueSet`.
+    hashes : _core.ValueHashes
+        The hashes of the values.
+    """
+
+    rows: int
+    hashes: ValueHashes
+
+    @property
+    def planes(self) -> int:
+        """How many planes the set can have."""
+        return MAX_PLANES
+
+    @property
+    def plane_bytes(self) -> int:
+        """Size of a plane in bytes."""
+        return self.hashes.plane_bytes
+
+    def may_have(self, number: int) -> bool:
+        """Tell whether there is a value with this hash."""
+        return self.hashes.has(number)
+
+    def with_planes(self, count: int) -> ValueSet:
+        """Make the set of so many planes."""
+        return ValueSet(self.rows, self.hashes.set(count), count)
 
 
 @record
@@ -85,7 +144,8 @@ class MembershipFilter:
                 sets.append(None)
                 continue
             hashes = [one for one in map(hashed, block) if one is not None]
-            sets.append((ValueSet(len(block), _core.set_of(hashes)),))
+            made = HashedSet(len(block), _core.ValueHashes(hashes))
+            sets.append((made.with_planes(MAX_PLANES),))
         return cls(is_text, tuple(sets))
 
     def may_hold(self, block: int, value: object) -> bool:
@@ -114,31 +174,28 @@ class MembershipFilter:
         """Tell for each of some values what :meth:`blocks` tells."""
         from sdb import _core
 
-        all_bits = [one.bits for one in chain.from_iterable(one or () for one in self.sets)]
-        sizes = [len(bits) // SET_BYTES for bits in all_bits]
-        joined = b"".join(all_bits)
-        for value in values:
-            number = hash_of_text(value) if self.is_text else hash_of_integer(value)
-            if number is None:
-                yield (True,) * len(self.sets)
-                continue
-            held = iter(_core.sets_with(joined, sizes, number))
-            yield tuple(
-                [found is None or True in [next(held) for _ in found] for found in self.sets]
-            )
+        hashed = hash_of_text if self.is_text else hash_of_integer
+        sets = [
+            None if found is None else [(one.bits, one.planes) for one in found]
+            for found in self.sets
+        ]
+        each = map(hashed, values)
+        while numbers := [*islice(each, _AT_ONCE)]:
+            known = [number for number in numbers if number is not None]
+            held = iter(_core.blocks_with(sets, known))
+            for number in numbers:
+                yield (True,) * len(sets) if number is None else tuple(map(bool, next(held)))
 
     @property
     def size_bytes(self) -> int:
         """Size of all sets in bytes."""
         return sum(len(one.bits) for one in chain.from_iterable(found or () for found in self.sets))
 
-    def halved(self) -> Self:
-        """Give a filter of half the size, and more false answers."""
-        from sdb import _core
-
+    def with_planes(self, count: int) -> Self:
+        """Give a filter whose sets have at most so many planes."""
         sets = [
-            None if one is None else tuple([replace(s, bits=_core.halve_set(s.bits)) for s in one])
-            for one in self.sets
+            None if found is None else tuple([one.with_planes(count) for one in found])
+            for found in self.sets
         ]
         return replace(self, sets=tuple(sets))
 
@@ -152,7 +209,8 @@ class MembershipFilter:
         value = [
             [None if one is None else len(one) for one in self.sets],
             [one.rows for one in known],
-            [len(one.bits) // SET_BYTES for one in known],
+            [one.plane_bytes for one in known],
+            [one.planes for one in known],
             b"".join(one.bits for one in known),
         ]
         return ion.dumps(value)
@@ -181,20 +239,24 @@ class MembershipFilter:
             They are malformed.
         """
         value = ion.loads(data)
-        if not isinstance(value, list) or [*map(type, value)] != [list, list, list, bytes]:
+        if not isinstance(value, list) or [*map(type, value)] != [*4 * [list], bytes]:
             raise CorruptError("a membership filter is not what it is made of")
-        counts, rows, sizes, bits = value
-        for number in (*rows, *sizes, *(count for count in counts if count is not None)):
+        counts, rows, sizes, planes, bits = value
+        for number in (*rows, *sizes, *planes, *(count for count in counts if count is not None)):
             if type(number) is not int or number < 0:
                 raise CorruptError("a membership filter has a number that is none")
+        if not all(map(range(1, MAX_PLANES + 1).__contains__, planes)):
+            raise CorruptError("a membership filter has a set with other planes")
         if len(counts) != blocks:
             raise CorruptError("a membership filter has other blocks than the file")
-        if not len(rows) == len(sizes) == sum(count or 0 for count in counts):
+        if not len(rows) == len(sizes) == len(planes) == sum(count or 0 for count in counts):
             raise CorruptError("a membership filter has other sets than it tells")
-        ends = [*accumulate([SET_BYTES * size for size in sizes], initial=0)]
+        ends = [*accumulate(map(operator.mul, sizes, planes), initial=0)]
         if ends[-1] != len(bits):
             raise CorruptError("the sets of a membership filter have other sizes")
-        sets = [ValueSet(one, bits[ends[at] : ends[at + 1]]) for at, one in enumerate(rows)]
+        sets = [
+            ValueSet(one, bits[ends[at] : ends[at + 1]], planes[at]) for at, one in enumerate(rows)
+        ]
         starts = [*accumulate([count or 0 for count in counts], initial=0)]
         cut = enumerate(counts)
         return cls(

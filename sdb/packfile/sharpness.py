@@ -10,7 +10,7 @@ import math
 from itertools import islice
 
 from sdb import ion
-from sdb.packfile.blockstatistics import ELEMENT, ZONES
+from sdb.packfile.blockstatistics import ELEMENT, ZONES, tell_old_filters
 from sdb.packfile.predicate import Compare, Instant
 from sdb.packfile.presence import field_name
 from sdb.records import record
@@ -232,6 +232,7 @@ def _sizes(packs: Sequence[Packfile]) -> tuple[dict[FieldPath, tuple[int, int]],
     whole = 0
     for pack in packs:
         _, statistics = pack.known
+        tell_old_filters(statistics)
         if statistics is None:
             continue
         statistics.load()

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from sdb.errors import CorruptError
 from sdb.packfile.blockfacts import zone_of
-from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS, WORDS, ZONES
+from sdb.packfile.blockstatistics import (
+    INTEGERS,
+    PREFIXES,
+    TEXTS,
+    WORDS,
+    ZONES,
+    tell_old_filters,
+)
 from sdb.packfile.membership import MembershipFilter
 from sdb.packfile.presence import field_name
 from sdb.packfile.zones import decode_zones
@@ -55,6 +62,7 @@ class StatisticsCheck:
         except CorruptError as error:
             self.flaws.append(f"the statistics are ignored: {error.message}")
             return
+        tell_old_filters(found)
         blocks = len(trailer.blocks)
         for path, kind in found.sizes if found is not None else ():
             try:
@@ -132,10 +140,10 @@ class StatisticsCheck:
             if count
         ]
 
-    def _bits(self, path: FieldPath, kind: int, number: int) -> list[bytes] | None:
+    def _bits(self, path: FieldPath, kind: int, number: int) -> list[tuple[bytes, int]] | None:
         known = self._filters.get((path, kind))
         sets: tuple[ValueSet, ...] | None = known.sets[number] if known is not None else None
-        return None if sets is None else [one.bits for one in sets]
+        return None if sets is None else [(one.bits, one.planes) for one in sets]
 
 
 def _words_of(path: FieldPath) -> str:

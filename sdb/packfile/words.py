@@ -12,7 +12,7 @@ from itertools import chain, product, zip_longest
 
 from sdb import notes
 from sdb.packfile.blockstatistics import PREFIXES, WORDS
-from sdb.packfile.membership import MembershipFilter
+from sdb.packfile.membership import MAX_PLANES, MembershipFilter, ValueSet
 from sdb.packfile.predicate import Anywhere, Both, Either, TextWords
 from sdb.packfile.presence import field_name
 from sdb.records import replace
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from sdb.packfile.presence import FieldPath
 
 MAX_BYTES = 24 << 20
-"""Filters of words and prefixes take at most so many bytes in all: each is halved until they do."""
+"""Filters of words and prefixes take at most so many bytes: each has fewer planes until they do."""
 
 _NAMES = {WORDS: "words", PREFIXES: "prefixes"}
-_MOST_HALVED = 2
+_LEAST_PLANES = 3
 _MOST_ASKED = 16
 _MOST_I = 4
 _I = re.compile("[iI]")
@@ -135,19 +135,27 @@ def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[Membership
 def choose_words(facts: Sequence[BlockFacts]) -> dict[tuple[FieldPath, int], MembershipFilter]:
     """Give the filters of words and prefixes that blocks have, as large as they may be."""
     keys = dict.fromkeys(key for fact in facts for key in fact.sets if key[1] in (WORDS, PREFIXES))
-    found = {
-        key: MembershipFilter(is_text=False, sets=tuple([fact.sets.get(key) for fact in facts]))
-        for key in keys
-    }
-    for _ in range(_MOST_HALVED):
+    found = {key: MembershipFilter(is_text=False, sets=_sets(facts, key)) for key in keys}
+    for planes in range(MAX_PLANES, _LEAST_PLANES - 1, -1):
+        found = {key: one.with_planes(planes) for key, one in found.items()}
         if _size(found) <= MAX_BYTES:
             return found
-        found = {key: one.halved() for key, one in found.items()}
-    if _size(found) > MAX_BYTES:
-        what = " and ".join(dict.fromkeys(_NAMES[kind] for _, kind in keys))
-        notes.warn(f"filters of {what} are left out: they take more than {MAX_BYTES:,} bytes")
-        return {}
-    return found
+    what = " and ".join(dict.fromkeys(_NAMES[kind] for _, kind in keys))
+    notes.warn(f"filters of {what} are left out: they take more than {MAX_BYTES:,} bytes")
+    return {}
+
+
+def _sets(
+    facts: Sequence[BlockFacts], key: tuple[FieldPath, int]
+) -> tuple[tuple[ValueSet, ...] | None, ...]:
+    """Give the sets of each block, as they are stored."""
+    known = [fact.sets.get(key) for fact in facts]
+    return tuple(
+        [
+            None if found is None else tuple([one.with_planes(MAX_PLANES) for one in found])
+            for found in known
+        ]
+    )
 
 
 def tell_unknown(facts: Sequence[BlockFacts], paths: Sequence[FieldPath], kind: int) -> None:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sdb
+from sdb.packfile import blockstatistics
 from sdb.packfile.blockfacts import facts_of
 from sdb.packfile.joining import joined
 from sdb.packfile.reader import Packfile, open_packfile
@@ -298,7 +299,9 @@ def test_a_thousand_appends_keep_few_sets(tmp_path: Path) -> None:
     with open_packfile(place) as pack:
         (facts,) = facts_of(pack.trailer.sparse)
         (known,) = [
-            sets for (path, kind), sets in facts.sets.items() if path == ("a",) and kind == 2
+            sets
+            for (path, kind), sets in facts.sets.items()
+            if path == ("a",) and kind == blockstatistics.TEXTS
         ]
         assert len(known) <= pack.trailer.chunks + 1
         assert sum(one.rows for one in known) == 61

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from dataclasses import astuple
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdb import _core, ion
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, SdbWarning
 from sdb.packfile.blockfacts import BlockFacts
 from sdb.packfile.blockstatistics import (
     ELEMENT,
@@ -22,9 +24,11 @@ from sdb.packfile.blockstatistics import (
     BlockStatistics,
     encode_statistics,
     store_sections,
+    tell_old_filters,
 )
 from sdb.packfile.extension import Extension, Summary
-from sdb.packfile.membership import MembershipFilter, ValueSet, hash_of_text
+from sdb.packfile.membership import HashedSet, MembershipFilter, ValueSet, hash_of_text
+from sdb.packfile.sparseindex import SparseIndex
 from sdb.packfile.statisticschoice import SHARE, choose_statistics
 from sdb.packfile.storedstatistics import StoredStatistics
 from sdb.packfile.zones import Zone, decode_zones, encode_zones, join_zones
@@ -81,7 +85,7 @@ def test_a_block_may_have_several_sets() -> None:
     assert again == known
     assert again.blocks("a") == (True, True, False, False)
     assert again.blocks("b") == (True, True, False, True)
-    assert one == (ValueSet(1, one[0].bits),)
+    assert one == (ValueSet(1, one[0].bits, 8),)
 
 
 def test_integers_are_found_however_they_are_written() -> None:
@@ -244,15 +248,22 @@ def test_zones_that_make_no_sense_are_refused(columns: object) -> None:
     [
         7,
         [[1], [1], [1]],
-        [[None, 0], [], [], b""],
-        [["x"], [], [], b""],
-        [[-1], [], [], b""],
-        [[1], [], [], b""],
-        [[1], [1], [1], bytes(33)],
-        [[1], [-1], [1], bytes(32)],
-        [[1], [1], ["a"], bytes(32)],
-        [[1], [1], [2], bytes(32)],
-        [[2], [1], [1], bytes(32)],
+        [[1], [1], [8], bytes(8)],
+        [[None, 0], [], [], [], b""],
+        [["x"], [], [], [], b""],
+        [[-1], [], [], [], b""],
+        [[1], [], [], [], b""],
+        [[1], [1], [8], [], bytes(8)],
+        [[1], [1], [8], [1], bytes(9)],
+        [[1], [-1], [8], [1], bytes(8)],
+        [[1], [1], [-8], [1], b""],
+        [[1], [1], ["a"], [1], bytes(8)],
+        [[1], [1], [8], [2], bytes(8)],
+        [[1], [1], [8], [0], b""],
+        [[1], [1], [0], [0], b""],
+        [[1], [1], [1], [9], bytes(9)],
+        [[1], [1], [1 << 63], [8], bytes(8)],
+        [[2], [1], [8], [1], bytes(8)],
     ],
 )
 def test_filters_that_make_no_sense_are_refused(value: object) -> None:
@@ -287,29 +298,80 @@ def test_the_extension_carries_them() -> None:
     assert astuple(made) == (made.head, made.body)
 
 
-def test_halves_of_filters_go_before_whole_ones() -> None:
-    blocks = [[f"{block}-{row}" for row in range(2000)] for block in range(4)]
+def test_as_many_paths_as_possible_have_planes() -> None:
+    """The better one seven of them, before it has the eighth; and none fewer than three."""
     facts = []
-    for values in blocks:
-        sets = MembershipFilter.of([values], is_text=True).sets[0]
-        keys = [((name,), TEXTS) for name in ("a", "b")]
-        sample = [hashed for one in values[:8] if (hashed := hash_of_text(one)) is not None]
-        known = sets or ()
-        facts.append(
-            BlockFacts(sets=dict.fromkeys(keys, known), samples=dict.fromkeys(keys, sample))
-        )
-    whole = sum(len(one.bits) for fact in facts for one in fact.sets[("a",), TEXTS])
+    for block in range(4):
+        hashes = [hash_of_text(f"{block}-{row}") or 0 for row in range(2000)]
+        made = HashedSet(2000, _core.ValueHashes(hashes))
+        facts.append(BlockFacts(sets={((name,), TEXTS): (made,) for name in ("a", "b")}))
+    plane = sum(fact.sets[("a",), TEXTS][0].plane_bytes for fact in facts)
 
-    def sizes(budget: float) -> list[int]:
-        """Give the sizes that sets have, as shares of the whole, in hundredths."""
-        stored = choose_statistics(facts, int(budget * whole * SHARE) + 200 * SHARE)
-        found = None if stored is None else BlockStatistics.decode(stored, len(blocks))
+    def planes(budget: float) -> list[set[int]]:
+        """Give the planes that sets have when there is room for so many."""
+        stored = choose_statistics(facts, int(budget * plane * SHARE) + 100 * SHARE)
+        found = None if stored is None else BlockStatistics.decode(stored, 4)
         assert found is not None
         filters = [found.texts((name,)) for name in ("a", "b")]
+        known = [[sets[0] for sets in one.sets if sets] for one in filters if one]
         assert all(one.may_hold(3, "3-77") for one in filters if one)
-        return [100 * one.size_bytes // whole for one in filters if one]
+        return [{one.planes for one in sets} for sets in known]
 
-    assert sizes(0.6) == [50]
-    assert sizes(1.2) == [50, 50]
-    assert sizes(1.6) == [100, 50]
-    assert sizes(2.1) == [100, 100]
+    assert planes(3.5) == [{3}]
+    assert planes(7.5) == [{7}]
+    assert planes(8.5) == planes(9.5) == [{8}]
+    assert planes(10.5) == [{7}, {3}]
+    assert planes(15.5) == [{8}, {7}]
+    assert planes(99) == [{8}, {8}]
+
+
+def test_sets_with_few_planes_go_on_with_these() -> None:
+    """They take no more room than they did, and come first."""
+    whole = HashedSet(9, _core.ValueHashes([*range(900)]))
+    few = whole.with_planes(3)
+    assert few.plane_bytes == whole.plane_bytes == (900 + 100 + 8) // 8
+    assert few.with_planes(5) is few
+    assert few.with_planes(2).bits == few.bits[: 2 * few.plane_bytes]
+    facts = [BlockFacts(sets={(("a",), TEXTS): (one,)}) for one in (few, whole)]
+    stored = choose_statistics(facts, 1, asked=[("a",)])
+    found = None if stored is None else BlockStatistics.decode(stored, 2)
+    known = found.texts(("a",)) if found else None
+    assert known is not None
+    assert known.sets == ((few,), (whole.with_planes(8),))
+    again = [BlockFacts(sets={(("a",), TEXTS): sets or ()}) for sets in known.sets]
+    summary = Summary((9, 9), {}, complete=True)
+    source = SparseIndex(2, summary=summary, stored_statistics=stored)
+    kept = choose_statistics(again, 1, sources=[source])
+    found = None if kept is None else BlockStatistics.decode(kept, 2)
+    assert found is not None
+    assert found.texts(("a",)) == known
+
+
+def test_filters_of_an_older_kind_are_passed_over() -> None:
+    """The zones beside them hold; that they are not read is told."""
+    zones = {(("a",), ZONES): encode_zones(FULL)}
+    kinds = dict.fromkeys([(("a",), 2), (("b", "c"), 3), ((), 4)], b"whatever")
+    made = store_sections(zones | kinds)
+    assert made is not None
+    found = BlockStatistics.decode(made, 5)
+    assert found is not None
+    assert found.zone(("a",)) == tuple(FULL)
+    assert found.texts(("a",)) is found.integers(("b", "c")) is found.words(()) is None
+    with pytest.warns(SdbWarning, match="3 filters of values are of an older kind and not read"):
+        tell_old_filters(found)
+    tell_old_filters(BlockStatistics.decode(stored(), 5))
+
+
+def test_a_set_has_the_bytes_of_the_format() -> None:
+    """As the example in docs/format.md."""
+    known = MembershipFilter.of([["ann", "bob", "eve"]], is_text=True).with_planes(3)
+    ((found,),) = [sets for sets in known.sets if sets]
+    text = (Path(__file__).parents[2] / "docs/format.md").read_text()
+    (told,) = re.findall(r"planes of the set of `ann`, `bob` and `eve` are `([0-9A-F ]+)`", text)
+    assert found.bits == bytes.fromhex(told)
+    rows = re.findall(r"^\| (\w+) \| `([0-9A-F]{8})` \| `([0-9A-F]{16})` \|$", text, re.MULTILINE)
+    assert [name for name, *_ in rows] == ["ann", "bob", "eve"]
+    planes = [int.from_bytes(found.bits[at : at + 2], "little") for at in (0, 2, 4)]
+    for name, number, bits in rows:
+        assert hash_of_text(name) == int(number, 16)
+        assert all((plane & int(bits, 16)).bit_count() % 2 == 0 for plane in planes)

@@ -65,13 +65,13 @@ def test_what_stands_for_other_bytes_is_not_looked_for() -> None:
     assert len(words.pieces(["abcdefghijklmnopqrstuvwxyz" * 9])) <= 16
 
 
-def test_filters_are_halved_until_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = [BlockFacts(sets={(PATH, WORDS): (ValueSet(9, b"\x01" * 256),)})] * 4
-    for most, size in ((1024, 1024), (1023, 512), (256, 256)):
+def test_filters_have_fewer_planes_until_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = [BlockFacts(sets={(PATH, WORDS): (ValueSet(9, b"\x01" * 256, 8),)})] * 4
+    for most, size in ((1024, 1024), (1023, 896), (384, 384)):
         monkeypatch.setattr(words, "MAX_BYTES", most)
         (kept,) = words.choose_words(facts).values()
         assert kept.size_bytes == size
-    monkeypatch.setattr(words, "MAX_BYTES", 255)
+    monkeypatch.setattr(words, "MAX_BYTES", 383)
     with pytest.warns(SdbWarning, match="filters of words are left out"):
         assert words.choose_words(facts) == {}
 

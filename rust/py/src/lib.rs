@@ -52,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lanes::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;
     module.add_class::<search::Matcher>()?;
+    module.add_class::<membership::ValueHashes>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<profile::FieldProfile>()?;
     module.add_class::<rejected::RejectedBatch>()?;
@@ -70,12 +71,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ion::ion_loads, module)?)?;
     module.add_function(wrap_pyfunction!(ion::ion_symbols, module)?)?;
     module.add_function(wrap_pyfunction!(ion::values, module)?)?;
-    module.add_function(wrap_pyfunction!(membership::halve_set, module)?)?;
+    module.add_function(wrap_pyfunction!(membership::blocks_with, module)?)?;
     module.add_function(wrap_pyfunction!(membership::hash_integer, module)?)?;
     module.add_function(wrap_pyfunction!(membership::hash_section, module)?)?;
     module.add_function(wrap_pyfunction!(membership::hash_text, module)?)?;
-    module.add_function(wrap_pyfunction!(membership::set_of, module)?)?;
-    module.add_function(wrap_pyfunction!(membership::sets_with, module)?)?;
     module.add_function(wrap_pyfunction!(natives::native_call, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_ion, module)?)?;
     module.add_function(wrap_pyfunction!(render::render_json, module)?)?;

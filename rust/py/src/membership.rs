@@ -1,22 +1,28 @@
 //! Sets of values that answer "certainly not" or "perhaps".
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use zion::membership;
+use zion::membership::{self, Hashes, Probe, Set};
 
 use crate::errors::to_py;
+
+/// A set as Python has it: its bytes, and the number of planes.
+pub type AnySet = (PyBackedBytes, usize);
 
 /// The hash of a text as sets of values have it.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
-pub fn hash_text(text: &[u8]) -> u64 {
+pub fn hash_text(text: &[u8]) -> u32 {
     membership::of_text(text)
 }
 
 /// The hash of an integer, given modulo 2^64, as sets of values have it.
 #[pyfunction]
 #[pyo3(signature = (number, /))]
-pub fn hash_integer(number: u64) -> u64 {
+pub fn hash_integer(number: u64) -> u32 {
     membership::of_integer(number)
 }
 
@@ -27,27 +33,75 @@ pub fn hash_section(data: &[u8]) -> u64 {
     membership::checksum(data)
 }
 
-/// The set at half its size.
-#[pyfunction]
-#[pyo3(signature = (set, /))]
-pub fn halve_set<'py>(py: Python<'py>, set: &[u8]) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, &membership::halved(set))
+/// The hashes of values, which a set can be made of.
+#[pyclass(frozen)]
+pub struct ValueHashes {
+    inner: Arc<Hashes>,
 }
 
-/// The set of values with these hashes.
-#[pyfunction]
-#[pyo3(signature = (hashes, /))]
-#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
-pub fn set_of(py: Python<'_>, hashes: Vec<u64>) -> Bound<'_, PyBytes> {
-    let set = py.detach(|| membership::set_of(&hashes));
-    PyBytes::new(py, &set)
+impl ValueHashes {
+    pub fn of(inner: &Arc<Hashes>) -> Self {
+        Self { inner: Arc::clone(inner) }
+    }
 }
 
-/// For each of some sets, one behind the other, whether it may hold a value with this hash. Sizes are in blocks
-/// of 32 bytes.
+#[pymethods]
+impl ValueHashes {
+    #[new]
+    #[pyo3(signature = (hashes, /))]
+    fn new(hashes: Vec<u32>) -> Self {
+        Self { inner: Arc::new(Hashes::of(hashes)) }
+    }
+
+    /// Bytes of a plane of their set.
+    #[getter]
+    fn plane_bytes(&self) -> usize {
+        self.inner.plane_bytes()
+    }
+
+    /// Some of them.
+    fn sample(&self) -> Vec<u32> {
+        self.inner.sample()
+    }
+
+    /// Whether a hash is one of them.
+    #[pyo3(signature = (hash, /))]
+    fn has(&self, hash: u32) -> bool {
+        self.inner.has(hash)
+    }
+
+    /// Their set, of so many planes.
+    #[pyo3(signature = (planes, /))]
+    fn set<'py>(&self, py: Python<'py>, planes: usize) -> Bound<'py, PyBytes> {
+        let set = py.detach(|| self.inner.set(planes));
+        PyBytes::new(py, &set)
+    }
+}
+
+/// The sets of Python.
+pub fn sets(sets: &[AnySet]) -> PyResult<Vec<Set<'_>>> {
+    sets.iter().map(|(bits, planes)| Set::new(bits, *planes)).collect::<Result<_, _>>().map_err(to_py)
+}
+
+/// For each hash a byte for each block, which has some sets: 1 where one of them may hold the value, and where none
+/// are known.
 #[pyfunction]
-#[pyo3(signature = (sets, sizes, hash, /))]
+#[pyo3(signature = (blocks, hashes, /))]
 #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
-pub fn sets_with(sets: &[u8], sizes: Vec<usize>, hash: u64) -> PyResult<Vec<bool>> {
-    membership::held(sets, &sizes, hash).map_err(to_py)
+pub fn blocks_with(
+    py: Python<'_>,
+    blocks: Vec<Option<Vec<AnySet>>>,
+    hashes: Vec<u32>,
+) -> PyResult<Vec<Bound<'_, PyBytes>>> {
+    let known: Vec<Option<Vec<Set<'_>>>> =
+        blocks.iter().map(|found| found.as_deref().map(sets).transpose()).collect::<PyResult<_>>()?;
+    let found = py.detach(|| {
+        let of_each = |&hash: &u32| {
+            let probe = Probe::of(hash);
+            let may_hold = |sets: &Vec<Set<'_>>| sets.iter().any(|set| set.may_hold(probe));
+            known.iter().map(|sets| u8::from(sets.as_ref().is_none_or(may_hold))).collect()
+        };
+        hashes.iter().map(of_each).collect::<Vec<Vec<u8>>>()
+    });
+    Ok(found.iter().map(|one| PyBytes::new(py, one)).collect())
 }

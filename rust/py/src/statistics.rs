@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use zion::codec::Algorithm;
-use zion::membership::may_hold;
+use zion::membership::{MAX_PLANES, Set, is_in_any};
 use zion::statistics::words::WordPath;
-use zion::statistics::{self, BlockStatistics, Choice, MAX_DEPTH, PathStatistics, StatPath, ValueSet, Zone};
+use zion::statistics::{self, BlockStatistics, Choice, MAX_DEPTH, PathStatistics, StatPath, Zone};
 
 use crate::asked::backed;
 use crate::errors::to_py;
+use crate::membership::{AnySet, ValueHashes, sets};
 
 /// Names from the row on; None stands for the elements of a list.
 pub type AnyStatPath = Vec<Option<String>>;
 /// A path, and the sets that all of its texts and of its integers should be in.
-type Expected = (AnyStatPath, Option<Vec<PyBackedBytes>>, Option<Vec<PyBackedBytes>>);
+type Expected = (AnyStatPath, Option<Vec<AnySet>>, Option<Vec<AnySet>>);
 /// The zone of a path, and how many of its texts and of its integers are missing in the sets.
 type Found<'py> = (Option<Bound<'py, PyTuple>>, u64, u64);
 
@@ -58,8 +58,8 @@ pub fn choice(wanted: Vec<AnyStatPath>, is_auto: bool) -> PyResult<Choice> {
     })
 }
 
-/// For each block its place, number of rows, and for each path zone, texts and integers, each of these a set with
-/// some hashes; then the paths of which there are words or prefixes, whether it is these, and their sets.
+/// For each block its place, number of rows, and for each path zone, hashes of texts and of integers; then the
+/// paths of which there are words or prefixes, whether it is these, and their sets.
 pub fn listed<'py>(
     py: Python<'py>,
     blocks: &[BlockStatistics],
@@ -67,13 +67,13 @@ pub fn listed<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let blocks = blocks.iter().map(|block| {
         let paths = block.paths.iter().map(|(path, zone, texts, integers)| {
-            let (texts, integers) = (told(py, texts.as_ref()), told(py, integers.as_ref()));
+            let [texts, integers] = [texts, integers].map(|found| found.as_ref().map(ValueHashes::of));
             (names(py, path)?, bounds(py, zone)?, texts, integers).into_pyobject(py)
         });
         let paths = paths.collect::<PyResult<Vec<_>>>()?;
         let words = words.iter().zip(&block.words).filter_map(|(one, set)| Some((one, set.as_ref()?)));
         let words = words.map(|(one, set)| {
-            (names(py, &one.path)?, one.is_prefixes, PyBytes::new(py, set)).into_pyobject(py)
+            (names(py, &one.path)?, one.is_prefixes, PyBytes::new(py, set), MAX_PLANES).into_pyobject(py)
         });
         let words = words.collect::<PyResult<Vec<_>>>()?;
         (block.offset, block.rows, PyList::new(py, paths)?, PyList::new(py, words)?).into_pyobject(py)
@@ -83,10 +83,6 @@ pub fn listed<'py>(
 
 fn names<'py>(py: Python<'py>, path: &StatPath) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, path.iter().map(|name| name.as_ref().map(|name| String::from_utf8_lossy(name))))
-}
-
-fn told<'py>(py: Python<'py>, set: Option<&ValueSet>) -> Option<(Bound<'py, PyBytes>, Vec<u64>)> {
-    set.map(|set| (PyBytes::new(py, &set.bits), set.sample.clone()))
 }
 
 /// Types, values, nulls, truth values, NaN, and the bounds of integers, other floats, texts and times.
@@ -112,13 +108,20 @@ pub fn measure_block<'py>(
 ) -> PyResult<Vec<Found<'py>>> {
     let data = backed(block)?;
     let algorithm = Algorithm::from_name(algorithm).map_err(to_py)?;
-    let (names, sets): (Vec<_>, Vec<_>) =
-        expected.into_iter().map(|(names, texts, integers)| (names, (texts, integers))).unzip();
+    let (names, given): (Vec<_>, Vec<_>) =
+        expected.into_iter().map(|(names, texts, integers)| (names, [texts, integers])).unzip();
     let wanted = paths(names)?;
+    let known: Vec<[Option<Vec<Set<'_>>>; 2]> = given
+        .iter()
+        .map(|[texts, integers]| {
+            let [texts, integers] = [texts, integers].map(|given| given.as_deref().map(sets).transpose());
+            Ok([texts?, integers?])
+        })
+        .collect::<PyResult<_>>()?;
     let found = py.detach(|| {
         let found = statistics::measure(&data, algorithm, align, wanted)?;
-        let missing = found.iter().zip(&sets).map(|(found, (texts, integers))| {
-            let hashes = |of: fn(&PathStatistics) -> Option<&Vec<u64>>| found.as_ref().and_then(of);
+        let missing = found.iter().zip(&known).map(|(found, [texts, integers])| {
+            let hashes = |of: fn(&PathStatistics) -> Option<&Vec<u32>>| found.as_ref().and_then(of);
             let texts = missing(hashes(|one| one.texts.as_ref()), texts.as_deref());
             (texts, missing(hashes(|one| one.integers.as_ref()), integers.as_deref()))
         });
@@ -133,7 +136,7 @@ pub fn measure_block<'py>(
     told.collect()
 }
 
-fn missing(hashes: Option<&Vec<u64>>, sets: Option<&[PyBackedBytes]>) -> u64 {
+fn missing(hashes: Option<&Vec<u32>>, sets: Option<&[Set<'_>]>) -> u64 {
     let Some((hashes, sets)) = hashes.zip(sets) else { return 0 };
-    hashes.iter().filter(|&&hash| !sets.iter().any(|set| may_hold(set, hash))).count() as u64
+    hashes.iter().filter(|&&hash| !is_in_any(sets, hash)).count() as u64
 }

@@ -1,20 +1,20 @@
 //! Pieces of texts, and prefixes of addresses.
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyList, PyString, PyTuple};
 use zion::codec::Algorithm;
-use zion::membership::may_hold;
+use zion::membership::{Set, is_in_any};
 use zion::search::Needed;
 use zion::statistics::words::{self, WordPath, WordPaths};
 use zion::statistics::{StatPath, prefixes};
 
 use crate::asked::backed;
 use crate::errors::to_py;
+use crate::membership::{AnySet, sets};
 use crate::statistics::{self, AnyStatPath, names_below_row, path};
 
 /// A path, whether it is prefixes that are wanted of it, and the sets that they should be in.
-type Expected = (AnyStatPath, bool, Vec<PyBackedBytes>);
+type Expected = (AnyStatPath, bool, Vec<AnySet>);
 
 /// Paths of which words are wanted, and those of which it is prefixes; each once.
 pub fn paths(words: Vec<AnyStatPath>, prefixes: Vec<AnyStatPath>) -> PyResult<WordPaths> {
@@ -72,6 +72,7 @@ fn told<'py>(py: Python<'py>, needed: &Needed) -> PyResult<Option<Bound<'py, PyA
 /// in the sets that are given, None where there are too many.
 #[pyfunction]
 #[pyo3(signature = (block, algorithm, align, expected, /))]
+#[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
 pub fn missing_pieces(
     py: Python<'_>,
     block: &Bound<'_, PyAny>,
@@ -82,16 +83,16 @@ pub fn missing_pieces(
     let data = backed(block)?;
     let algorithm = Algorithm::from_name(algorithm).map_err(to_py)?;
     let mut paths = vec![];
-    let mut sets = vec![];
-    for (names, is_prefixes, found) in expected {
-        paths.push(WordPath { path: path(names)?, is_prefixes });
-        sets.push(found);
+    let mut known = vec![];
+    for (names, is_prefixes, found) in &expected {
+        paths.push(WordPath { path: path(names.clone())?, is_prefixes: *is_prefixes });
+        known.push(sets(found)?);
     }
     let paths: WordPaths = paths.into();
     let found = py.detach(|| words::measure(&data, algorithm, align, &paths)).map_err(to_py)?;
-    let missing = |hashes: Vec<u64>, sets: Vec<PyBackedBytes>| {
-        hashes.iter().filter(|&&hash| !sets.iter().any(|set| may_hold(set, hash))).count() as u64
+    let missing = |hashes: Vec<u32>, sets: &[Set<'_>]| {
+        hashes.iter().filter(|&&hash| !is_in_any(sets, hash)).count() as u64
     };
-    let each = found.into_iter().zip(sets);
+    let each = found.into_iter().zip(&known);
     Ok(py.detach(|| each.map(|(hashes, sets)| hashes.map(|hashes| missing(hashes, sets))).collect()))
 }

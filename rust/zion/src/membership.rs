@@ -1,36 +1,46 @@
 //! Sets of values that answer "certainly not" or "perhaps", in a few bits a value (`docs/format.md`, section 10).
 //!
-//! A set is a Bloom filter split into blocks of 256 bits, so that a question touches one cache line. Its blocks
-//! are chosen by the upper half of a hash, in proportion: blocks next to each other are one block of a set of
-//! half the size, and sets can be made first and shrunk when it is known how full they are.
+//! A set is some planes of bits. A value looks at about half of 64 bits in a row, in each plane at the same ones,
+//! and of these an even number is set if it is in the set; if it is not, that is so by chance in every second
+//! plane. What planes say does not depend on the others: a set without its last planes is one of fewer bits a
+//! value, and more false answers.
+//!
+//! To make a plane is to solve a system of linear equations modulo 2, of which each has a zero to the right, so
+//! that there is always a solution; one taken at random denies what the equations do not demand. Each equation is
+//! of 64 unknowns in a row, and they are taken in the order of their hashes, so of where these begin: none of those
+//! before it has an unknown behind its own, and it takes 64 steps at most, whatever values somebody has chosen.
 
 use twox_hash::XxHash3_64;
 
 use crate::error::{Error, Result};
 
-/// Bytes of a block.
-pub const BLOCK: usize = 32;
-/// Words of a block; each value sets one bit in each.
-const WORDS: usize = 8;
-/// Values for which a block has room: at so many half of the bits are set.
-const VALUES: usize = 21;
-/// Blocks that a set has at most.
-pub const MAX_BLOCKS: usize = 3 << 16;
-/// Spreads a hash over the bits of a block: 2^64 divided by the golden ratio.
-pub(crate) const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+/// Planes that a set has at most.
+pub const MAX_PLANES: usize = 8;
+/// Bytes that a value looks at in each plane.
+const WINDOW: usize = 8;
 /// Seeds of the hashes.
 const TEXTS: u64 = 0;
 const INTEGERS: u64 = 1;
+/// So many numbers are sorted faster by their digits, of so many bits.
+const MANY: usize = 1 << 10;
+const DIGIT: u32 = 11;
+/// So many hashes of a set are asked for, to find out in which other blocks its values are.
+const SAMPLE: usize = 32;
 
 /// The hash of a text.
 #[inline]
-pub fn of_text(text: &[u8]) -> u64 {
-    XxHash3_64::oneshot_with_seed(TEXTS, text)
+pub fn of_text(text: &[u8]) -> u32 {
+    (XxHash3_64::oneshot_with_seed(TEXTS, text) >> 32) as u32
 }
 
 /// The hash of an integer, modulo 2^64.
 #[inline]
-pub fn of_integer(number: u64) -> u64 {
+pub fn of_integer(number: u64) -> u32 {
+    (whole_of_integer(number) >> 32) as u32
+}
+
+#[inline]
+fn whole_of_integer(number: u64) -> u64 {
     XxHash3_64::oneshot_with_seed(INTEGERS, &number.to_le_bytes())
 }
 
@@ -39,153 +49,290 @@ pub fn checksum(data: &[u8]) -> u64 {
     XxHash3_64::oneshot(data)
 }
 
-/// The bits that a hash has in its block.
-#[inline]
-fn bits(hash: u64) -> [u32; WORDS] {
-    let spread = hash.wrapping_mul(SPREAD) >> 24;
-    std::array::from_fn(|word| 1 << (spread >> (5 * word) & 31))
+/// What a value looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    hash: u32,
+    /// The bits of the window, the first one the least.
+    bits: u64,
 }
 
-/// The block of a hash among so many.
-#[inline]
-fn place(hash: u64, blocks: usize) -> usize {
-    (((hash >> 32) * blocks as u64) >> 32) as usize
+impl Probe {
+    /// What a value with this hash looks at.
+    #[inline]
+    pub fn of(hash: u32) -> Self {
+        Self { hash, bits: whole_of_integer(u64::from(hash)) }
+    }
+
+    /// Where the window begins in planes of so many bytes.
+    #[inline]
+    fn start(self, plane_bytes: usize) -> usize {
+        let starts = plane_bytes.saturating_sub(WINDOW) as u64 + 1;
+        ((u64::from(self.hash) * starts) >> 32) as usize
+    }
+
+    /// Whether an even number of the bits that it looks at is set in a plane.
+    #[inline]
+    fn is_even(self, plane: &[u8], start: usize) -> bool {
+        let window = match plane.get(start..).and_then(<[u8]>::first_chunk::<WINDOW>) {
+            Some(window) => u64::from_le_bytes(*window),
+            None => plane.iter().rev().fold(0, |window, &byte| window << 8 | u64::from(byte)),
+        };
+        (window & self.bits).count_ones().is_multiple_of(2)
+    }
 }
 
-/// Makes the set of some hashes: the smallest in which at most half of the bits are set.
-pub fn set_of(hashes: &[u64]) -> Vec<u8> {
-    if hashes.is_empty() {
-        return vec![];
+/// A set as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub struct Set<'a> {
+    bits: &'a [u8],
+    plane_bytes: usize,
+}
+
+impl<'a> Set<'a> {
+    /// The set of so many planes.
+    pub fn new(bits: &'a [u8], planes: usize) -> Result<Self> {
+        if !(1..=MAX_PLANES).contains(&planes) || !bits.len().is_multiple_of(planes) {
+            return Err(Error::argument("a set of values has other planes than bytes"));
+        }
+        Ok(Self { bits, plane_bytes: bits.len() / planes })
     }
-    let wanted = hashes.len().div_ceil(VALUES);
-    let mut blocks = 3;
-    // A set of twice the size can become one of two thirds of what is wanted first.
-    while blocks < 2 * wanted && blocks < MAX_BLOCKS {
-        blocks *= 2;
+
+    /// Whether a value may be in the set; in the empty one there is none.
+    #[inline]
+    pub fn may_hold(self, probe: Probe) -> bool {
+        if self.bits.is_empty() {
+            return false;
+        }
+        let start = probe.start(self.plane_bytes);
+        self.bits.chunks_exact(self.plane_bytes).all(|plane| probe.is_even(plane, start))
     }
-    let mut set = vec![[0_u32; WORDS]; blocks];
-    for &hash in hashes {
-        if let Some(block) = set.get_mut(place(hash, blocks)) {
-            for (word, bit) in block.iter_mut().zip(bits(hash)) {
-                *word |= bit;
-            }
+}
+
+/// Whether a value with this hash may be in any of some sets.
+pub fn is_in_any(sets: &[Set<'_>], hash: u32) -> bool {
+    let probe = Probe::of(hash);
+    sets.iter().any(|set| set.may_hold(probe))
+}
+
+/// The hashes of values, each once, that a set can be made of.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Hashes(Vec<u32>);
+
+impl Hashes {
+    /// Takes hashes in any order.
+    pub fn of(hashes: Vec<u32>) -> Self {
+        let mut hashes = sorted(hashes);
+        hashes.dedup();
+        hashes.shrink_to_fit();
+        Self(hashes)
+    }
+
+    /// Whether a value with this hash is there.
+    pub fn has(&self, hash: u32) -> bool {
+        self.0.binary_search(&hash).is_ok()
+    }
+
+    /// Some of them.
+    pub fn sample(&self) -> Vec<u32> {
+        let step = self.0.len().div_ceil(SAMPLE).max(1);
+        self.0.iter().step_by(step).copied().collect()
+    }
+
+    /// Bytes of a plane of their set: ten bits for nine values.
+    pub fn plane_bytes(&self) -> usize {
+        match self.0.len() {
+            0 => 0,
+            count => (count + count / 9 + 8).div_ceil(8),
         }
     }
-    let folded = fold(set);
-    let mut bytes = Vec::with_capacity(folded.len() * BLOCK);
-    for word in folded.iter().flatten() {
-        bytes.extend_from_slice(&word.to_le_bytes());
-    }
-    bytes
-}
 
-/// The set at half its size, for somebody who would rather have more false answers; itself if it cannot be halved.
-pub fn halved(set: &[u8]) -> Vec<u8> {
-    if !set.len().is_multiple_of(2 * BLOCK) {
-        return set.to_vec();
-    }
-    let pairs = set.chunks_exact(2 * BLOCK).map(|pair| pair.split_at(BLOCK));
-    pairs.flat_map(|(one, other)| one.iter().zip(other).map(|(a, b)| a | b)).collect()
-}
-
-/// Shrinks a set as far as at most half of its bits are set.
-fn fold(set: Vec<[u32; WORDS]>) -> Vec<[u32; WORDS]> {
-    let firsts = [joined::<2>(&set), joined::<3>(&set)];
-    let mut least = set;
-    for first in firsts {
-        let mut part = first;
-        while let Some(folded) = part.filter(|folded| !is_full(folded)) {
-            part = joined::<2>(&folded);
-            if folded.len() < least.len() {
-                least = folded;
+    /// Makes their set, of so many planes.
+    pub fn set(&self, planes: usize) -> Vec<u8> {
+        let plane_bytes = self.plane_bytes();
+        let mut set = vec![0; planes.min(MAX_PLANES) * plane_bytes];
+        let solution = solve(&self.equations());
+        let (groups, _) = solution.as_chunks::<8>();
+        for (at, &group) in groups.iter().take(plane_bytes).enumerate() {
+            let places = set.get_mut(at..).unwrap_or_default().iter_mut().step_by(plane_bytes.max(1));
+            for (place, byte) in places.zip(transposed(group)) {
+                *place = byte;
             }
         }
+        set
     }
-    least
+
+    /// The equations, such that each begins with another unknown: at its place are the unknowns from there on
+    /// that it is of; zero where there is none.
+    fn equations(&self) -> Vec<u64> {
+        let plane_bytes = self.plane_bytes();
+        let mut equations = vec![0; 8 * plane_bytes];
+        let unknowns = if plane_bytes < WINDOW { (1 << (8 * plane_bytes)) - 1 } else { u64::MAX };
+        for &hash in &self.0 {
+            let probe = Probe::of(hash);
+            let (mut at, mut bits) = (8 * probe.start(plane_bytes), probe.bits & unknowns);
+            while bits != 0 {
+                at += bits.trailing_zeros() as usize;
+                bits >>= bits.trailing_zeros();
+                let Some(known) = equations.get_mut(at) else { break };
+                if *known == 0 {
+                    *known = bits;
+                    break;
+                }
+                bits ^= *known;
+            }
+        }
+        equations
+    }
 }
 
-/// A set in which so many blocks that lie next to each other are one, if that leaves none over.
-fn joined<const COUNT: usize>(set: &[[u32; WORDS]]) -> Option<Vec<[u32; WORDS]>> {
-    let (parts, []) = set.as_chunks::<COUNT>() else { return None };
-    Some(parts.iter().map(|blocks| blocks.iter().fold([0; WORDS], union)).collect())
+/// Sorts numbers: many by one digit after the other, from the least one on.
+fn sorted(mut numbers: Vec<u32>) -> Vec<u32> {
+    if numbers.len() < MANY {
+        numbers.sort_unstable();
+        return numbers;
+    }
+    let mut other = vec![0; numbers.len()];
+    for shift in (0..u32::BITS).step_by(DIGIT as usize) {
+        let digit = |number: u32| (number >> shift) as usize % (1 << DIGIT);
+        let mut places = [0_usize; 1 << DIGIT];
+        for &number in &numbers {
+            places[digit(number)] += 1;
+        }
+        let mut next = 0;
+        for place in &mut places {
+            next += std::mem::replace(place, next);
+        }
+        for &number in &numbers {
+            let place = &mut places[digit(number)];
+            if let Some(there) = other.get_mut(*place) {
+                *there = number;
+            }
+            *place += 1;
+        }
+        std::mem::swap(&mut numbers, &mut other);
+    }
+    numbers
 }
 
-fn union(one: [u32; WORDS], other: &[u32; WORDS]) -> [u32; WORDS] {
-    std::array::from_fn(|word| one[word] | other[word])
-}
+/// For each number of eight bits the bytes that its bits stand for.
+const SPREAD: [u64; 256] = spread();
 
-fn is_full(set: &[[u32; WORDS]]) -> bool {
-    let ones: u64 = set.iter().flatten().map(|word| u64::from(word.count_ones())).sum();
-    2 * ones > (set.len() * BLOCK * 8) as u64
-}
-
-/// Whether a value with this hash may be in a set; in the empty one there is none.
-pub fn may_hold(set: &[u8], hash: u64) -> bool {
-    let start = place(hash, set.len() / BLOCK) * BLOCK;
-    let Some(block) = set.get(start..start + BLOCK) else { return false };
-    let words = block.chunks_exact(4).zip(bits(hash));
-    words
-        .into_iter()
-        .all(|(word, bit)| matches!(word, &[a, b, c, d] if u32::from_le_bytes([a, b, c, d]) & bit != 0))
-}
-
-/// For each of some sets that lie one behind the other whether it may hold a value. Sizes are in blocks.
-pub fn held(sets: &[u8], sizes: &[usize], hash: u64) -> Result<Vec<bool>> {
+const fn spread() -> [u64; 256] {
+    let mut table = [0; 256];
     let mut at = 0;
-    let mut found = Vec::with_capacity(sizes.len());
-    for &size in sizes {
-        let end = size.checked_mul(BLOCK).and_then(|bytes| bytes.checked_add(at));
-        let set = end.and_then(|end| sets.get(at..end));
-        let set = set.ok_or_else(|| Error::argument("sets of values beyond their bytes"))?;
-        found.push(may_hold(set, hash));
-        at += set.len();
+    while at < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            if at >> bit & 1 == 1 {
+                table[at] |= 0xFF << (8 * bit);
+            }
+            bit += 1;
+        }
+        at += 1;
     }
-    Ok(found)
+    table
+}
+
+/// Solves equations from the last unknown to the first, eight times at once: a byte for each unknown. Those that
+/// no equation begins with are what their place hashes to.
+fn solve(equations: &[u64]) -> Vec<u8> {
+    let mut solution = vec![0_u8; equations.len() + 8 * WINDOW];
+    for (at, &equation) in equations.iter().enumerate().rev() {
+        let Some((first, rest)) = solution.get_mut(at..).and_then(<[u8]>::split_first_mut) else { break };
+        if equation == 0 {
+            *first = whole_of_integer(at as u64) as u8;
+            continue;
+        }
+        let mut sum = 0;
+        let (groups, _) = rest.as_chunks::<8>();
+        for (bits, group) in (equation >> 1).to_le_bytes().into_iter().zip(groups) {
+            sum ^= SPREAD[usize::from(bits)] & u64::from_le_bytes(*group);
+        }
+        sum ^= sum >> 32;
+        sum ^= sum >> 16;
+        *first = (sum ^ sum >> 8) as u8;
+    }
+    solution
+}
+
+/// Eight bytes of which the n-th has the n-th bit of each of eight bytes.
+fn transposed(bytes: [u8; 8]) -> [u8; 8] {
+    let mut square = u64::from_le_bytes(bytes);
+    for (step, part) in [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0xF0F0_F0F0)] {
+        let swapped = (square ^ square >> step) & part;
+        square ^= swapped ^ swapped << step;
+    }
+    square.to_le_bytes()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn held(bits: &[u8], planes: usize, hash: u32) -> bool {
+        let Ok(set) = Set::new(bits, planes) else { unreachable!("{planes} planes") };
+        set.may_hold(Probe::of(hash))
+    }
+
     #[test]
     fn a_set_holds_what_it_was_made_of_and_little_else() {
-        for count in [1, 7, 100, 5_000, 60_000] {
-            let hashes: Vec<u64> = (0..count).map(of_integer).collect();
-            let set = set_of(&hashes);
-            assert!(hashes.iter().all(|&hash| may_hold(&set, hash)), "{count}");
-            let others = (count..count + 200_000).filter(|&n| may_hold(&set, of_integer(n))).count();
-            assert!(others < 2_600, "{others} of 200,000 wrongly, {count} values");
-            if count > 1_000 {
-                let bits = 8 * set.len() as u64 / count;
-                assert!((11..25).contains(&bits), "{bits} bits a value");
+        for count in [1, 7, 50, 64, 100, 5_000, 60_000] {
+            let hashes = Hashes::of((0..count).map(of_integer).collect());
+            let whole = hashes.set(MAX_PLANES);
+            for planes in 1..=MAX_PLANES {
+                let set = &whole[..planes * hashes.plane_bytes()];
+                assert_eq!(set, hashes.set(planes), "planes do not depend on each other");
+                assert!((0..count).all(|n| held(set, planes, of_integer(n))), "{count} {planes}");
+                let others = (count..count + 200_000).filter(|&n| held(set, planes, of_integer(n))).count();
+                let most = (200_000 >> planes) * 3 / 2 + 600;
+                assert!(others < most, "{others} of 200,000 wrongly, {count} values, {planes} planes");
             }
+            assert!(whole.len() <= 9 * count as usize + 15);
         }
     }
 
     #[test]
-    fn repeated_values_take_no_room() {
-        let hashes: Vec<u64> = (0..100_000).map(|n| of_text(format!("{}", n % 64).as_bytes())).collect();
-        let once: Vec<u64> = hashes.iter().take(64).copied().collect();
-        assert_eq!(set_of(&hashes).len(), set_of(&once).len());
-        assert!(set_of(&[]).is_empty() && !may_hold(&[], 5));
+    fn sets_depend_on_the_values_alone() {
+        let hashes: Vec<u32> = (0..100_000).map(|n| of_text(format!("{}", n % 64).as_bytes())).collect();
+        let mut once = hashes[..64].to_vec();
+        once.reverse();
+        let (many, few) = (Hashes::of(hashes), Hashes::of(once));
+        assert_eq!(many, few);
+        assert_eq!(many.sample().len(), SAMPLE);
+        assert!(many.sample().iter().all(|&hash| many.has(hash)) && !many.has(of_text(b"64")));
     }
 
     #[test]
-    fn half_a_set_holds_what_the_whole_one_does() {
-        let hashes: Vec<u64> = (0..5_000).map(of_integer).collect();
-        let (set, half) = (set_of(&hashes), halved(&set_of(&hashes)));
-        assert_eq!(2 * half.len(), set.len());
-        assert!(hashes.iter().all(|&hash| may_hold(&half, hash)));
-        let wrong = (5_000..105_000).filter(|&n| may_hold(&half, of_integer(n))).count();
-        assert!(wrong < 15_000, "{wrong} of 100,000");
-        assert_eq!(halved(&half[..BLOCK]), half[..BLOCK]);
+    fn many_numbers_are_sorted_as_few_are() {
+        let numbers: Vec<u32> = (0..5_000).map(of_integer).chain([0, u32::MAX, 0]).collect();
+        let mut expected = numbers.clone();
+        expected.sort_unstable();
+        assert_eq!(sorted(numbers), expected);
     }
 
     #[test]
-    fn sizes_beyond_the_bytes_are_refused() {
-        assert_eq!(held(&[0xFF; 64], &[1, 0, 1], 7), Ok(vec![true, false, true]));
-        for sizes in [&[3][..], &[1, 2], &[usize::MAX], &[usize::MAX / BLOCK]] {
-            assert!(held(&[0xFF; 64], sizes, 7).is_err(), "{sizes:?}");
+    fn hashes_that_somebody_has_chosen_are_held() {
+        let crowded = Hashes::of((0..100_000).map(|n| n * 1_000).collect());
+        let set = crowded.set(2);
+        assert_eq!(set.len(), 2 * crowded.plane_bytes());
+        assert!(crowded.0.iter().all(|&hash| held(&set, 2, hash)));
+    }
+
+    #[test]
+    fn the_empty_set_holds_nothing() {
+        let empty = Hashes::default();
+        assert!(empty.set(3).is_empty() && !held(&[], 3, 5));
+    }
+
+    #[test]
+    fn other_planes_than_bytes_are_refused() {
+        for (bytes, planes) in [(8, 0), (9, 9), (9, 2), (1, 8)] {
+            assert!(Set::new(&[0xFF; 16][..bytes], planes).is_err(), "{bytes} {planes}");
+        }
+        assert!(Set::new(&[0xFF; 16], 8).is_ok() && Set::new(&[], 1).is_ok());
+        for bytes in 1..16 {
+            held(&[0xFF; 16][..bytes], 1, u32::MAX);
         }
     }
 }

@@ -9,7 +9,7 @@ from sdb import ion
 from sdb.errors import SdbError
 from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS
 from sdb.packfile.manyvalues import MOST_FILTERED
-from sdb.packfile.statisticschoice import share_read
+from sdb.packfile.zoneshare import share_read
 from sdb.query.exec import engine
 from sdb.query.plan.keyfilters import key_filters, with_keys
 from sdb.query.plan.reduction import field_path

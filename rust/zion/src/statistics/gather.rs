@@ -1,11 +1,10 @@
 //! Statistics of runs of chunks become those of blocks.
 
+use std::sync::Arc;
+
 use super::words::{self, WordHashes};
 use super::{StatPath, Zone};
-use crate::membership;
-
-/// So many hashes of a set are kept beside it, to find out in which other blocks its values are.
-const SAMPLE: usize = 32;
+use crate::membership::{Hashes, MAX_PLANES};
 
 /// What is known of the values at a path in a run of chunks.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,9 +14,9 @@ pub struct PathStatistics {
     /// What the values are between.
     pub zone: Zone,
     /// Hashes of its texts, unless they are not wanted.
-    pub texts: Option<Vec<u64>>,
+    pub texts: Option<Vec<u32>>,
     /// The same of its integers.
-    pub integers: Option<Vec<u64>>,
+    pub integers: Option<Vec<u32>>,
 }
 
 /// What is known of a run of chunks.
@@ -35,22 +34,8 @@ pub struct RunStatistics {
     pub words: WordHashes,
 }
 
-/// A set of values, and some of their hashes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueSet {
-    /// The set, see [`membership`].
-    pub bits: Vec<u8>,
-    /// Some hashes of its values.
-    pub sample: Vec<u64>,
-}
-
-impl ValueSet {
-    /// The set of values with these hashes.
-    pub fn of(hashes: &[u64]) -> Self {
-        let step = hashes.len().div_ceil(SAMPLE).max(1);
-        Self { bits: membership::set_of(hashes), sample: hashes.iter().step_by(step).copied().collect() }
-    }
-}
+/// Hashes of values, if they are known.
+pub type KnownHashes = Option<Arc<Hashes>>;
 
 /// What is known of a block that was packed.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,9 +44,10 @@ pub struct BlockStatistics {
     pub offset: u64,
     /// Number of rows.
     pub rows: u64,
-    /// For each path of which something is known: zone, set of texts, set of integers.
-    pub paths: Vec<(StatPath, Zone, Option<ValueSet>, Option<ValueSet>)>,
-    /// The sets of the pieces of texts at the paths that they are wanted of.
+    /// For each path of which something is known: zone, hashes of texts, hashes of integers. Which of them become
+    /// sets is chosen when all blocks are known.
+    pub paths: Vec<(StatPath, Zone, KnownHashes, KnownHashes)>,
+    /// The sets of the pieces of texts at the paths that they are wanted of, with all planes.
     pub words: Vec<Option<Vec<u8>>>,
 }
 
@@ -157,13 +143,13 @@ fn joined(runs: Vec<RunStatistics>) -> Option<BlockStatistics> {
             true
         });
     }
-    let set = |hashes: Option<Vec<u64>>| hashes.map(|hashes| ValueSet::of(&hashes));
-    let paths = known.into_iter().map(|one| (one.path, one.zone, set(one.texts), set(one.integers)));
-    let words = pieces.into_iter().map(|hashes| hashes.map(|hashes| membership::set_of(&hashes)));
+    let once = |hashes: Option<Vec<u32>>| hashes.map(|hashes| Arc::new(Hashes::of(hashes)));
+    let paths = known.into_iter().map(|one| (one.path, one.zone, once(one.texts), once(one.integers)));
+    let words = pieces.into_iter().map(|hashes| hashes.map(|hashes| Hashes::of(hashes).set(MAX_PLANES)));
     Some(BlockStatistics { offset, rows, paths: paths.collect(), words: words.collect() })
 }
 
-fn chained(one: Option<Vec<u64>>, other: Option<Vec<u64>>) -> Option<Vec<u64>> {
+fn chained(one: Option<Vec<u32>>, other: Option<Vec<u32>>) -> Option<Vec<u32>> {
     let (mut one, other) = one.zip(other)?;
     one.extend(other);
     Some(one)

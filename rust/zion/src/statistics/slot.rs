@@ -18,9 +18,9 @@ const MOST_EQUAL: u64 = 4;
 pub(super) struct Slot {
     pub(super) zone: Zone,
     /// Hashes of the texts, unless they are not wanted.
-    pub(super) texts: Option<Vec<u64>>,
+    pub(super) texts: Option<Vec<u32>>,
     /// Hashes of the integers, unless they are not wanted.
-    pub(super) integers: Option<Vec<u64>>,
+    pub(super) integers: Option<Vec<u32>>,
     /// The symbols that were values here.
     pub(super) symbols: Vec<u64>,
     /// Whether there was a value that nothing can be said of.
@@ -89,7 +89,7 @@ impl Slot {
     }
 
     #[inline]
-    fn hash(hashes: &mut Option<Vec<u64>>, hash: u64) {
+    fn hash(hashes: &mut Option<Vec<u32>>, hash: u32) {
         let Some(found) = hashes else { return };
         if found.last() == Some(&hash) {
             return;

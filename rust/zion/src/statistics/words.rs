@@ -16,9 +16,11 @@ use crate::block::BlockReader;
 use crate::codec::Algorithm;
 use crate::error::Result;
 use crate::ion::{self, Header, SymbolTable, kind, varuint};
-use crate::membership::{self, SPREAD};
+use crate::membership;
 use crate::rows::Rows;
 
+/// Spreads numbers over their highest bits: 2^64 divided by the golden ratio.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// A piece has so many letters.
 const LETTERS: u32 = 6;
 /// Or so many letters, digits and dashes.
@@ -127,7 +129,7 @@ pub struct WordPath {
 pub type WordPaths = Arc<[WordPath]>;
 
 /// For each path hashes of the pieces in its texts; none: there are too many, or it is not known.
-pub type WordHashes = Vec<Option<Vec<u64>>>;
+pub type WordHashes = Vec<Option<Vec<u32>>>;
 
 /// Gathers the pieces of all texts at some paths, and inside of the values there.
 #[derive(Debug)]
