@@ -13,12 +13,15 @@
 ``storedstatistics``  the same as trailers have it
 ``blockfacts``    the same for blocks that are being made
 ``statisticschoice``  which of it is stored
+``filterchoice``  which filters, with how many planes
+``zoneshare``     blocks that zones leave to read
 ``statisticsasked``  which of it users want
 ``words``         what texts hold, and which blocks have none of it
 ``addresses``     networks, and which blocks have no address of one
 ``statisticscheck``  whether it is so
 ``zones``         bounds of the values in blocks
 ``membership``    filters of the values in blocks
+``slicedfilter``  the same as they are stored, and asked
 ``sparseindex``   time indexes and constants of all blocks
 ``timeindex``     blocks that can hold an instant, for one path
 ``predicate``     conditions as far as metadata can decide them

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sdb.packfile.blockstatistics import BlockStatistics
-    from sdb.packfile.membership import MembershipFilter
     from sdb.packfile.predicate import AddressRange
     from sdb.packfile.presence import FieldPath
+    from sdb.packfile.slicedfilter import SlicedFilter
 
-    _Asked = tuple[MembershipFilter, Iterable[Sequence[object]]]
+    _Asked = tuple[SlicedFilter, Iterable[Sequence[object]]]
 
 LENGTHS = (8, 16, 24, 32)
 """So many bits the prefixes of an address have."""

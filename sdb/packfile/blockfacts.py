@@ -83,20 +83,13 @@ def facts_of(sparse: SparseIndex) -> list[BlockFacts]:
     if statistics is None:
         return facts
     statistics.load()
-    readers = {
-        TEXTS: statistics.texts,
-        INTEGERS: statistics.integers,
-        WORDS: statistics.words,
-        PREFIXES: statistics.prefixes,
-    }
     for path, kind in statistics.sizes:
         if kind == ZONES:
             for fact, zone in zip(facts, statistics.zone(path) or (), strict=False):
                 if zone is not None:
                     fact.zones[path] = zone
-        elif kind in readers:
-            known = readers[kind](path)
-            for fact, sets in zip(facts, known.sets if known else (), strict=False):
+        elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES):
+            for fact, sets in zip(facts, statistics.sets(path, kind), strict=False):
                 if sets is not None:
                     fact.sets[path, kind] = sets
     return facts

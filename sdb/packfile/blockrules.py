@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+from itertools import chain, islice
 
 from sdb.packfile import addresses, words
 from sdb.packfile.predicate import (
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from sdb.packfile.blockstatistics import BlockStatistics
-    from sdb.packfile.membership import MembershipFilter
     from sdb.packfile.predicate import PathTest
+    from sdb.packfile.slicedfilter import SlicedFilter
     from sdb.packfile.zones import Zone
 
 BlockRule: TypeAlias = "Callable[[int], bool]"
@@ -101,13 +102,15 @@ def rules(
         yield "filter", _holding(*found)
 
 
-def _holding(member: MembershipFilter, groups: Iterable[Iterable[Any]]) -> BlockRule:
+def _holding(member: SlicedFilter, groups: Iterable[Iterable[Any]]) -> BlockRule:
     """Tell where one value of each group may be: no other block has one of each."""
-    answers = [[*member.blocks_of_each(values)] for values in groups]
-    return lambda number: all(any(one[number] for one in found) for found in answers)
+    values = [[*group] for group in groups]
+    answers = member.blocks_of_each(chain.from_iterable(values))
+    found = [[*islice(answers, len(group))] for group in values]
+    return lambda number: all(any(one[number] for one in group) for group in found)
 
 
-def _holding_any(member: MembershipFilter, lists: Iterable[Iterable[Any]]) -> BlockRule:
+def _holding_any(member: SlicedFilter, lists: Iterable[Iterable[Any]]) -> BlockRule:
     """Tell where all values of any list may be: another block lacks some of each."""
     rules = [_holding(member, [[value] for value in values]) for values in lists]
     return lambda number: any(rule(number) for rule in rules)
@@ -244,7 +247,7 @@ def _between(least: Any, greatest: Any, op: str, value: Any) -> bool:  # noqa: A
 
 def filter_of(
     test: PathTest, statistics: BlockStatistics, types: int
-) -> tuple[MembershipFilter, Iterable[Sequence[Any]]] | None:
+) -> tuple[SlicedFilter, Iterable[Sequence[Any]]] | None:
     """Give the filter that knows of a test, and groups of values: a block has to hold one of each.
 
     Filters of texts have strings and symbols: bytes, whose printed form is a text too, they do not.

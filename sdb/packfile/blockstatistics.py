@@ -7,14 +7,15 @@ docs/format.md.
 
 from __future__ import annotations
 
-from itertools import accumulate, chain
+from functools import partial
+from itertools import accumulate, chain, pairwise
 from operator import lt
 
 from sdb import ion, notes
 from sdb.errors import CorruptError
 from sdb.ion import IonSymbol
 from sdb.packfile.latebytes import held_bytes
-from sdb.packfile.membership import MembershipFilter
+from sdb.packfile.slicedfilter import CHECKSUM_BYTES, SlicedFilter, encode_filter
 from sdb.packfile.storedstatistics import StoredStatistics
 from sdb.packfile.timeindex import integers
 from sdb.packfile.zones import decode_zones, encode_zones
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeVar
 
     from sdb.packfile.latebytes import LateBytes
+    from sdb.packfile.membership import MembershipFilter, ValueSet
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.zones import Zone
 
@@ -42,7 +44,7 @@ OLD_FILTERS = (2, 3, 4)
 MAX_SECTIONS = 4096
 MAX_DEPTH = 32
 _MAX_HEAD_BYTES = 4 << 20
-_CHECKSUM_BYTES = 8
+_LISTS = 5
 
 
 class BlockStatistics:
@@ -59,13 +61,15 @@ class BlockStatistics:
         self,
         blocks: int,
         sections: Mapping[tuple[FieldPath, int], tuple[int, int]],
+        slices: Mapping[tuple[FieldPath, int], tuple[int, int]],
         body: bytes | LateBytes,
     ) -> None:
         self._blocks = blocks
         self._sections = sections
+        self._slices = slices
         self._body = body
         self._zones: dict[FieldPath, tuple[Zone | None, ...] | None] = {}
-        self._filters: dict[tuple[FieldPath, int], MembershipFilter | None] = {}
+        self._filters: dict[tuple[FieldPath, int], SlicedFilter | None] = {}
 
     @property
     def blocks(self) -> int:
@@ -80,7 +84,8 @@ class BlockStatistics:
     @property
     def sizes(self) -> dict[tuple[FieldPath, int], int]:
         """The size in bytes of what there is, by path and kind."""
-        return {key: stop - start for key, (start, stop) in self._sections.items()}
+        places = (self._sections, self._slices)
+        return {key: sum(len(range(*one[key])) for one in places) for key in self._sections}
 
     def bytes_of(self, *kinds: int) -> int:
         """Give the size in bytes of what there is of some kinds, as of `WORDS`."""
@@ -94,8 +99,10 @@ class BlockStatistics:
     @property
     def held_bytes(self) -> int:
         """About how many bytes of them are in memory."""
-        asked = [*((path, ZONES) for path in tuple(self._zones)), *self._filters]
-        return held_bytes(self._body) + sum(self.sizes.get(key, 0) for key in asked)
+        sizes = self.sizes
+        zones = sum(sizes.get((path, ZONES), 0) for path in tuple(self._zones))
+        filters = sum(one.held_bytes for one in tuple(self._filters.values()) if one is not None)
+        return held_bytes(self._body) + zones + filters
 
     def load(self) -> None:
         """Read all of them at once, for whoever needs most of them.
@@ -117,47 +124,62 @@ class BlockStatistics:
             known of the path.
         """
         if path not in self._zones:
-            self._zones[path] = self._read(
-                path, ZONES, lambda data: decode_zones(data, self._blocks)
-            )
+            self._zones[path] = _unless_damaged(partial(self._read_zone, path))
         return self._zones[path]
 
-    def texts(self, path: FieldPath) -> MembershipFilter | None:
+    def texts(self, path: FieldPath) -> SlicedFilter | None:
         """Give the filter of the texts at a path; None: nothing is known."""
         return self._filter(path, TEXTS)
 
-    def integers(self, path: FieldPath) -> MembershipFilter | None:
+    def integers(self, path: FieldPath) -> SlicedFilter | None:
         """Give the filter of the integers at a path; None: nothing is known."""
         return self._filter(path, INTEGERS)
 
-    def words(self, path: FieldPath) -> MembershipFilter | None:
+    def words(self, path: FieldPath) -> SlicedFilter | None:
         """Give the filter of the pieces of all texts at a path and inside of the values there.
 
         See :mod:`sdb.packfile.words`; None: nothing is known.
         """
         return self._filter(path, WORDS)
 
-    def prefixes(self, path: FieldPath) -> MembershipFilter | None:
+    def prefixes(self, path: FieldPath) -> SlicedFilter | None:
         """Give the filter of the prefixes of the addresses at a path; None: nothing is known."""
         return self._filter(path, PREFIXES)
 
-    def _filter(self, path: FieldPath, kind: int) -> MembershipFilter | None:
+    def filter(self, path: FieldPath, kind: int) -> SlicedFilter | None:
+        """Read the head of a filter; None when there is none.
+
+        Raises
+        ------
+        CorruptError
+            It is damaged.
+        """
+        head = self.section(path, kind)
+        if head is None:
+            return None
+        start, stop = self._slices.get((path, kind), (0, 0))
+
+        def read(begin: int, end: int) -> bytes:
+            return self._body[start + begin : start + end]
+
+        return SlicedFilter.decode(
+            head, self._blocks, is_text=kind == TEXTS, size_bytes=stop - start, read=read
+        )
+
+    def sets(self, path: FieldPath, kind: int) -> tuple[tuple[ValueSet, ...] | None, ...]:
+        """Read all sets of each block; nothing where they are damaged."""
+        known = self._filter(path, kind)
+        whole = None if known is None else _unless_damaged(known.whole)
+        return () if whole is None else whole.sets
+
+    def _filter(self, path: FieldPath, kind: int) -> SlicedFilter | None:
         if (path, kind) not in self._filters:
-            is_text = kind == TEXTS
-            self._filters[path, kind] = self._read(
-                path,
-                kind,
-                lambda data: MembershipFilter.decode(data, self._blocks, is_text=is_text),
-            )
+            self._filters[path, kind] = _unless_damaged(partial(self.filter, path, kind))
         return self._filters[path, kind]
 
-    def _read(self, path: FieldPath, kind: int, decode: Callable[[bytes], _Known]) -> _Known | None:
-        try:
-            data = self.section(path, kind)
-            return None if data is None else decode(data)
-        except CorruptError as error:
-            notes.tell(f"statistics are ignored: {error.message}")
-            return None
+    def _read_zone(self, path: FieldPath) -> tuple[Zone | None, ...] | None:
+        data = self.section(path, ZONES)
+        return None if data is None else decode_zones(data, self._blocks)
 
     def section(self, path: FieldPath, kind: int) -> bytes | None:
         """Give what is stored of a path; None when there is nothing.
@@ -175,8 +197,8 @@ class BlockStatistics:
         from sdb import _core
 
         data = self._body[slice(*place)]
-        checksum, data = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
-        if _core.hash_section(data).to_bytes(_CHECKSUM_BYTES, "big") != checksum:
+        checksum, data = data[:CHECKSUM_BYTES], data[CHECKSUM_BYTES:]
+        if _core.hash_section(data).to_bytes(CHECKSUM_BYTES, "big") != checksum:
             raise CorruptError("a section of the statistics is damaged")
         return data
 
@@ -204,19 +226,30 @@ class BlockStatistics:
         listed = _listed(stored)
         if listed is None:
             return None
-        depths, names, kinds, lengths = listed
-        if min(lengths, default=0) < 0 or sum(lengths) != len(stored.body):
+        depths, names, kinds, lengths, sliced = listed
+        if min(lengths + sliced, default=0) < 0 or sum(lengths + sliced) != len(stored.body):
             raise CorruptError("the sections of the statistics have other sizes")
         starts = [*accumulate(depths, initial=0)]
-        places = [*accumulate(lengths, initial=0)]
+        places = [*pairwise(accumulate(lengths + sliced, initial=0))]
         sections: dict[tuple[FieldPath, int], tuple[int, int]] = {}
+        slices: dict[tuple[FieldPath, int], tuple[int, int]] = {}
         for at, kind in enumerate(kinds):
             inner = names[starts[at] : starts[at + 1]]
             path = tuple([None if name is None else str(name) for name in inner])
             if (path, kind) in sections:
                 raise CorruptError("the statistics have a section twice")
-            sections[path, kind] = places[at], places[at + 1]
-        return cls(blocks, sections, stored.body)
+            sections[path, kind] = places[at]
+            slices[path, kind] = places[len(kinds) + at]
+        return cls(blocks, sections, slices, stored.body)
+
+
+def _unless_damaged(read: Callable[[], _Known]) -> _Known | None:
+    """Read something; tell of it where it is damaged."""
+    try:
+        return read()
+    except CorruptError as error:
+        notes.tell(f"statistics are ignored: {error.message}")
+        return None
 
 
 def tell_old_filters(known: BlockStatistics | None) -> None:
@@ -237,12 +270,14 @@ def _listed(stored: StoredStatistics) -> list[list[Any]] | None:
         raise CorruptError("the statistics are not what they are made of")
     if value[0] != VERSION:
         return None
-    if [*map(type, value[1:])] != 4 * [list]:
+    if len(value) == _LISTS:  # no section has slices
+        value.append([0] * len(value[3]))
+    if [*map(type, value[1:])] != _LISTS * [list]:
         raise CorruptError("the statistics are not what they are made of")
-    depths, names, kinds, lengths = value[1:]
-    for numbers in (depths, kinds, lengths):
+    depths, names, kinds, lengths, sliced = value[1:]
+    for numbers in (depths, kinds, lengths, sliced):
         integers(numbers, "the statistics")
-    if not len(depths) == len(kinds) == len(lengths) <= MAX_SECTIONS:
+    if not len(depths) == len(kinds) == len(lengths) == len(sliced) <= MAX_SECTIONS:
         raise CorruptError("the lists of the statistics differ in length, or are too long")
     least = [1 if kind in (ZONES, TEXTS, INTEGERS) else 0 for kind in kinds]
     if not all(map(range(MAX_DEPTH + 1).__contains__, depths)) or any(map(lt, depths, least)):
@@ -251,7 +286,7 @@ def _listed(stored: StoredStatistics) -> list[list[Any]] | None:
         raise CorruptError("the statistics have a path that makes no sense")
     if any(name is not None and not isinstance(name, str) for name in names):
         raise CorruptError("the statistics have a name that is none")
-    return [depths, names, kinds, lengths]
+    return [depths, names, kinds, lengths, sliced]
 
 
 def encode_statistics(
@@ -272,21 +307,24 @@ def encode_statistics(
     StoredStatistics or None
         None when there is nothing.
     """
-    sections = {(path, ZONES): encode_zones(found) for path, found in zones.items()}
-    sections |= {key: found.encode() for key, found in filters.items()}
+    sections = {(path, ZONES): (encode_zones(found), b"") for path, found in zones.items()}
+    sections |= {key: encode_filter(found) for key, found in filters.items()}
     return store_sections(sections)
 
 
-def store_sections(sections: Mapping[tuple[FieldPath, int], bytes]) -> StoredStatistics | None:
-    """Give sections by path and kind as they are stored; None when there are none."""
+def store_sections(
+    sections: Mapping[tuple[FieldPath, int], tuple[bytes, bytes]],
+) -> StoredStatistics | None:
+    """Give sections by path and kind, and their slices, as they are stored; None without any."""
     from sdb import _core
 
     if not sections:
         return None
     whole = [
-        _core.hash_section(data).to_bytes(_CHECKSUM_BYTES, "big") + data
-        for data in sections.values()
+        _core.hash_section(data).to_bytes(CHECKSUM_BYTES, "big") + data
+        for data, _ in sections.values()
     ]
+    slices = [found for _, found in sections.values()]
     names = chain.from_iterable(path for path, _ in sections)
     value = [
         VERSION,
@@ -294,5 +332,6 @@ def store_sections(sections: Mapping[tuple[FieldPath, int], bytes]) -> StoredSta
         [None if name is None else IonSymbol(name) for name in names],
         [kind for _, kind in sections],
         [*map(len, whole)],
+        [*map(len, slices)],
     ]
-    return StoredStatistics(_core.zstd_compress(ion.dumps(value)), b"".join(whole))
+    return StoredStatistics(_core.zstd_compress(ion.dumps(value)), b"".join(whole + slices))

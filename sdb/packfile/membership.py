@@ -7,11 +7,8 @@ planes, nine bits a value, all but one in 256. See the section on statistics in 
 
 from __future__ import annotations
 
-import operator
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 
-from sdb import ion
-from sdb.errors import CorruptError
 from sdb.records import record, replace
 
 TYPE_CHECKING = False
@@ -82,7 +79,7 @@ class HashedSet:
 
     @property
     def planes(self) -> int:
-        """How many planes the set can have."""
+        """Number of planes that the set can have."""
         return MAX_PLANES
 
     @property
@@ -202,72 +199,6 @@ class MembershipFilter:
     def may_hold_anywhere(self, value: object) -> bool:
         """Tell whether any block may have a value; see :meth:`may_hold`."""
         return any(self.blocks(value))
-
-    def encode(self) -> bytes:
-        """Give the bytes that are stored."""
-        known = [*chain.from_iterable(one or () for one in self.sets)]
-        value = [
-            [None if one is None else len(one) for one in self.sets],
-            [one.rows for one in known],
-            [one.plane_bytes for one in known],
-            [one.planes for one in known],
-            b"".join(one.bits for one in known),
-        ]
-        return ion.dumps(value)
-
-    @classmethod
-    def decode(cls, data: bytes, blocks: int, *, is_text: bool) -> Self:
-        """Read the bytes that are stored.
-
-        Parameters
-        ----------
-        data : bytes
-            What :meth:`encode` gave.
-        blocks : int
-            Number of blocks of the file.
-        is_text : bool
-            Whether it is of texts.
-
-        Returns
-        -------
-        MembershipFilter
-            What they say.
-
-        Raises
-        ------
-        CorruptError
-            They are malformed.
-        """
-        value = ion.loads(data)
-        if not isinstance(value, list) or [*map(type, value)] != [*4 * [list], bytes]:
-            raise CorruptError("a membership filter is not what it is made of")
-        counts, rows, sizes, planes, bits = value
-        for number in (*rows, *sizes, *planes, *(count for count in counts if count is not None)):
-            if type(number) is not int or number < 0:
-                raise CorruptError("a membership filter has a number that is none")
-        if not all(map(range(1, MAX_PLANES + 1).__contains__, planes)):
-            raise CorruptError("a membership filter has a set with other planes")
-        if len(counts) != blocks:
-            raise CorruptError("a membership filter has other blocks than the file")
-        if not len(rows) == len(sizes) == len(planes) == sum(count or 0 for count in counts):
-            raise CorruptError("a membership filter has other sets than it tells")
-        ends = [*accumulate(map(operator.mul, sizes, planes), initial=0)]
-        if ends[-1] != len(bits):
-            raise CorruptError("the sets of a membership filter have other sizes")
-        sets = [
-            ValueSet(one, bits[ends[at] : ends[at + 1]], planes[at]) for at, one in enumerate(rows)
-        ]
-        starts = [*accumulate([count or 0 for count in counts], initial=0)]
-        cut = enumerate(counts)
-        return cls(
-            is_text,
-            tuple(
-                [
-                    None if count is None else tuple(sets[starts[at] : starts[at + 1]])
-                    for at, count in cut
-                ]
-            ),
-        )
 
 
 def hash_of_text(value: object) -> int | None:

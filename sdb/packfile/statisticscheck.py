@@ -12,13 +12,12 @@ from sdb.packfile.blockstatistics import (
     ZONES,
     tell_old_filters,
 )
-from sdb.packfile.membership import MembershipFilter
 from sdb.packfile.presence import field_name
 from sdb.packfile.zones import decode_zones
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.membership import ValueSet
+    from sdb.packfile.membership import MembershipFilter, ValueSet
     from sdb.packfile.presence import FieldPath
     from sdb.packfile.trailer import Trailer
     from sdb.packfile.zones import Zone
@@ -64,18 +63,16 @@ class StatisticsCheck:
             return
         tell_old_filters(found)
         blocks = len(trailer.blocks)
-        for path, kind in found.sizes if found is not None else ():
+        if found is None:
+            return
+        for path, kind in found.sizes:
             try:
-                data = found.section(path, kind) if found is not None else None
-                if data is None:
-                    continue
                 if kind == ZONES:
-                    self._zones[path] = decode_zones(data, blocks)
+                    self._zones[path] = decode_zones(found.section(path, kind) or b"", blocks)
                 elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES):
-                    is_text = kind == TEXTS
-                    self._filters[path, kind] = MembershipFilter.decode(
-                        data, blocks, is_text=is_text
-                    )
+                    known = found.filter(path, kind)
+                    if known is not None:
+                        self._filters[path, kind] = known.whole()
             except CorruptError as error:
                 name = _words_of(path) if kind == WORDS else f"statistics of {field_name(path)}"
                 self.flaws.append(f"{name}: {error.message}")

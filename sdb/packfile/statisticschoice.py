@@ -19,6 +19,7 @@ from sdb.packfile.blockstatistics import (
     store_sections,
 )
 from sdb.packfile.filterchoice import choose_filters, section_bytes
+from sdb.packfile.slicedfilter import encode_filter
 from sdb.packfile.words import choose_words, tell_unknown
 from sdb.packfile.zones import encode_zones
 from sdb.packfile.zoneshare import share_read
@@ -126,20 +127,20 @@ def choose_statistics(
     had, had_bytes = _had(sources)
     budget = min(max(size_bytes // SHARE, had_bytes), MAX_BYTES)
     zones = _zones(facts)
-    kept: dict[_Key, bytes] = {}
+    kept: dict[_Key, tuple[bytes, bytes]] = {}
     left = max(min(budget // _ZONES_SHARE, ZONE_BYTES * len(facts)), min(had_bytes, budget))
     named = {*asked, *zoned}
     for path, section, cost in _ranked_zones(zones, named, had):
         if path in named:
-            kept[path, ZONES] = section
+            kept[path, ZONES] = section, b""
         elif cost <= left:
             left -= cost
             budget -= cost
-            kept[path, ZONES] = section
+            kept[path, ZONES] = section, b""
     kept = dict(islice(kept.items(), MAX_SECTIONS // 2))
     filters = choose_filters(facts, zones, budget, asked=asked, had=had)
     for key, found in (*islice(filters.items(), MAX_SECTIONS // 2), *choose_words(facts).items()):
-        kept[key] = found.encode()
+        kept[key] = encode_filter(found)
     return store_sections(kept)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sdb.packfile.blockstatistics import BlockStatistics
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.presence import FieldPath
+    from sdb.packfile.slicedfilter import SlicedFilter
 
 MAX_BYTES = 24 << 20
 """Filters of words and prefixes take at most so many bytes: each has fewer planes until they do."""
@@ -121,7 +122,7 @@ def forms(test: TextWords) -> Iterator[list[int]]:
         yield pieces([first + "".join(found)])
 
 
-def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[MembershipFilter]:
+def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[SlicedFilter]:
     """Go over the filters that have the words of the texts at a path.
 
     What is inside of a value is in the filter of that value, too.

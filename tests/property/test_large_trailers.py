@@ -164,7 +164,7 @@ def test_other_ways_to_write_sizes() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_little_is_read_of_it() -> None:
-    stored = store_sections({key: 100 * data for key, data in SECTIONS.items()})
+    stored = store_sections({key: (100 * data, b"") for key, data in SECTIONS.items()})
     assert stored is not None
     data = packfile(stored)
     found, reader = in_parts(data)
@@ -256,7 +256,7 @@ def test_damage_is_found_as_in_the_whole() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_damaged_section_is_ignored_and_the_others_hold() -> None:
-    stored = store_sections({key: 9 * data for key, data in SECTIONS.items()})
+    stored = store_sections({key: (9 * data, b"") for key, data in SECTIONS.items()})
     assert stored is not None
     assert isinstance(stored.body, bytes)
     for at in range(0, len(stored.body), 37):
@@ -315,7 +315,7 @@ def test_files_that_are_closed_or_replaced(tmp_path: Path) -> None:
 
 
 def test_statistics_are_equal_whatever_they_are_read_from() -> None:
-    stored = store_sections(SECTIONS)
+    stored = store_sections({key: (data, b"") for key, data in SECTIONS.items()})
     assert stored is not None
     assert isinstance(stored.body, bytes)
     late = LateBytes(Memory(b"12" + stored.body), 2, 2 + len(stored.body), stored.body[:5])

@@ -136,6 +136,26 @@ def test_only_what_a_condition_asks_for_is_read(bucket: S3Place, requests: Reque
 
 
 @pytest.mark.usefixtures("large_trailers")
+def test_of_a_large_filter_two_slices_are_read(bucket: S3Place, requests: Requests) -> None:
+    place = bucket.at("x.zion")
+    sdb.pack([{"id": f"{n * 7919:08}"} for n in range(150_000)], place, stats="id")
+    with sdb.open(place) as pack:
+        known = pack.known[1]
+        assert known is not None
+        size = known.sizes[("id",), TEXTS]
+    assert size > 150_000
+    for number, blocks in ((149_999, 1), (7, 1), (3_000_000, 0)):
+        requests.clear()
+        condition = f"id = '{number * 7919:08}'"
+        with sdb.sql(f"SELECT * FROM read_file('{place}') WHERE {condition}") as result:
+            assert len(list(result)) == blocks
+            reading = result.reading
+        read = requests.received_bytes("GetObject") - reading.stored_bytes
+        assert requests.count() <= 4 + reading.blocks  # two to open, the head, and slices
+        assert read < 2 * SMALL + size // 2
+
+
+@pytest.mark.usefixtures("large_trailers")
 def test_who_needs_all_reads_it_at_once(bucket: S3Place, requests: Requests) -> None:
     places = [bucket.at(f"{part}.zion") for part in range(2)]
     for part, place in enumerate(places):

@@ -28,6 +28,7 @@ from sdb.packfile.blockstatistics import (
 )
 from sdb.packfile.extension import Extension, Summary
 from sdb.packfile.membership import HashedSet, MembershipFilter, ValueSet, hash_of_text
+from sdb.packfile.slicedfilter import SlicedFilter, encode_filter
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.packfile.statisticschoice import SHARE, choose_statistics
 from sdb.packfile.storedstatistics import StoredStatistics
@@ -45,6 +46,17 @@ FULL = [
 ]
 
 
+def read_again(known: MembershipFilter) -> SlicedFilter:
+    head, slices = encode_filter(known)
+    return SlicedFilter.decode(
+        head,
+        len(known.sets),
+        is_text=known.is_text,
+        size_bytes=len(slices),
+        read=lambda start, stop: slices[start:stop],
+    )
+
+
 def test_what_is_stored_comes_back() -> None:
     """Of each path and block, and nothing of others."""
     path = ("items", ELEMENT, "id")
@@ -55,9 +67,10 @@ def test_what_is_stored_comes_back() -> None:
     assert found is not None
     assert found.zone(("a",)) == tuple(FULL)
     assert found.zone(path) == tuple(FULL[::-1])
-    assert found.texts(path) == known
+    assert found.sets(path, TEXTS) == known.sets
     assert found.texts(("a",)) is found.integers(path) is found.words(path) is None
     assert found.zone(("b",)) is None
+    assert found.sets(("a",), TEXTS) == ()
     assert found.paths == (("a",), path)
     assert sum(found.sizes.values()) == len(stored.body)
     assert encode_statistics({}, {}) is None
@@ -81,8 +94,8 @@ def test_a_block_may_have_several_sets() -> None:
     one, two = (MembershipFilter.of([[text]], is_text=True).sets[0] for text in ("a", "b"))
     assert one and two  # noqa: PT018 - for mypy
     known = MembershipFilter(True, (None, (*one, *two), (), two))
-    again = MembershipFilter.decode(known.encode(), 4, is_text=True)
-    assert again == known
+    again = read_again(known)
+    assert again.whole() == known
     assert again.blocks("a") == (True, True, False, False)
     assert again.blocks("b") == (True, True, False, True)
     assert one == (ValueSet(1, one[0].bits, 8),)
@@ -196,6 +209,10 @@ def test_damage_is_no_answer() -> None:
         [1, [1, 1], ["a", "a"], [1, 1], [0, 0]],
         [1, [1], ["a"], [1, 1], [0]],
         [1, [33], 33 * ["a"], [1], [0]],
+        [1, [1], ["a"], [1], [0], [0], 7],
+        [1, [1], ["a"], [1], [0], [5]],
+        [1, [1], ["a"], [1], [0], [0, 0]],
+        [1, [1], ["a"], [1], [8], [-8]],
     ],
 )
 def test_heads_that_make_no_sense_are_refused(value: object) -> None:
@@ -236,11 +253,17 @@ def test_zones_that_make_no_sense_are_refused(columns: object) -> None:
     data = _core.zstd_compress(ion.dumps(columns))
     with pytest.raises(CorruptError):
         decode_zones(data, 1)
-    made = store_sections({(("a",), ZONES): data})
+    made = store_sections({(("a",), ZONES): (data, b"")})
     assert made is not None
     found = BlockStatistics.decode(made, 1)
     assert found is not None
     assert found.zone(("a",)) is None
+
+
+def read_head(data: bytes) -> SlicedFilter:
+    return SlicedFilter.decode(
+        data, 1, is_text=True, size_bytes=0, read=lambda start, stop: bytes(stop - start)
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,27 +272,33 @@ def test_zones_that_make_no_sense_are_refused(columns: object) -> None:
         7,
         [[1], [1], [1]],
         [[1], [1], [8], bytes(8)],
-        [[None, 0], [], [], [], b""],
-        [["x"], [], [], [], b""],
-        [[-1], [], [], [], b""],
-        [[1], [], [], [], b""],
-        [[1], [1], [8], [], bytes(8)],
-        [[1], [1], [8], [1], bytes(9)],
-        [[1], [-1], [8], [1], bytes(8)],
-        [[1], [1], [-8], [1], b""],
-        [[1], [1], ["a"], [1], bytes(8)],
-        [[1], [1], [8], [2], bytes(8)],
-        [[1], [1], [8], [0], b""],
-        [[1], [1], [0], [0], b""],
-        [[1], [1], [1], [9], bytes(9)],
-        [[1], [1], [1 << 63], [8], bytes(8)],
-        [[2], [1], [8], [1], bytes(8)],
+        [[None, 0], [], [], [], 0, bytes(8), b""],
+        [["x"], [], [], [], 0, bytes(8), b""],
+        [[-1], [], [], [], 0, bytes(8), b""],
+        [[1], [], [], [], 0, bytes(8), b""],
+        [[1], [1], [8], [], 0, bytes(8), bytes(8)],
+        [[1], [1], [8], [1], 0, bytes(8), bytes(9)],
+        [[1], [-1], [8], [1], 0, bytes(8), bytes(8)],
+        [[1], [1], [-8], [1], 0, bytes(8), b""],
+        [[1], [1], ["a"], [1], 0, bytes(8), bytes(8)],
+        [[1], [1], [8], [2], 0, bytes(8), bytes(8)],
+        [[1], [1], [8], [0], 0, bytes(8), b""],
+        [[1], [1], [0], [0], 0, bytes(8), b""],
+        [[1], [1], [1], [9], 0, bytes(8), bytes(9)],
+        [[1], [1], [1 << 63], [8], 0, bytes(8), bytes(8)],
+        [[2], [1], [8], [1], 0, bytes(8), bytes(8)],
+        [[1], [1], [8], [1], 0, bytes(7), bytes(8)],
+        [[1], [1], [8], [1], 1, bytes(8), bytes(8)],
+        [[1], [1], [8], [1], -1, b"", bytes(8)],
+        [[1], [1], [8], [1], 17, bytes(8 << 17), bytes(8)],
+        [[1], [1], [99], [1], 0, bytes(8), bytes(99)],
+        [[1], [1], [8], [1], "0", bytes(8), bytes(8)],
     ],
 )
 def test_filters_that_make_no_sense_are_refused(value: object) -> None:
     """Whatever is wrong, nothing of it counts."""
     with pytest.raises(CorruptError):
-        MembershipFilter.decode(ion.dumps(value), 1, is_text=True)
+        read_head(ion.dumps(value))
 
 
 @given(st.binary(max_size=60))
@@ -279,7 +308,7 @@ def test_any_bytes_are_refused_or_read(data: bytes) -> None:
         lambda: BlockStatistics.decode(StoredStatistics(data, data), 1),
         lambda: decode_zones(data, 1),
         lambda: decode_zones(_core.zstd_compress(data), 1),
-        lambda: MembershipFilter.decode(data, 1, is_text=False),
+        lambda: read_head(data),
     ):
         with contextlib.suppress(CorruptError):
             read()
@@ -313,8 +342,8 @@ def test_as_many_paths_as_possible_have_planes() -> None:
         found = None if stored is None else BlockStatistics.decode(stored, 4)
         assert found is not None
         filters = [found.texts((name,)) for name in ("a", "b")]
-        known = [[sets[0] for sets in one.sets if sets] for one in filters if one]
-        assert all(one.may_hold(3, "3-77") for one in filters if one)
+        known = [[sets[0] for sets in one.whole().sets if sets] for one in filters if one]
+        assert all(one.blocks("3-77")[3] for one in filters if one)
         return [{one.planes for one in sets} for sets in known]
 
     assert planes(3.5) == [{3}]
@@ -335,22 +364,21 @@ def test_sets_with_few_planes_go_on_with_these() -> None:
     facts = [BlockFacts(sets={(("a",), TEXTS): (one,)}) for one in (few, whole)]
     stored = choose_statistics(facts, 1, asked=[("a",)])
     found = None if stored is None else BlockStatistics.decode(stored, 2)
-    known = found.texts(("a",)) if found else None
-    assert known is not None
-    assert known.sets == ((few,), (whole.with_planes(8),))
-    again = [BlockFacts(sets={(("a",), TEXTS): sets or ()}) for sets in known.sets]
+    known = found.sets(("a",), TEXTS) if found else None
+    assert known == ((few,), (whole.with_planes(8),))
+    again = [BlockFacts(sets={(("a",), TEXTS): sets or ()}) for sets in known]
     summary = Summary((9, 9), {}, complete=True)
     source = SparseIndex(2, summary=summary, stored_statistics=stored)
     kept = choose_statistics(again, 1, sources=[source])
     found = None if kept is None else BlockStatistics.decode(kept, 2)
     assert found is not None
-    assert found.texts(("a",)) == known
+    assert found.sets(("a",), TEXTS) == known
 
 
 def test_filters_of_an_older_kind_are_passed_over() -> None:
     """The zones beside them hold; that they are not read is told."""
-    zones = {(("a",), ZONES): encode_zones(FULL)}
-    kinds = dict.fromkeys([(("a",), 2), (("b", "c"), 3), ((), 4)], b"whatever")
+    zones = {(("a",), ZONES): (encode_zones(FULL), b"")}
+    kinds = dict.fromkeys([(("a",), 2), (("b", "c"), 3), ((), 4)], (b"whatever", b""))
     made = store_sections(zones | kinds)
     assert made is not None
     found = BlockStatistics.decode(made, 5)

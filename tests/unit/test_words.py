@@ -12,6 +12,7 @@ from sdb.packfile.blockstatistics import WORDS, ZONES, BlockStatistics, store_se
 from sdb.packfile.membership import MembershipFilter, ValueSet
 from sdb.packfile.predicate import Anywhere, Both, Either, TextWords
 from sdb.packfile.search import search
+from sdb.packfile.slicedfilter import encode_filter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +78,7 @@ def test_filters_have_fewer_planes_until_they_fit(monkeypatch: pytest.MonkeyPatc
 
 
 def test_only_words_are_of_the_row() -> None:
-    made = MembershipFilter.of([[1]], is_text=False).encode()
+    made = encode_filter(MembershipFilter.of([[1]], is_text=False))
     stored = store_sections({((), WORDS): made})
     assert stored is not None
     known = BlockStatistics.decode(stored, 1)

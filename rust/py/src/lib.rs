@@ -52,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lanes::LaneScan>()?;
     module.add_class::<render::RenderedRows>()?;
     module.add_class::<search::Matcher>()?;
+    module.add_class::<membership::SetSlices>()?;
     module.add_class::<membership::ValueHashes>()?;
     module.add_class::<pack::Packer>()?;
     module.add_class::<profile::FieldProfile>()?;

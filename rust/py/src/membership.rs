@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use zion::membership::{self, Hashes, Probe, Set};
+use zion::slices::Slices;
 
 use crate::errors::to_py;
 
@@ -104,4 +105,77 @@ pub fn blocks_with(
         hashes.iter().map(of_each).collect::<Vec<Vec<u8>>>()
     });
     Ok(found.iter().map(|one| PyBytes::new(py, one)).collect())
+}
+
+/// How the sets of a filter are cut into slices, so that one question reads little of them.
+#[pyclass(frozen)]
+pub struct SetSlices {
+    inner: Slices,
+}
+
+#[pymethods]
+impl SetSlices {
+    /// For sets whose planes have so many bytes, and that have so many planes; with two to the power of `bits`
+    /// slices, or as many as there should be.
+    #[new]
+    #[pyo3(signature = (plane_bytes, planes, bits = None, /))]
+    fn new(plane_bytes: Vec<usize>, planes: Vec<usize>, bits: Option<u32>) -> PyResult<Self> {
+        let shapes = plane_bytes.into_iter().zip(planes).collect();
+        let inner = match bits {
+            Some(bits) => Slices::new(shapes, bits),
+            None => Slices::of(shapes),
+        };
+        Ok(Self { inner: inner.map_err(to_py)? })
+    }
+
+    /// The number of slices is two to the power of this.
+    #[getter]
+    fn bits(&self) -> u32 {
+        self.inner.bits()
+    }
+
+    /// Bytes of the sets that are too short for slices.
+    #[getter]
+    fn short_bytes(&self) -> usize {
+        self.inner.short_bytes()
+    }
+
+    /// Where a slice begins among all slices.
+    #[pyo3(signature = (slice, /))]
+    fn start(&self, slice: usize) -> usize {
+        self.inner.start(slice)
+    }
+
+    /// The slices that a question looks at: the first one, and the one behind the last.
+    #[pyo3(signature = (hash, /))]
+    fn near(&self, hash: u32) -> (usize, usize) {
+        let near = self.inner.near(hash);
+        (near.start, near.end)
+    }
+
+    /// All slices of some sets, and the sets that are too short for them.
+    #[pyo3(signature = (sets, /))]
+    #[allow(clippy::needless_pass_by_value, reason = "what Python calls owns its arguments")]
+    fn cut_up<'py>(
+        &self,
+        py: Python<'py>,
+        sets: Vec<PyBackedBytes>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let parts: Vec<&[u8]> = sets.iter().map(|set| &**set).collect();
+        let (slices, short) = py.detach(|| self.inner.cut_up(&parts)).map_err(to_py)?;
+        Ok((PyBytes::new(py, &slices), PyBytes::new(py, &short)))
+    }
+
+    /// The sets that all slices and the short sets were made of.
+    #[pyo3(signature = (slices, short, /))]
+    fn whole<'py>(&self, py: Python<'py>, slices: &[u8], short: &[u8]) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let sets = py.detach(|| self.inner.whole(slices, short)).map_err(to_py)?;
+        Ok(sets.iter().map(|set| PyBytes::new(py, set)).collect())
+    }
+
+    /// Whether each set may hold a value, by the slices that it looks at and the short sets.
+    #[pyo3(signature = (near, short, hash, /))]
+    fn held(&self, py: Python<'_>, near: &[u8], short: &[u8], hash: u32) -> PyResult<Vec<bool>> {
+        py.detach(|| self.inner.held(near, short, hash)).map_err(to_py)
+    }
 }

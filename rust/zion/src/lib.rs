@@ -40,6 +40,7 @@ pub mod scatter;
 pub mod search;
 #[allow(unsafe_code)]
 mod simd;
+pub mod slices;
 pub mod statistics;
 pub mod unpack;
 pub mod value;

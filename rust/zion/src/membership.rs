@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// Planes that a set has at most.
 pub const MAX_PLANES: usize = 8;
 /// Bytes that a value looks at in each plane.
-const WINDOW: usize = 8;
+pub(crate) const WINDOW: usize = 8;
 /// Seeds of the hashes.
 const TEXTS: u64 = 0;
 const INTEGERS: u64 = 1;
@@ -66,7 +66,7 @@ impl Probe {
 
     /// Where the window begins in planes of so many bytes.
     #[inline]
-    fn start(self, plane_bytes: usize) -> usize {
+    pub(crate) fn start(self, plane_bytes: usize) -> usize {
         let starts = plane_bytes.saturating_sub(WINDOW) as u64 + 1;
         ((u64::from(self.hash) * starts) >> 32) as usize
     }
