@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import accumulate, chain
 
+from sdb import notes
 from sdb.packfile.blockstatistics import PREFIXES, TEXTS, WORDS
 from sdb.packfile.membership import MAX_PLANES, HashedSet, MembershipFilter
 from sdb.packfile.zoneshare import share_read
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     _Key = tuple[FieldPath, int]
     _Sets = tuple[tuple[AnySet, ...] | None, ...]
+
+ASKED_BYTES = 16 << 20
+"""Filters of paths that are asked for take at most so many bytes in all."""
 
 HEAD_BYTES = 12
 """A section takes about so many bytes beside its data and the names of its path."""
@@ -60,7 +64,7 @@ def choose_filters(
     budget : int
         How many bytes there are.
     asked : collection of path
-        Paths that have all planes, whatever they take.
+        Paths that have all planes, as far as `ASKED_BYTES` go: then all of them have fewer.
     had : collection
         Path and kind of the filters that come first.
 
@@ -70,18 +74,29 @@ def choose_filters(
         The filters by path and kind, the best first.
     """
     ranked = _ranked(facts, zones, asked, had)
-    planes: dict[int, int] = {}
+    planes = _asked_planes(ranked)
+    others = [(at, one) for at, one in enumerate(ranked) if one.group != _ASKED]
     for enough in (_ENOUGH_PLANES, MAX_PLANES):
-        for at, one in enumerate(ranked):
+        for at, one in others:
             most = enough if one.group > _HAD else MAX_PLANES
             costs = one.costs()[planes.get(at, 0) : most]
             count = len([cost for cost in accumulate(costs) if cost <= budget])
-            if one.group == _ASKED:
-                planes[at] = MAX_PLANES
-            elif at in planes or count >= min(_LEAST_PLANES, len(costs)):
+            if at in planes or count >= min(_LEAST_PLANES, len(costs)):
                 planes[at] = planes.get(at, 0) + count
                 budget -= sum(costs[:count])
     return {ranked[at].key: ranked[at].made(count) for at, count in sorted(planes.items())}
+
+
+def _asked_planes(ranked: Sequence[_Candidate]) -> dict[int, int]:
+    """Give the planes of those that are asked for, by number."""
+    asked = {at: one.costs() for at, one in enumerate(ranked) if one.group == _ASKED}
+    for planes in range(MAX_PLANES, _LEAST_PLANES - 1, -1):
+        if sum(sum(costs[:planes]) for costs in asked.values()) <= ASKED_BYTES:
+            return dict.fromkeys(asked, planes)
+    notes.warn(
+        f"filters that were asked for are left out: they take more than {ASKED_BYTES:,} bytes"
+    )
+    return {}
 
 
 def section_bytes(path: FieldPath, data_bytes: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import chain, islice
 
+from sdb import notes
 from sdb.errors import CorruptError
 from sdb.packfile.blockfacts import facts_of_blocks
 from sdb.packfile.blockstatistics import (
@@ -19,6 +20,7 @@ from sdb.packfile.blockstatistics import (
     store_sections,
 )
 from sdb.packfile.filterchoice import choose_filters, section_bytes
+from sdb.packfile.presence import field_name
 from sdb.packfile.slicedfilter import encode_filter
 from sdb.packfile.words import choose_words, tell_unknown
 from sdb.packfile.zones import encode_zones
@@ -48,7 +50,10 @@ ZONE_BYTES = 4096
 """Zones take at most so many bytes for each block."""
 
 MAX_BYTES = 8 << 20
-"""Statistics take at most so many bytes in all."""
+"""What nobody asks for takes at most so many bytes in all."""
+
+MOST_BYTES = 48 << 20
+"""The same with all that is asked for: readers take no trailer of more than 64 MiB."""
 
 _ZONES_SHARE = 4
 _LEAST_GAIN = 0.05
@@ -86,6 +91,8 @@ def with_statistics(
     facts = facts_of_blocks(packer, blocks, sparse.summary.rows, kept)
     tell_unknown(facts, choice.words, WORDS)
     tell_unknown(facts, choice.prefixes, PREFIXES)
+    for path in {*packer.crowded} & {*choice.paths}:
+        notes.warn(f"there is no filter of {field_name(path)}: it has too many different values")
     stored = choose_statistics(
         facts,
         packer.position + (kept.size_bytes if kept is not None else 0),
@@ -141,7 +148,11 @@ def choose_statistics(
     filters = choose_filters(facts, zones, budget, asked=asked, had=had)
     for key, found in (*islice(filters.items(), MAX_SECTIONS // 2), *choose_words(facts).items()):
         kept[key] = encode_filter(found)
-    return store_sections(kept)
+    stored = store_sections(kept)
+    if stored is not None and stored.size_bytes > MOST_BYTES:
+        notes.warn(f"block statistics are left out: they take more than {MOST_BYTES:,} bytes")
+        return None
+    return stored
 
 
 def _had(sources: Iterable[SparseIndex]) -> tuple[set[_Key], int]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sdb import _core, ion
 from sdb.errors import CorruptError, SdbWarning
+from sdb.packfile import filterchoice, statisticschoice
 from sdb.packfile.blockfacts import BlockFacts
 from sdb.packfile.blockstatistics import (
     ELEMENT,
@@ -352,6 +353,30 @@ def test_as_many_paths_as_possible_have_planes() -> None:
     assert planes(10.5) == [{7}, {3}]
     assert planes(15.5) == [{8}, {7}]
     assert planes(99) == [{8}, {8}]
+
+
+def test_what_is_asked_for_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filters have fewer planes, and then there are none: no trailer is too large to be read."""
+    made = HashedSet(2000, _core.ValueHashes([hash_of_text(f"{row}") or 0 for row in range(2000)]))
+    names = [("a",), ("b",)]
+    facts = [BlockFacts(sets={(name, TEXTS): (made,) for name in names})]
+
+    def planes() -> list[int]:
+        stored = choose_statistics(facts, 1, asked=names)
+        found = None if stored is None else BlockStatistics.decode(stored, 1)
+        if found is None:
+            return []
+        return [(found.sets(name, TEXTS)[0] or ())[0].planes for name in names]
+
+    assert planes() == [8, 8]
+    monkeypatch.setattr(filterchoice, "ASKED_BYTES", 2 * 5 * made.plane_bytes + 100)
+    assert planes() == [5, 5]
+    monkeypatch.setattr(statisticschoice, "MOST_BYTES", 2 * 5 * made.plane_bytes)
+    with pytest.warns(SdbWarning, match="block statistics are left out: they take more than 2,"):
+        assert planes() == []
+    monkeypatch.setattr(filterchoice, "ASKED_BYTES", 2 * 2 * made.plane_bytes + 100)
+    with pytest.warns(SdbWarning, match="filters that were asked for are left out: they take more"):
+        assert planes() == []
 
 
 def test_sets_with_few_planes_go_on_with_these() -> None:

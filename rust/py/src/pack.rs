@@ -273,6 +273,12 @@ impl Packer {
         statistics::listed(py, py.detach(|| inner.statistics()), &words)
     }
 
+    /// Paths of which the values were too many to be kept in mind: they have no filters.
+    #[getter]
+    fn crowded<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        self.inner()?.crowded().map(|path| statistics::names(py, path)).collect()
+    }
+
     /// Records that were passed over since the last call.
     fn take_rejected(&mut self) -> PyResult<Vec<RejectedBatch>> {
         let rejected = std::mem::take(&mut self.inner()?.rejected);

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use zion::codec::Algorithm;
 use zion::membership::{MAX_PLANES, Set, is_in_any};
 use zion::statistics::words::WordPath;
-use zion::statistics::{self, BlockStatistics, Choice, MAX_DEPTH, PathStatistics, StatPath, Zone};
+use zion::statistics::{self, BlockStatistics, Choice, KnownPath, MAX_DEPTH, PathStatistics, StatPath, Zone};
 
 use crate::asked::backed;
 use crate::errors::to_py;
@@ -66,7 +66,7 @@ pub fn listed<'py>(
     words: &[WordPath],
 ) -> PyResult<Bound<'py, PyList>> {
     let blocks = blocks.iter().map(|block| {
-        let paths = block.paths.iter().map(|(path, zone, texts, integers)| {
+        let paths = block.paths.iter().map(|KnownPath { path, zone, texts, integers }| {
             let [texts, integers] = [texts, integers].map(|found| found.as_ref().map(ValueHashes::of));
             (names(py, path)?, bounds(py, zone)?, texts, integers).into_pyobject(py)
         });
@@ -81,7 +81,7 @@ pub fn listed<'py>(
     PyList::new(py, blocks.collect::<PyResult<Vec<_>>>()?)
 }
 
-fn names<'py>(py: Python<'py>, path: &StatPath) -> PyResult<Bound<'py, PyTuple>> {
+pub fn names<'py>(py: Python<'py>, path: &StatPath) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, path.iter().map(|name| name.as_ref().map(|name| String::from_utf8_lossy(name))))
 }
 

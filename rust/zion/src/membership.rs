@@ -128,6 +128,11 @@ impl Hashes {
         Self(hashes)
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether a value with this hash is there.
     pub fn has(&self, hash: u32) -> bool {
         self.0.binary_search(&hash).is_ok()

@@ -19,7 +19,7 @@ use crate::grouping::{self, Placement};
 use crate::inflate::{Compression, Inflater};
 use crate::paths::Path;
 use crate::runs::Form;
-use crate::statistics::{BlockStatistics, Gatherer};
+use crate::statistics::{BlockStatistics, Gatherer, StatPath};
 
 /// Text that may be gathered while no place to cut is found: a record of more than that cannot be stored.
 const MAX_PART: usize = 64 << 20;
@@ -146,6 +146,11 @@ impl Packer {
     /// What is known of the values in each block, once all was taken.
     pub fn statistics(&mut self) -> &[BlockStatistics] {
         self.gatherer.finish()
+    }
+
+    /// Paths of which the values were too many to be kept in mind.
+    pub fn crowded(&self) -> impl Iterator<Item = &StatPath> {
+        self.gatherer.crowded()
     }
 
     /// Begins an input.

@@ -1,5 +1,6 @@
 //! Statistics of runs of chunks become those of blocks.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::words::{self, WordHashes};
@@ -19,6 +20,9 @@ pub struct PathStatistics {
     pub integers: Option<Vec<u32>>,
 }
 
+/// So many hashes are held at once: of more paths, or of more values, a packfile has no room for sets anyway.
+const MOST_HASHES: usize = 1 << 25;
+
 /// What is known of a run of chunks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStatistics {
@@ -34,8 +38,29 @@ pub struct RunStatistics {
     pub words: WordHashes,
 }
 
-/// Hashes of values, if they are known.
-pub type KnownHashes = Option<Arc<Hashes>>;
+/// What is known of a path in a block that was packed. Which of the hashes become sets is chosen when all blocks
+/// are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownPath {
+    /// The path.
+    pub path: StatPath,
+    /// What the values are between.
+    pub zone: Zone,
+    /// Hashes of its texts, if they are known.
+    pub texts: Option<Arc<Hashes>>,
+    /// The same of its integers.
+    pub integers: Option<Arc<Hashes>>,
+}
+
+impl KnownPath {
+    fn count(&self) -> usize {
+        [&self.texts, &self.integers].into_iter().flatten().map(|hashes| hashes.count()).sum()
+    }
+
+    fn forget(&mut self) {
+        (self.texts, self.integers) = (None, None);
+    }
+}
 
 /// What is known of a block that was packed.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,9 +69,8 @@ pub struct BlockStatistics {
     pub offset: u64,
     /// Number of rows.
     pub rows: u64,
-    /// For each path of which something is known: zone, hashes of texts, hashes of integers. Which of them become
-    /// sets is chosen when all blocks are known.
-    pub paths: Vec<(StatPath, Zone, KnownHashes, KnownHashes)>,
+    /// The paths of which something is known.
+    pub paths: Vec<KnownPath>,
     /// The sets of the pieces of texts at the paths that they are wanted of, with all planes.
     pub words: Vec<Option<Vec<u8>>>,
 }
@@ -66,6 +90,7 @@ pub struct Gatherer {
     waiting: Vec<RunStatistics>,
     /// The blocks that are known.
     blocks: Vec<BlockStatistics>,
+    held: HeldHashes,
 }
 
 impl Gatherer {
@@ -97,7 +122,15 @@ impl Gatherer {
 
     fn end_full(&mut self) {
         let runs = std::mem::take(&mut self.full);
-        self.blocks.extend(joined(runs));
+        if let Some(block) = joined(runs) {
+            self.blocks.push(block);
+            self.held.take(&mut self.blocks, MOST_HASHES);
+        }
+    }
+
+    /// Paths of which the hashes were let go since there were too many.
+    pub fn crowded(&self) -> impl Iterator<Item = &StatPath> {
+        self.held.crowded.iter()
     }
 
     /// The blocks; afterwards no run may follow.
@@ -109,6 +142,36 @@ impl Gatherer {
         self.full.extend(rest);
         self.end_full();
         &self.blocks
+    }
+}
+
+/// How many hashes blocks have at each path.
+#[derive(Debug, Default)]
+struct HeldHashes {
+    counts: HashMap<StatPath, usize>,
+    crowded: HashSet<StatPath>,
+}
+
+impl HeldHashes {
+    /// Takes the last block. While there are too many hashes, those of the path with most of them go.
+    fn take(&mut self, blocks: &mut [BlockStatistics], most: usize) {
+        let Some(last) = blocks.last_mut() else { return };
+        for path in &mut last.paths {
+            if self.crowded.contains(&path.path) {
+                path.forget();
+            }
+            *self.counts.entry(path.path.clone()).or_default() += path.count();
+        }
+        while self.counts.values().sum::<usize>() > most {
+            let Some((path, _)) = self.counts.iter().max_by_key(|&(path, count)| (count, path)) else {
+                return;
+            };
+            let path = path.clone();
+            let of_blocks = blocks.iter_mut().flat_map(|block| &mut block.paths);
+            of_blocks.filter(|one| one.path == path).for_each(KnownPath::forget);
+            self.counts.remove(&path);
+            self.crowded.insert(path);
+        }
     }
 }
 
@@ -144,7 +207,10 @@ fn joined(runs: Vec<RunStatistics>) -> Option<BlockStatistics> {
         });
     }
     let once = |hashes: Option<Vec<u32>>| hashes.map(|hashes| Arc::new(Hashes::of(hashes)));
-    let paths = known.into_iter().map(|one| (one.path, one.zone, once(one.texts), once(one.integers)));
+    let paths = known.into_iter().map(|one| {
+        let (texts, integers) = (once(one.texts), once(one.integers));
+        KnownPath { path: one.path, zone: one.zone, texts, integers }
+    });
     let words = pieces.into_iter().map(|hashes| hashes.map(|hashes| Hashes::of(hashes).set(MAX_PLANES)));
     Some(BlockStatistics { offset, rows, paths: paths.collect(), words: words.collect() })
 }
@@ -153,4 +219,33 @@ fn chained(one: Option<Vec<u32>>, other: Option<Vec<u32>>) -> Option<Vec<u32>> {
     let (mut one, other) = one.zip(other)?;
     one.extend(other);
     Some(one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(values: &[(&str, u32)]) -> BlockStatistics {
+        let known = |&(name, count): &(&str, u32)| KnownPath {
+            path: vec![Some(name.as_bytes().into())],
+            zone: Zone::default(),
+            texts: Some(Arc::new(Hashes::of((0..count).collect()))),
+            integers: None,
+        };
+        BlockStatistics { offset: 0, rows: 9, paths: values.iter().map(known).collect(), words: vec![] }
+    }
+
+    #[test]
+    fn the_path_with_most_hashes_goes_when_there_are_too_many() {
+        let (mut held, mut blocks) = (HeldHashes::default(), vec![]);
+        for next in [block(&[("a", 5), ("b", 4)]), block(&[("b", 4), ("a", 2)]), block(&[("a", 1), ("b", 9)])]
+        {
+            blocks.push(next);
+            held.take(&mut blocks, 14);
+        }
+        let left: Vec<usize> =
+            blocks.iter().flat_map(|block| block.paths.iter().map(KnownPath::count)).collect();
+        assert_eq!(left, [5, 0, 0, 2, 1, 0]);
+        assert!(held.crowded.iter().eq([&vec![Some(b"b"[..].into())]]));
+    }
 }

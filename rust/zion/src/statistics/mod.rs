@@ -14,7 +14,7 @@ mod zone;
 
 use std::sync::Arc;
 
-pub use self::gather::{BlockStatistics, Gatherer, PathStatistics, RunStatistics};
+pub use self::gather::{BlockStatistics, Gatherer, KnownPath, PathStatistics, RunStatistics};
 use self::slot::Slot;
 use self::tree::Tree;
 pub use self::tree::{MAX_DEPTH, StatPath};
