@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 SEEDS = 3000
 RUNS = 12  # parts that several processors can share
-USUAL = 4  # of them in `make test`; the others take two minutes more
+USUAL = 3  # of them in `make test`; the others take two minutes more
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -448,39 +448,52 @@ PASSED_OVER: dict[Patch, int] = {
 }
 
 
+def usual(mutations: list[Any]) -> list[Any]:
+    """Leave two of three to the slow suite: they show what the seeds are worth, not the product."""
+    slow = pytest.mark.slow
+    return [
+        one
+        if at % 3 == 0
+        else pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=slow)
+        for at, one in enumerate(mutations)
+    ]
+
+
 @pytest.mark.parametrize(
     "mutation",
-    [
-        forks_are_not_known,
-        forks_let_go_what_they_need,
-        names_are_taken_for_versions,
-        names_of_a_version_are_those_of_its_first_attempt,
-        branches_are_taken_for_what_was_overwritten,
-        no_condition,
-        lost_answers_are_successes,
-        ids_are_not_looked_up,
-        ids_are_looked_up_in_the_index_alone,
-        versions_are_not_stored,
-        versions_are_stored_afterwards,
-        strangers_are_not_noticed,
-        strangers_are_known_by_time_alone,
-        what_was_overwritten_is_forgotten,
-        packfiles_that_are_gone_are_replaced,
-        inputs_are_taken_twice,
-        times_are_those_of_the_clock,
-        lists_are_shortened,
-        nobody_looks_at_the_boundary,
-        nobody_gets_time_to_read,
-        what_was_replaced_lately_is_collected,
-        histories_lead_nowhere,
-        inputs_lead_nowhere,
-        lists_lead_nowhere,
-        leases_are_ignored,
-        leases_are_not_renewed,
-        packfiles_are_merged_that_are_gone,
-        rows_that_came_in_meanwhile_are_not_updated,
-        rows_that_came_in_meanwhile_are_passed_over,
-    ],
+    usual(
+        [
+            forks_are_not_known,
+            forks_let_go_what_they_need,
+            names_are_taken_for_versions,
+            names_of_a_version_are_those_of_its_first_attempt,
+            branches_are_taken_for_what_was_overwritten,
+            no_condition,
+            lost_answers_are_successes,
+            ids_are_not_looked_up,
+            ids_are_looked_up_in_the_index_alone,
+            versions_are_not_stored,
+            versions_are_stored_afterwards,
+            strangers_are_not_noticed,
+            strangers_are_known_by_time_alone,
+            what_was_overwritten_is_forgotten,
+            packfiles_that_are_gone_are_replaced,
+            inputs_are_taken_twice,
+            times_are_those_of_the_clock,
+            lists_are_shortened,
+            nobody_looks_at_the_boundary,
+            nobody_gets_time_to_read,
+            what_was_replaced_lately_is_collected,
+            histories_lead_nowhere,
+            inputs_lead_nowhere,
+            lists_lead_nowhere,
+            leases_are_ignored,
+            leases_are_not_renewed,
+            packfiles_are_merged_that_are_gone,
+            rows_that_came_in_meanwhile_are_not_updated,
+            rows_that_came_in_meanwhile_are_passed_over,
+        ]
+    ),
 )
 def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
     mutation(monkeypatch)
@@ -496,18 +509,20 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     "mutation",
-    [
-        transactions_count_from_their_first_step,
-        tables_are_read_one_by_one,
-        tables_forget_what_was_changed_together,
-        transactions_are_committed_before_all_tables_have_them,
-        transactions_are_rolled_back_without_a_word,
-        transactions_are_given_up_by_nobody,
-        transactions_are_given_up_whatever_they_are,
-        lost_answers_commit_transactions,
-        what_was_given_up_is_done_again,
-        what_was_given_up_stays_where_it_was_overwritten,
-    ],
+    usual(
+        [
+            transactions_count_from_their_first_step,
+            tables_are_read_one_by_one,
+            tables_forget_what_was_changed_together,
+            transactions_are_committed_before_all_tables_have_them,
+            transactions_are_rolled_back_without_a_word,
+            transactions_are_given_up_by_nobody,
+            transactions_are_given_up_whatever_they_are,
+            lost_answers_commit_transactions,
+            what_was_given_up_is_done_again,
+            what_was_given_up_stays_where_it_was_overwritten,
+        ]
+    ),
 )
 def test_each_precaution_of_transactions_is_needed(
     mutation: Patch, monkeypatch: pytest.MonkeyPatch
@@ -518,19 +533,21 @@ def test_each_precaution_of_transactions_is_needed(
 
 @pytest.mark.parametrize(
     ("move", "mutation"),
-    [
-        ("sort", packfiles_are_sorted_that_are_merged),
-        ("sort", marks_are_not_read),
-        ("sort", what_is_sorted_is_not_told),
-        ("replace", inputs_are_in_packfiles_that_tell_of_them),
-        ("replace", rows_of_inputs_are_in_one_packfile),
-        ("replace", rows_of_inputs_follow_each_other),
-        ("replace", inputs_are_replaced_whatever_they_are_now),
-        ("thread", ids_of_threads_are_committed_twice),
-        ("thread", threads_forget_what_is_begun),
-        ("thread", appends_that_are_alike_are_one),
-        ("thread", threads_get_what_others_are_told),
-    ],
+    usual(
+        [
+            ("sort", packfiles_are_sorted_that_are_merged),
+            ("sort", marks_are_not_read),
+            ("sort", what_is_sorted_is_not_told),
+            ("replace", inputs_are_in_packfiles_that_tell_of_them),
+            ("replace", rows_of_inputs_are_in_one_packfile),
+            ("replace", rows_of_inputs_follow_each_other),
+            ("replace", inputs_are_replaced_whatever_they_are_now),
+            ("thread", ids_of_threads_are_committed_twice),
+            ("thread", threads_forget_what_is_begun),
+            ("thread", appends_that_are_alike_are_one),
+            ("thread", threads_get_what_others_are_told),
+        ]
+    ),
 )
 def test_each_precaution_of_moves_is_needed(
     move: str, mutation: Patch, monkeypatch: pytest.MonkeyPatch

@@ -1,5 +1,7 @@
 //! Walks through all values of rows.
 
+use std::borrow::Cow;
+
 use super::Limits;
 use super::scalar::Scalar;
 use super::stats::Stats;
@@ -340,8 +342,10 @@ impl Scene<'_> {
             kind::STRING => Scalar::Text(body, false),
             kind::SYMBOL => {
                 let id = ion::magnitude(body, value.at)?;
-                let text = text_of(self.table, id);
-                let scalar = Scalar::Text(text.as_bytes(), false);
+                // Not checked again: a long one may be the value of each row.
+                let known = u32::try_from(id).ok().and_then(|id| self.table.name(id));
+                let text = known.map_or_else(|| format!("${id}").into_bytes().into(), Cow::Borrowed);
+                let scalar = Scalar::Text(&text, false);
                 let hash = if self.compares { symbol_hash(self.hashes, self.table, id, scalar) } else { 0 };
                 stats.add(scalar, hash, self.compares);
                 return Ok(());
