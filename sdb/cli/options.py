@@ -146,7 +146,8 @@ Stats = Annotated[
     str,
     Option(
         metavar="off|auto|PATH,...",
-        help="Fields by whose values queries leave out blocks; words:PATH for words in text.",
+        help="Fields by whose values queries leave out blocks; words:PATH for words, prefixes:PATH"
+        " for networks.",
     ),
 ]
 TableStats = Annotated[
