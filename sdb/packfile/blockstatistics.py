@@ -7,7 +7,6 @@ docs/format.md.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import accumulate, chain, pairwise
 from operator import lt
 
@@ -124,7 +123,7 @@ class BlockStatistics:
             known of the path.
         """
         if path not in self._zones:
-            self._zones[path] = _unless_damaged(partial(self._read_zone, path))
+            self._zones[path] = _unless_damaged(lambda: self._read_zone(path))
         return self._zones[path]
 
     def texts(self, path: FieldPath) -> SlicedFilter | None:
@@ -174,7 +173,7 @@ class BlockStatistics:
 
     def _filter(self, path: FieldPath, kind: int) -> SlicedFilter | None:
         if (path, kind) not in self._filters:
-            self._filters[path, kind] = _unless_damaged(partial(self.filter, path, kind))
+            self._filters[path, kind] = _unless_damaged(lambda: self.filter(path, kind))
         return self._filters[path, kind]
 
     def _read_zone(self, path: FieldPath) -> tuple[Zone | None, ...] | None:

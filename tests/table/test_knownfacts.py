@@ -11,7 +11,7 @@ from sdb.table.knownfacts import KnownFacts
 
 
 def test_what_is_read_later_counts() -> None:
-    sections = {((name,), 9): bytes(10_000) for name in ("a", "b")}
+    sections = {((name,), 9): (bytes(10_000), b"") for name in ("a", "b")}
     stored = store_sections(sections)
     assert stored is not None
     body = bytes(stored.body)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 SEEDS = 3000
 RUNS = 12  # parts that several processors can share
-USUAL = 3  # of them in `make test`; the others take two minutes more
+USUAL = 2  # of them in `make test`; the others take two minutes more
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
