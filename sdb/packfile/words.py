@@ -7,7 +7,6 @@ filter answers for any part of a text. See the section on statistics in docs/for
 
 from __future__ import annotations
 
-import re
 from itertools import chain, product, zip_longest
 
 from sdb import notes
@@ -35,7 +34,6 @@ _NAMES = {WORDS: "words", PREFIXES: "prefixes"}
 _LEAST_PLANES = 3
 _MOST_ASKED = 16
 _MOST_I = 4
-_I = re.compile("[iI]")
 # What some readers put in the place of bytes that are no text.
 _REPLACED = "\ufffd"
 
@@ -116,7 +114,7 @@ def forms(test: TextWords) -> Iterator[list[int]]:
     if not test.i_form:
         yield pieces(test.texts)
         return
-    first, *others = _I.split(_REPLACED.join(test.texts))
+    first, *others = _REPLACED.join(test.texts).replace("I", "i").split("i")
     for letters in product(("i", test.i_form), repeat=min(len(others), _MOST_I)):
         found = chain.from_iterable(zip_longest(letters, others, fillvalue=_REPLACED))
         yield pieces([first + "".join(found)])
