@@ -23,6 +23,11 @@ class Interruptible:
         self._seen: list[int] = []
         self._stops: list[Callable[[], None]] = []
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether there was a Ctrl-C."""
+        return signal.SIGINT in self._seen
+
     def arm(self, stop: Callable[[], None]) -> None:
         """Say what makes the code that runs now stop; it is called from another thread."""
         self._stops.append(stop)

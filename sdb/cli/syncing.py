@@ -216,13 +216,22 @@ def follow_tables(
                 **options,
             )
         return 0
+    from sdb.cli.interrupts import Interruptible
     from sdb.table.tablefollow import follow
 
+    # Code that swallows the interrupt is not to go on for ever.
+    watch = Interruptible()
     try:
-        follow(root, database, pattern, stop=stop, tell=hear, interval_seconds=seconds, **options)
+        with watch:
+            watch.arm(stop.set)
+            follow(
+                root, database, pattern, stop=stop, tell=hear, interval_seconds=seconds, **options
+            )
     except SystemExit as ended:
         if ended.code != _TERMINATED:
             raise
+    if watch.is_interrupted:
+        raise KeyboardInterrupt
     return 0
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import sdb
+from tests.cli.conftest import environment
 from tests.cli.service import SECONDS, Service
 
 if TYPE_CHECKING:
@@ -106,6 +109,38 @@ def test_trouble_is_told_once_and_survived(lake: Path, serve: Callable[..., Serv
     assert err.count("trying again") == 1
     assert err.count("it works again") == 1
     assert numbers(lake) == [0, 1]
+
+
+SWALLOWING = """
+import sys, time
+from sdb.cli.main import main
+from sdb.table import tablefollow
+
+def tables(*_):
+    print("listing", flush=True)
+    try:
+        time.sleep(9)
+    except KeyboardInterrupt:
+        pass
+    return []
+
+tablefollow.tables_to_sync = tables
+sys.argv = ["sdb", "sync", "--follow", "--interval", "200ms", "--root", "lake", "d"]
+main()
+"""
+
+
+def test_an_interrupt_that_is_swallowed_ends_it(lake: Path) -> None:
+    """As code does that runs while objects are let go."""
+    words = [sys.executable, "-c", SWALLOWING]
+    with subprocess.Popen(
+        words, cwd=lake.parent, env=environment(), stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"listing\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert process.stdout.read() == b""
 
 
 @pytest.mark.parametrize(
