@@ -25,7 +25,7 @@ class Interruptible:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether there was a Ctrl-C."""
+        """True after a Ctrl-C."""
         return signal.SIGINT in self._seen
 
     def arm(self, stop: Callable[[], None]) -> None:
