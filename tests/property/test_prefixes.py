@@ -21,7 +21,16 @@ from sdb.query.plan import reduction
 from tests.blockmutations import PREFIX_MUTATIONS
 from tests.blockoracle import prefixes
 from tests.property.test_needles import Case as Condition
-from tests.property.test_needles import _executed, kept, literal, lost, mutant, stored, tree
+from tests.property.test_needles import (
+    _executed,
+    judged,
+    literal,
+    lost,
+    mutant,
+    share_left_out,
+    stored,
+    tree,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,35 +137,20 @@ def conditions(folder: Path, seed: int, count: int) -> list[Condition]:
     """Make conditions; one query tells what each of these is TRUE for."""
     filtered, plain, pool, texts = packed(folder, seed)
     rng = Rng(seed)
-    sparse, statistics, numbers = stored(filtered)
+    known = stored(filtered)
     found = {asked: tree(asked) for asked in (condition(rng, pool, texts) for _ in range(count))}
-    columns = ", ".join(
-        f"CASE WHEN {asked} THEN 1 ELSE 0 END AS c{at}" for at, asked in enumerate(found)
-    )
-    with sdb.sql(f"SELECT {columns} FROM read_file('{plain}')", threads=1) as result:
-        truths = result.to_arrow().to_pydict()
-    return [
-        Condition(
-            asked,
-            where,
-            sparse,
-            statistics,
-            {numbers[one] for one, truth in enumerate(truths[f"c{at}"]) if truth},
-        )
-        for at, (asked, where) in enumerate(found.items())
-    ]
+    return judged(found, plain, known)
 
 
 def run(folder: Path, seeds: range, count: int) -> float:
-    """Check conditions; give the share of blocks without a row that were left out."""
-    out = spare = 0
-    for seed in seeds:
-        for case in conditions(folder, seed, count):
-            assert not lost(case), (seed, case.text, sorted(case.blocks), sorted(kept(case)))
-            out += case.sparse.blocks - len(kept(case))
-            spare += case.sparse.blocks - len(case.blocks)
+    """Check conditions, and that packfiles have what their filters tell."""
+
+    def made(seed: int) -> list[Condition]:
+        found = conditions(folder, seed, count)
         assert not validate(folder / f"{seed}-with.zion").findings
-    return out / spare
+        return found
+
+    return share_left_out(seeds, made)
 
 
 def test_no_row_is_lost(tmp_path: Path) -> None:

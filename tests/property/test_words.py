@@ -22,7 +22,15 @@ from sdb.packfile.search import search
 from sdb.query.plan import reduction
 from tests.blockmutations import WORD_MUTATIONS
 from tests.property.test_needles import Case as Condition
-from tests.property.test_needles import _executed, kept, literal, lost, mutant, stored, tree
+from tests.property.test_needles import (
+    _executed,
+    literal,
+    lost,
+    mutant,
+    share_left_out,
+    stored,
+    tree,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -283,13 +291,7 @@ def conditions(folder: Path, seed: int, count: int) -> list[Condition]:
 
 def run_conditions(folder: Path, seeds: range, count: int) -> float:
     """Check conditions; give the share of blocks without a row that were left out."""
-    out = spare = 0
-    for seed in seeds:
-        for case in conditions(folder, seed, count):
-            assert not lost(case), (seed, case.text, sorted(case.blocks), sorted(kept(case)))
-            out += case.sparse.blocks - len(kept(case))
-            spare += case.sparse.blocks - len(case.blocks)
-    return out / spare
+    return share_left_out(seeds, lambda seed: conditions(folder, seed, count))
 
 
 def test_searches_find_the_same(tmp_path: Path) -> None:
