@@ -23,7 +23,7 @@ LENGTHS = (8, 16, 24, 32)
 """So many bits the prefixes of an address have."""
 
 MOST_ASKED = 256
-"""Filters answer wrongly for one value in a hundred: of more prefixes they leave out nothing."""
+"""Filters answer wrongly for one value in some hundred: of more prefixes they leave out nothing."""
 
 _BITS = 32
 

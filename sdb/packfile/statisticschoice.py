@@ -91,7 +91,8 @@ def with_statistics(
     facts = facts_of_blocks(packer, blocks, sparse.summary.rows, kept)
     tell_unknown(facts, choice.words, WORDS)
     tell_unknown(facts, choice.prefixes, PREFIXES)
-    for path in {*packer.crowded} & {*choice.paths}:
+    crowded = packer.crowded
+    for path in filter(crowded.__contains__, choice.paths):
         notes.warn(f"there is no filter of {field_name(path)}: it has too many different values")
     stored = choose_statistics(
         facts,
