@@ -8,7 +8,6 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from sdb.table.tablehandle import open_table
 from sdb.table.tableroot import TableRoot, table_root
 from tests.cli.conftest import COMMAND, environment, run  # noqa: F401 - a fixture
 from tests.spark import accidents
+from tests.spark.drivers import kill_driver, with_accidents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -226,12 +226,6 @@ def collected(root: TableRoot, lake: Path) -> set[str]:
     return {str(lake / one.key) for one in found.garbage}
 
 
-def _environment(tmp_path: Path, **flags: int) -> list[str]:
-    first = accidents.prepare(tmp_path / "accidents", **flags)
-    path = os.pathsep.join([first, environment()["PYTHONPATH"]])
-    return ["--conf", f"spark.executorEnv.PYTHONPATH={path}"]
-
-
 def test_tasks_that_die_double_nothing(
     java: None,
     lake: Path,
@@ -241,7 +235,7 @@ def test_tasks_that_die_double_nothing(
     del java
     before = rows_of(table_root(lake))
     words = ["--spark", "--master", "local[2,4]", "--cluster-by", "user", "--root", "lake", "d.t"]
-    result = run("compact", "--json", *_environment(tmp_path, middle=1), *words)
+    result = run("compact", "--json", *with_accidents(tmp_path, middle=1), *words)
     assert result.returncode == 0, result.stderr
     assert accidents.left(tmp_path / "accidents") == []
     assert [one["clustered"] for one in json.loads(result.stdout)["runs"]] == [True, True]
@@ -254,21 +248,8 @@ def test_a_driver_that_is_killed_leaves_the_table(java: None, lake: Path, tmp_pa
     root = table_root(lake)
     before, known = content(root), files(lake)
     words = ["--spark", "--master", "local[2]", "--cluster-by", "user", "--root", "lake", "d.t"]
-    with subprocess.Popen(
-        [*COMMAND, "compact", *_environment(tmp_path, stall=1), *words],
-        cwd=tmp_path,
-        env=environment(),
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
-        try:
-            stop = time.monotonic() + 120
-            while files(lake) == known:
-                assert time.monotonic() < stop
-                assert process.poll() is None
-                time.sleep(0.1)
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
+    command = ["compact", *with_accidents(tmp_path, stall=1), *words]
+    kill_driver(command, tmp_path, when=lambda: files(lake) != known)
     assert content(root) == before
     time.sleep(3)  # Spark's Python workers may live a moment longer than the driver
     left = files(lake) - known

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +17,7 @@ from sdb.table.tableroot import table_root
 from sdb.table.tablesync import sync_table
 from tests.cli.conftest import COMMAND, environment, run  # noqa: F401 - a fixture
 from tests.spark import accidents
+from tests.spark.drivers import kill_driver, with_accidents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,11 +183,8 @@ def test_tasks_that_die_double_nothing(
     run: Run,  # noqa: F811
 ) -> None:
     del java
-    first = accidents.prepare(tmp_path / "accidents", middle=2)
     words = ["--spark", "--master", "local[2,4]", "--tasks", "6", "--root", "lake", "d"]
-    path = os.pathsep.join([first, environment()["PYTHONPATH"]])
-    conf = ["--conf", f"spark.executorEnv.PYTHONPATH={path}"]
-    result = run("sync", "--json", *conf, *words)
+    result = run("sync", "--json", *with_accidents(tmp_path, middle=2), *words)
     assert result.returncode == 0, result.stderr
     assert accidents.left(tmp_path / "accidents") == []
     assert len(rows(lake)) == 5 * 12 + 2
@@ -203,25 +198,9 @@ def test_a_driver_that_is_killed_is_resumed(
     run: Run,  # noqa: F811
 ) -> None:
     del java
-    first = accidents.prepare(tmp_path / "accidents", stall=1)
     words = ["--spark", "--master", "local[2]", "--tasks", "8", "--root", "lake", "d"]
-    path = os.pathsep.join([first, environment()["PYTHONPATH"]])
-    conf = ["--conf", f"spark.executorEnv.PYTHONPATH={path}"]
-    with subprocess.Popen(
-        [*COMMAND, "sync", *conf, *words],
-        cwd=tmp_path,
-        env=environment(),
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
-        try:
-            stop = time.monotonic() + 120
-            while len(data(lake)) < 4:
-                assert time.monotonic() < stop
-                assert process.poll() is None
-                time.sleep(0.1)
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
+    command = ["sync", *with_accidents(tmp_path, stall=1), *words]
+    kill_driver(command, tmp_path, when=lambda: len(data(lake)) >= 4)
     before = data(lake)
     assert not (lake / "db/d/t/index").exists()
     result = run("sync", *words)
