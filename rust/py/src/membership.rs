@@ -99,7 +99,7 @@ pub fn blocks_with(
     let found = py.detach(|| {
         let of_each = |&hash: &u32| {
             let probe = Probe::of(hash);
-            let may_hold = |sets: &Vec<Set<'_>>| sets.iter().any(|set| set.may_hold(probe));
+            let may_hold = |sets: &Vec<Set<'_>>| membership::is_in_any(sets, probe);
             known.iter().map(|sets| u8::from(sets.as_ref().is_none_or(may_hold))).collect()
         };
         hashes.iter().map(of_each).collect::<Vec<Vec<u8>>>()

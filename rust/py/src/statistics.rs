@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use zion::codec::Algorithm;
-use zion::membership::{MAX_PLANES, Set, is_in_any};
+use zion::membership::{self, MAX_PLANES, Set};
 use zion::statistics::words::WordPath;
 use zion::statistics::{self, BlockStatistics, Choice, KnownPath, MAX_DEPTH, PathStatistics, StatPath, Zone};
 
@@ -137,6 +137,5 @@ pub fn measure_block<'py>(
 }
 
 fn missing(hashes: Option<&Vec<u32>>, sets: Option<&[Set<'_>]>) -> u64 {
-    let Some((hashes, sets)) = hashes.zip(sets) else { return 0 };
-    hashes.iter().filter(|&&hash| !is_in_any(sets, hash)).count() as u64
+    hashes.zip(sets).map_or(0, |(hashes, sets)| membership::missing(hashes, sets))
 }

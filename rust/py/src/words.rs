@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use zion::codec::Algorithm;
-use zion::membership::{Set, is_in_any};
+use zion::membership::missing;
 use zion::search::Needed;
 use zion::statistics::words::{self, WordPath, WordPaths};
 use zion::statistics::{StatPath, prefixes};
@@ -90,9 +90,6 @@ pub fn missing_pieces(
     }
     let paths: WordPaths = paths.into();
     let found = py.detach(|| words::measure(&data, algorithm, align, &paths)).map_err(to_py)?;
-    let missing = |hashes: Vec<u32>, sets: &[Set<'_>]| {
-        hashes.iter().filter(|&&hash| !is_in_any(sets, hash)).count() as u64
-    };
     let each = found.into_iter().zip(&known);
-    Ok(py.detach(|| each.map(|(hashes, sets)| hashes.map(|hashes| missing(hashes, sets))).collect()))
+    Ok(py.detach(|| each.map(|(hashes, sets)| hashes.map(|hashes| missing(&hashes, sets))).collect()))
 }

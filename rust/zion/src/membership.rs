@@ -109,10 +109,14 @@ impl<'a> Set<'a> {
     }
 }
 
-/// Whether a value with this hash may be in any of some sets.
-pub fn is_in_any(sets: &[Set<'_>], hash: u32) -> bool {
-    let probe = Probe::of(hash);
+/// Whether a value may be in any of some sets.
+pub fn is_in_any(sets: &[Set<'_>], probe: Probe) -> bool {
     sets.iter().any(|set| set.may_hold(probe))
+}
+
+/// How many of some hashes are in none of some sets.
+pub fn missing(hashes: &[u32], sets: &[Set<'_>]) -> u64 {
+    hashes.iter().filter(|&&hash| !is_in_any(sets, Probe::of(hash))).count() as u64
 }
 
 /// The hashes of values, each once, that a set can be made of.
