@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 CARGO := cargo --quiet
 MANIFEST := --manifest-path rust/Cargo.toml
 RUST_SOURCES := $(shell find rust/zion rust/py -name '*.rs' -o -name Cargo.toml) rust/Cargo.toml rust/Cargo.lock
+VECTORS := $(BIN)/python tests/vectors/archive.py
 FUZZ_SECONDS ?= 600
 SIMULATE_SECONDS ?= 3600
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test test-all attack simulate lint format bench fuzz man wheel clean
+.PHONY: build demo test test-all attack simulate lint format bench fuzz vectors man wheel clean
 
 build: $(VENV)/.built
 
@@ -32,11 +33,11 @@ demo: $(VENV)/.built
 
 # Three at a time on two processors: many tests wait for the disk, or for other processes.
 test: $(VENV)/.built $(VENV)/.dev
-	$(CARGO) test $(MANIFEST) --package zion --locked
+	SDB_VECTORS="$${SDB_VECTORS:-$$($(VECTORS))}" $(CARGO) test $(MANIFEST) --package zion --locked
 	$(BIN)/pytest -q -n 3 --dist loadgroup -m 'not slow'
 
 test-all: $(VENV)/.built $(VENV)/.dev
-	$(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored
+	SDB_VECTORS="$${SDB_VECTORS:-$$($(VECTORS))}" $(CARGO) test $(MANIFEST) --package zion --locked -- --include-ignored
 	$(BIN)/pytest -q -n 3 --dist loadgroup
 
 # Damaged and crafted files, kills, outages, mutated queries and inputs: some ten minutes. Other ones
@@ -77,6 +78,10 @@ bench: $(VENV)/.built $(VENV)/.dev
 fuzz:
 	rust/fuzz/run.sh $(FUZZ_SECONDS)
 
+# The test vectors that are checked in, taken over from SDB_VECTORS or ../shared/vectors; --check compares.
+vectors: $(VENV)/.venv
+	$(VECTORS) --refresh
+
 # Manual pages, from what --help says; a wheel has what lies in this folder.
 MAN := sdb._core.data/data/share/man/man1
 
@@ -93,4 +98,4 @@ wheel: man
 	.ci/try-wheel dist/*.whl
 
 clean:
-	rm -rf $(VENV) rust/target rust/fuzz/target demo dist sdb._core.data
+	rm -rf $(VENV) .pytest_cache rust/target rust/fuzz/target demo dist sdb._core.data

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb import notes
+from tests.vectors import archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-VECTORS = Path(os.environ.get("SDB_VECTORS") or ROOT.parent / "shared" / "vectors")
+VECTORS = Path(os.environ.get("SDB_VECTORS") or archive.unpacked())
+if not (VECTORS / "packfile").is_dir():
+    raise pytest.UsageError(f"SDB_VECTORS leads to no vectors: {VECTORS}")
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -54,20 +57,16 @@ def as_the_original_prints(folder: Path, text: bytes) -> bytes:
 
 
 def json_lines(name: str) -> list[dict[str, Any]]:
-    """Give the vectors of a JSON Lines file, none when the vectors are not there."""
-    path = VECTORS / name
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """Return the vectors of a JSON Lines file."""
+    return [json.loads(line) for line in (VECTORS / name).read_text().splitlines()]
 
 
 def golden() -> list[Path]:
-    """Give the folders of the golden packfiles, none when the vectors are not there."""
+    """Return the folders of the golden packfiles."""
     return sorted((VECTORS / "packfile" / "golden").glob("*"))
 
 
 @pytest.fixture(scope="session")
 def vectors() -> Path:
-    """Give the folder of the vectors; without them skip and say so, or fail in CI."""
-    if not VECTORS.is_dir():
-        missing = pytest.fail if os.environ.get("CI") else pytest.skip
-        missing(f"no vectors at {VECTORS}: set SDB_VECTORS to their folder")
+    """Return the folder of the vectors."""
     return VECTORS

@@ -14,7 +14,7 @@ import pytest
 from sdb import open as open_packfile
 from tests.attack.damage import damaged
 from tests.attack.harness import ALGORITHMS, SAMPLE, Sdb, batches, dice, is_same, strays
-from tests.conftest import VECTORS, golden
+from tests.conftest import VECTORS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -254,7 +254,5 @@ def test_a_few_flips(sdb: Sdb, findings: Findings, algorithm: str) -> None:
 @pytest.mark.parametrize("batch", batches(1))
 @pytest.mark.parametrize("name", GOLDEN)
 def test_flips_of_golden_packfiles(sdb: Sdb, findings: Findings, name: str, batch: int) -> None:
-    if not golden():
-        pytest.skip(f"no vectors at {VECTORS}")
     (path,) = (VECTORS / "packfile" / "golden" / name).glob("pack.*")
     attack(sdb, victim(sdb, path.read_bytes()), findings, "golden", name, batch, files=FILES)

@@ -18,7 +18,7 @@ LOCAL = Keyring.of_root(is_remote=False)
 
 
 def vectors(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((FOLDER / name).read_text()) if FOLDER.exists() else {}
+    found: dict[str, Any] = json.loads((FOLDER / name).read_text())
     return found
 
 

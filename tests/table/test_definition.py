@@ -22,7 +22,7 @@ from tests.table.roots import objects, recorded, vectors
 TOLD = vectors("definitions.json")
 
 
-@pytest.mark.parametrize("vector", TOLD.get("definitions", []), ids=lambda one: one["source"])
+@pytest.mark.parametrize("vector", TOLD["definitions"], ids=lambda one: one["source"])
 def test_definitions(vector: dict[str, Any]) -> None:
     if vector.get("error"):
         with pytest.raises(InputError):
@@ -45,7 +45,7 @@ def test_recorded_definitions_are_stored_with_the_same_bytes(root: str) -> None:
         assert Definition.parse(data.decode(), is_stored=True).stored().encode() == data
 
 
-@pytest.mark.parametrize("vector", TOLD.get("durations", []), ids=lambda one: one["text"])
+@pytest.mark.parametrize("vector", TOLD["durations"], ids=lambda one: one["text"])
 def test_durations(vector: dict[str, Any]) -> None:
     if not vector["ok"]:
         with pytest.raises(InputError, match="failed to parse duration"):
@@ -58,7 +58,7 @@ def test_durations(vector: dict[str, Any]) -> None:
     assert span.before(now_us + 5) == span.before(now_us) + 5
 
 
-@pytest.mark.parametrize("vector", TOLD.get("partition_types", []), ids=str)
+@pytest.mark.parametrize("vector", TOLD["partition_types"], ids=str)
 def test_partition_types(vector: dict[str, Any]) -> None:
     if vector["error"]:
         with pytest.raises((InputError, UsageError)):
@@ -75,7 +75,7 @@ def test_partition_types(vector: dict[str, Any]) -> None:
         assert type(found) is type(told)
 
 
-@pytest.mark.parametrize("vector", TOLD.get("partition_segments", []), ids=str)
+@pytest.mark.parametrize("vector", TOLD["partition_segments"], ids=str)
 def test_partition_segments(vector: dict[str, Any]) -> None:
     assert (not flaw_of_segment(vector["segment"])) == vector["ok"]
 

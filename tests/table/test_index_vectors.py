@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from sdb.table.descriptor import Descriptor
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the vectors are not there")
-
 
 class Frames:
     """Compresses what the original has compressed to what it was; anything else is an error."""
@@ -179,7 +177,7 @@ def test_recorded_nodes_are_written_with_the_same_bytes(
 
 
 def signatures() -> list[dict[str, Any]]:
-    return vectors("signatures.json").get("vectors", [])
+    return vectors("signatures.json")["vectors"]
 
 
 @pytest.mark.parametrize("vector", signatures(), ids=lambda vector: vector["name"])

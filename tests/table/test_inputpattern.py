@@ -21,7 +21,7 @@ def name_of(vector: dict[str, Any]) -> str:
     return f"{vector['pattern']} {vector['path']}"
 
 
-@pytest.mark.parametrize("vector", GLOBS.get("match", []), ids=name_of)
+@pytest.mark.parametrize("vector", GLOBS["match"], ids=name_of)
 def test_match(vector: dict[str, Any]) -> None:
     text, path = vector["pattern"], vector["path"]
     if vector["to_glob_error"]:
@@ -44,7 +44,7 @@ def test_match(vector: dict[str, Any]) -> None:
         assert not pattern.flaws()
 
 
-@pytest.mark.parametrize("vector", GLOBS.get("expand", []), ids=lambda one: one["template"])
+@pytest.mark.parametrize("vector", GLOBS["expand"], ids=lambda one: one["template"])
 def test_expand(vector: dict[str, Any]) -> None:
     captured = InputPattern.parse(vector["pattern"]).match(vector["path"])
     assert captured is not None
@@ -55,9 +55,7 @@ def test_expand(vector: dict[str, Any]) -> None:
         assert expand(vector["template"], captured) == vector["result"]
 
 
-@pytest.mark.parametrize(
-    "vector", [one for one in GLOBS.get("walk", []) if not one["error"]], ids=str
-)
+@pytest.mark.parametrize("vector", [one for one in GLOBS["walk"] if not one["error"]], ids=str)
 def test_listing_order(vector: dict[str, Any]) -> None:
     pattern = InputPattern.parse(vector["glob"])
     found = [path for path in GLOBS["walk_files"] if pattern.match(path) is not None]

@@ -17,7 +17,6 @@ from sdb.packfile.provenance import Origin, Provenance, follow
 from sdb.records import replace
 
 DATA = Path(__file__).parents[2] / "testdata"
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 GITHUB, CLOUDTRAIL = DATA / "gh2015_1k.json.gz", DATA / "cloudtrail_sneller.json.gz"
 
 
@@ -67,7 +66,7 @@ def check(path: Path) -> Presence:
     return presence
 
 
-@pytest.mark.parametrize("source", sorted(SHARED.glob("*.gz")), ids=lambda path: path.name)
+@pytest.mark.parametrize("source", sorted(DATA.glob("*.json.*")), ids=lambda path: path.name)
 def test_every_field_has_as_many_rows_as_counted(source: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.zion"
     sdb.pack([source], path, align_bytes=1 << 18, block_bytes=1 << 20)

@@ -163,7 +163,7 @@ fn check_ranges(expected: &[Value], blocks: &[BlockInfo]) -> Option<String> {
 
 #[test]
 fn json_ingest() -> Outcome<()> {
-    let Some(root) = folder("packfile") else { return Ok(()) };
+    let root = folder("packfile");
     let mut failures = vec![];
     let mut count = 0;
     for line in fs::read_to_string(root.join("json-ingest.jsonl"))?.lines() {
@@ -187,7 +187,7 @@ const BEFORE_THE_YEARS: [&str; 2] = ["0000-01-01T00:00:00+00:01", "0000-01-01T00
 
 #[test]
 fn timestamps() -> Outcome<()> {
-    let Some(root) = folder("packfile") else { return Ok(()) };
+    let root = folder("packfile");
     let mut count = 0;
     for line in fs::read_to_string(root.join("timestamps.jsonl"))?.lines() {
         let case: Value = serde_json::from_str(line)?;

@@ -16,10 +16,10 @@ pub use vectors::folder;
 pub type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
 /// The vectors of zion and iguana.
-pub fn load() -> Result<Option<(PathBuf, Value)>> {
-    let Some(folder) = folder("zion") else { return Ok(None) };
+pub fn load() -> Result<(PathBuf, Value)> {
+    let folder = folder("zion");
     let vectors = serde_json::from_slice(&std::fs::read(folder.join("vectors.json"))?)?;
-    Ok(Some((folder, vectors)))
+    Ok((folder, vectors))
 }
 
 /// The elements of an array, none for anything else.

@@ -1,21 +1,28 @@
 //! Where the test vectors are.
 
 use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
 
-/// The folder of the vectors of one format; none, said aloud, when they are not at hand. Where the tests decide
-/// about a change (`CI` is set) that is a failure: nothing would be compared.
-#[allow(clippy::panic, clippy::print_stderr)]
-pub fn folder(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("SDB_VECTORS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors"),
-        PathBuf::from,
-    );
-    let folder = root.join(name);
-    if folder.is_dir() {
-        return Some(folder);
+static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+    let given = std::env::var_os("SDB_VECTORS").filter(|given| !given.is_empty());
+    given.map_or_else(unpacked, PathBuf::from)
+});
+
+/// The folder of the vectors of one format: below `SDB_VECTORS`, or where those that are checked in are unpacked.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = ROOT.join(name);
+    assert!(folder.is_dir(), "no vectors at {}", folder.display());
+    folder
+}
+
+/// The folder of the vectors that are checked in; `tests/vectors/archive.py` unpacks them once.
+#[allow(clippy::panic)]
+fn unpacked() -> PathBuf {
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/archive.py");
+    match Command::new("python3").arg(&script).output() {
+        Ok(done) if done.status.success() => PathBuf::from(String::from_utf8_lossy(&done.stdout).trim()),
+        Ok(done) => panic!("{}: {}", script.display(), String::from_utf8_lossy(&done.stderr).trim()),
+        Err(error) => panic!("python3 {}: {error}", script.display()),
     }
-    let message = format!("no vectors at {}; set SDB_VECTORS", folder.display());
-    assert!(std::env::var_os("CI").is_none_or(|ci| ci.is_empty() || ci == "false"), "{message}");
-    eprintln!("SKIPPED: {message}");
-    None
 }
