@@ -56,6 +56,7 @@
 ``kept``          blocks and index that stay when a packfile grows
 ``concat``        packfiles joined without compressing again
 ``unpack``        rows as text, Ion, Arrow or Parquet
+``countedfacts``  what statistics of small packfiles would tell, from their rows
 ``dataframes``    Arrow tables as data frames of polars and pandas
 ``ends``          last rows of packfiles
 ``backward``      last rows of a selection, block by block

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
     AnySet: TypeAlias = ValueSet | HashedSet
 
+SMALL_BYTES = 1 << 20
+"""Of packfiles of up to so many bytes tables ask no statistics: their rows are read as quickly."""
+
+FEW_BLOCKS = 4
+"""Small packfiles with fewer blocks have statistics only if these tell the blocks apart."""
+
 MAX_SETS = 64
 """A block that came to more sets at a path is one of which nothing is known there."""
 
@@ -48,6 +54,11 @@ class BlockFacts:
 
 
 NOTHING = BlockFacts()
+
+
+def is_small(blocks: int, size_bytes: int) -> bool:
+    """Check whether a packfile is one that has no statistics unless they leave out a block."""
+    return blocks < FEW_BLOCKS and size_bytes <= SMALL_BYTES
 
 
 def join_facts(parts: Sequence[BlockFacts]) -> BlockFacts:
@@ -150,7 +161,7 @@ def facts_of_blocks(
     if kept is None or kept.is_nothing:
         pairs = zip(blocks, rows, strict=True)
         return [_matching(packed.get(block.offset), count) for block, count in pairs]
-    old = facts_of(kept.trailer.sparse)
+    old = kept.facts()
     facts = old[: kept.full_blocks]
     summary = kept.trailer.sparse.summary
     for number in range(kept.full_blocks, len(blocks)):

@@ -9,8 +9,8 @@ from contextlib import ExitStack, closing
 from sdb import formats, notes, sizes
 from sdb.errors import CorruptError, UsageError, text_of
 from sdb.packfile import presence, provenance
-from sdb.packfile.blockfacts import facts_of
 from sdb.packfile.continuation import VERSION, check_version
+from sdb.packfile.countedfacts import all_facts
 from sdb.packfile.digest import checked
 from sdb.packfile.merge import typed
 from sdb.packfile.reader import Packfile, open_packfile
@@ -86,7 +86,7 @@ def concat(
     verify: bool = True,
     progress: Progress = silent,
 ) -> ConcatResult:
-    """Join packfiles to one, in their order; no block is decoded.
+    """Join packfiles to one, in their order; their blocks are copied as they are.
 
     The time index is that of all of them: a path that one of them may hold times at without an
     index has none in the new packfile.
@@ -140,7 +140,7 @@ def concat(
             _check_fit(filled[0], file)
         trailers = [file.trailer for file in filled]
         trailer = join(trailers)
-        sparse = replace(trailer.sparse, stored_statistics=_statistics(trailers, trailer))
+        sparse = replace(trailer.sparse, stored_statistics=_statistics(filled, trailer))
         trailer = replace(trailer, sparse=sparse)
         first = filled[0].trailer.offset
         if filled[0].reader.descriptor is not None:
@@ -258,10 +258,10 @@ def _presence(parts: Sequence[SparseIndex], summary: Summary) -> bytes:
     return presence.join(known).encode(summary) if known else b""
 
 
-def _statistics(parts: Sequence[Trailer], whole: Trailer) -> StoredStatistics | None:
-    """Join the statistics: each block keeps its own."""
-    facts = [fact for part in parts for fact in facts_of(part.sparse)]
-    return choose_statistics(facts, whole.offset, sources=[part.sparse for part in parts])
+def _statistics(parts: Sequence[Packfile], whole: Trailer) -> StoredStatistics | None:
+    """Join the statistics: each block keeps its own; those of small packfiles are counted."""
+    facts = [fact for part in parts for fact in all_facts(part)]
+    return choose_statistics(facts, whole.offset, sources=[part.trailer.sparse for part in parts])
 
 
 def _level(parts: Sequence[SparseIndex]) -> int | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sdb import effort
 from sdb.errors import CorruptError, UnsupportedError, UsageError, text_of
+from sdb.packfile.countedfacts import all_facts
 from sdb.packfile.digest import check
 from sdb.packfile.kept import Kept
 from sdb.packfile.merge import Span, merge, typed
@@ -172,7 +175,8 @@ def keep(request: AppendRequest, source: Counted, old: Trailer, packer: Packer) 
     is the one that grows from then on.
     """
     check_version(old, source.path)
-    kept = Kept(old, len(old.blocks), size_bytes=old.offset)
+    facts = partial(all_facts, Packfile(source.path, source, old))
+    kept = Kept(old, len(old.blocks), facts, size_bytes=old.offset)
     least = max(2, request.block_bytes // (2 * old.align_bytes))
     if old.blocks and old.blocks[-1].chunks < least:
         number = len(old.blocks) - 1
@@ -190,7 +194,7 @@ def keep(request: AppendRequest, source: Counted, old: Trailer, packer: Packer) 
         except CorruptError as error:
             raise Packfile(source.path, source, old).blame(error, number) from None
         chunks, size, rows, hashes = resumed
-        kept = Kept(old, number, chunks, start + size, rows, hashes)
+        kept = Kept(old, number, facts, chunks, start + size, rows, hashes)
     for path in request.time_fields:
         if not kept.admits(path):
             raise UsageError(

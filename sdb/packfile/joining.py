@@ -14,6 +14,7 @@ from sdb.errors import CorruptError, UsageError
 from sdb.packfile.blockfacts import facts_of, join_facts, packed_facts
 from sdb.packfile.concat import join
 from sdb.packfile.continuation import check_version
+from sdb.packfile.countedfacts import counted, has_untold, ion_text
 from sdb.packfile.digest import check
 from sdb.packfile.inputs import Input
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
@@ -25,7 +26,7 @@ from sdb.records import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import ExitStack
     from typing import Any, BinaryIO
 
@@ -272,7 +273,14 @@ class _Joining:
         self._add(tuple(places), chunks, digest, join_facts(facts), tuple(sources))
 
     def _known(self, places: Sequence[_Place]) -> BlockFacts:
-        return join_facts([self._facts[place.pack][place.number] for place in places])
+        return join_facts([self._fact(place) for place in places])
+
+    def _fact(self, place: _Place) -> BlockFacts:
+        """Return the facts of a block; those of small packfiles are counted."""
+        pack = self._packs[place.pack]
+        if has_untold(pack.trailer):
+            return counted(pack, place.number)
+        return self._facts[place.pack][place.number]
 
     def _spooled(self, data: bytes) -> _Source:
         start = self._spool.tell()
@@ -296,7 +304,7 @@ class _Joining:
         path = self._packs[places[0].pack].path
         packer = packer_like(first, threads=self._threads)
         frames = bytearray()
-        source = Input(path, "ion", source=lambda: self._text(blocks))
+        source = Input(path, "ion", source=lambda: ion_text(first, blocks))
         with packer:
             Feeder(packer, frames.extend, None).feed_all([source], silent)
             chunks = sum(run[1] for run in packer.runs)
@@ -305,15 +313,6 @@ class _Joining:
         if not self._are_same(blocks, (data, chunks)):
             raise CorruptError(f"{path}: packed again it has other rows", path=path)
         return data, chunks, facts
-
-    def _text(self, blocks: list[tuple[bytes, int]]) -> Generator[bytes]:
-        first = self._packs[0].trailer
-        unpacker = _core.Unpacker(first.algorithm, first.align_bytes, threads=1, format="ion")
-        for block, chunks in blocks:
-            unpacker.feed(block, chunks)
-            yield from unpacker.take()
-        while text := unpacker.take(wait=True):
-            yield from text
 
     def _are_same(self, old: list[tuple[bytes, int]], new: tuple[bytes, int]) -> bool:
         """Tell whether blocks have the same rows: each field, and the types of all."""

@@ -17,8 +17,9 @@ from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from sdb.packfile.blockfacts import BlockFacts
     from sdb.packfile.presence import Presence
     from sdb.packfile.provenance import Provenance
     from sdb.packfile.sparseindex import Path
@@ -46,10 +47,13 @@ class Kept:
         Rows of that block that are packed again.
     hashes : bytes
         The hashes of the frames of the chunks that stay of that block.
+    facts : callable
+        Returns the facts of each block as it was.
     """
 
     trailer: Trailer
     full_blocks: int
+    facts: Callable[[], list[BlockFacts]]
     chunks: int = 0
     size_bytes: int = 0
     rows_again: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb import _core
 from sdb.errors import CorruptError
 from sdb.packfile import presence
-from sdb.packfile.blockfacts import facts_of
+from sdb.packfile.countedfacts import all_facts
 from sdb.packfile.presence import FieldCount, Presence
 from sdb.packfile.provenance import Provenance
 from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices, join_types
@@ -189,7 +189,7 @@ def rewritten_trailer(
             sparse,
             stored_presence=fields.encode(summary, sum(counts)) if blocks else b"",
             stored_provenance=_provenance(old.sparse, dropped),
-            stored_statistics=_statistics(old.sparse, parts, offset),
+            stored_statistics=_statistics(pack, parts, offset),
         )
     return Trailer(1, offset, old.algorithm, old.block_shift, tuple(blocks), sparse)
 
@@ -215,13 +215,13 @@ def _ranges(
 
 
 def _statistics(
-    old: SparseIndex, parts: Sequence[CopiedBlock | PackedBlocks], size_bytes: int
+    pack: Packfile, parts: Sequence[CopiedBlock | PackedBlocks], size_bytes: int
 ) -> StoredStatistics | None:
-    known = facts_of(old)
+    known = all_facts(pack)
     facts: list[BlockFacts] = []
     for part in parts:
         facts += [known[part.number]] if isinstance(part, CopiedBlock) else part.facts
-    return choose_statistics(facts, size_bytes, sources=[old])
+    return choose_statistics(facts, size_bytes, sources=[pack.trailer.sparse])
 
 
 def _provenance(old: SparseIndex, dropped: NDArray[np.int64]) -> bytes:

@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 from sdb import notes
 from sdb.errors import CorruptError
-from sdb.packfile.blockfacts import facts_of_blocks
+from sdb.packfile.blockfacts import facts_of_blocks, is_small
 from sdb.packfile.blockstatistics import (
     MAX_SECTIONS,
     PREFIXES,
@@ -29,7 +29,7 @@ from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sdb._core import Packer
     from sdb.packfile.blockfacts import BlockFacts
@@ -88,18 +88,18 @@ def with_statistics(
     """
     if sparse.summary is None:
         return sparse
+    size_bytes = packer.position + (kept.size_bytes if kept is not None else 0)
+    sources = [kept.trailer.sparse] if kept is not None else []
+    is_asked = choice.paths or choice.words or choice.prefixes
+    if len(blocks) == 1 and is_small(1, size_bytes) and not is_asked and not _had(sources)[0]:
+        return sparse
     facts = facts_of_blocks(packer, blocks, sparse.summary.rows, kept)
     tell_unknown(facts, choice.words, WORDS)
     tell_unknown(facts, choice.prefixes, PREFIXES)
     crowded = packer.crowded
     for path in filter(crowded.__contains__, choice.paths):
         notes.warn(f"there is no filter of {field_name(path)}: it has too many different values")
-    stored = choose_statistics(
-        facts,
-        packer.position + (kept.size_bytes if kept is not None else 0),
-        asked=choice.paths,
-        sources=[kept.trailer.sparse] if kept is not None else [],
-    )
+    stored = choose_statistics(facts, size_bytes, asked=choice.paths, sources=sources)
     return replace(sparse, stored_statistics=stored)
 
 
@@ -130,7 +130,8 @@ def choose_statistics(
     Returns
     -------
     StoredStatistics or None
-        None when there is nothing, or nothing that fits.
+        None when there is nothing, or nothing that fits; and for a small packfile of few blocks,
+        unless something is asked for, was there, or leaves out a block.
     """
     had, had_bytes = _had(sources)
     budget = min(max(size_bytes // SHARE, had_bytes), MAX_BYTES)
@@ -149,11 +150,23 @@ def choose_statistics(
     filters = choose_filters(facts, zones, budget, asked=asked, had=had)
     for key, found in (*islice(filters.items(), MAX_SECTIONS // 2), *choose_words(facts).items()):
         kept[key] = encode_filter(found)
+    is_asked = named or had or any(kind in (WORDS, PREFIXES) for _, kind in kept)
+    if is_small(len(facts), size_bytes) and not is_asked and not _leave_out(kept, zones):
+        return None
     stored = store_sections(kept)
     if stored is not None and stored.size_bytes > MOST_BYTES:
         notes.warn(f"block statistics are left out: they take more than {MOST_BYTES:,} bytes")
         return None
     return stored
+
+
+def _leave_out(kept: Iterable[_Key], zones: Mapping[FieldPath, tuple[Zone | None, ...]]) -> bool:
+    """Check whether a search for one value reads fewer blocks than all by any statistics."""
+    return any(
+        len(zones.get(path, ())) > 1
+        and (kind != ZONES or share_read(zones[path]) <= 1 - _LEAST_GAIN)
+        for path, kind in kept
+    )
 
 
 def _had(sources: Iterable[SparseIndex]) -> tuple[set[_Key], int]:

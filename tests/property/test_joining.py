@@ -141,8 +141,8 @@ def test_blocks_that_are_full_are_not_read(folder: Path, monkeypatch: pytest.Mon
 
 def test_other_rows_are_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = packed(folder, [[{"n": 1}], [{"n": 2}]])
-    good = joining._Joining._text
-    monkeypatch.setattr(joining._Joining, "_text", lambda one, blocks: good(one, blocks[:1]))
+    good = joining.ion_text
+    monkeypatch.setattr(joining, "ion_text", lambda one, blocks: good(one, blocks[:1]))
     with pytest.raises(CorruptError, match="other rows"):
         join_to(paths, folder / "joined.zion")
 

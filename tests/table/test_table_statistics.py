@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import random
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,9 +26,17 @@ if TYPE_CHECKING:
 
     from sdb.query.connected import TableConnection
 
+DICE = random.Random(1)
 ROWS = [
-    {"id": f"id-{number * 7919 % 2000}", "n": number, "s": {"x": number}} for number in range(2000)
+    {
+        "id": f"id-{n * 7919 % 2000}",
+        "n": n,
+        "s": {"x": n},
+        "pad": [DICE.random() for _ in range(99)],
+    }
+    for n in range(2000)
 ]
+"""They take more than a megabyte: a smaller packfile has statistics of what is asked for only."""
 AUTO = {("n",), ("id",), ("s", "x")}
 
 

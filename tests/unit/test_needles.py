@@ -189,7 +189,9 @@ def test_packfiles_of_tables_are_asked_when_that_costs_less_than_their_rows(
     db.create("d.t", "in/*.json")
     for start in range(0, ROWS, 100):
         numbers = range(start, start + 100)
-        db.append("d.t", [{"n": one, "text": dice.randbytes(150).hex()} for one in numbers])
+        db.append(
+            "d.t", [{"n": one, "text": dice.randbytes(150).hex()} for one in numbers], stats="n"
+        )
     with db.sql("SELECT n FROM d.t WHERE n = 250") as result:
         assert list(result) == [{"n": 250}]
         assert result.reading.blocks == expected
