@@ -55,6 +55,19 @@ def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
     return open_table(table_root(context, root), database, table, at=reference)
 
 
+def tell_pending(handle: TableHandle) -> None:
+    """Write a line to standard error if a transaction under way may change a table."""
+    if handle.joint is None or not handle.joint.is_pending:
+        return
+    import sys
+
+    from sdb.cli import output
+
+    key = handle.joint.state.transaction
+    text = f"sdb: {handle.name}: the transaction {key} is under way, and does not count yet"
+    output.say(output.plain(text), to=sys.stderr)
+
+
 def named_versions(root: TableRoot, database: str, table: str, kind: str, *, as_json: bool) -> None:
     """List the tags or the branches of a table."""
     from sdb.cli import output

@@ -115,7 +115,7 @@ class TableWriter(DataSourceArrowWriter):
         try:
             place = place_of_rows(root, self._named.keys, values, {})
         except NotFoundError:
-            if values or root.has(self._named.keys.index):
+            if values:
                 raise
             return {}
         except UnsupportedError as error:

@@ -15,7 +15,7 @@ from sdb.table.commit import check_writable, commit
 from sdb.table.definition import VersionPolicy
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import EXPIRE, HOUSEKEEPING, TableChange
-from sdb.table.tablehandle import open_table, read_definition
+from sdb.table.tablehandle import find_table, open_table, read_definition
 from sdb.table.versionhistory import PastVersion, read_history
 from sdb.table.versionstate import state_of
 
@@ -287,7 +287,7 @@ def _stored_policy(root: TableRoot, keys: names.TableKeys) -> VersionPolicy | No
     try:
         found = read_definition(root, keys).versions
     except NotFoundError:
-        if not root.has(keys.index):
+        if find_table(root, keys.database, keys.table) is None:
             raise root.absent(keys) from None
         return None
     return None if found is None or found == VersionPolicy() else found

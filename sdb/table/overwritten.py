@@ -151,7 +151,8 @@ class _Recovery:
         user_data = {name: one for name, one in index.user_data.items() if name != MEMBER}
         if head.state is not None:
             user_data = with_state(user_data, head.state)
-        return replace(head, index=replace(index, user_data=user_data), joint=None, is_void=False)
+        index = replace(index, user_data=user_data)
+        return replace(head, index=index, data=joint.data, joint=None, is_void=False)
 
     def _together(self, state: VersionState, lost: list[_Kept]) -> dict[str, int]:
         """Give the versions of other tables that must be read with what is done again."""

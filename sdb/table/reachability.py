@@ -8,6 +8,7 @@ understood is an error: what it leads to is not known.
 from __future__ import annotations
 
 from sdb.errors import ConflictError, CorruptError
+from sdb.table import etags
 from sdb.table.descriptorlist import DescriptorList
 from sdb.table.index import TableIndex
 from sdb.table.inputstree import InputsTree
@@ -15,6 +16,7 @@ from sdb.table.objectwriter import look
 from sdb.table.parentage import parents_of, read_version
 from sdb.table.references import MAIN
 from sdb.table.versionhistory import VersionPointer, read_history
+from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,10 +101,28 @@ class Reach:
         self._since(state, branch, current_us)
 
     def leases(self, found: Mapping[str, TableIndex]) -> None:
-        """Add what somebody is reading, by the keys of the leases."""
+        """Add what somebody is reading, by the keys of the leases.
+
+        An index of a transaction over several tables may stand for the version before it, whatever
+        has become of the transaction since: other programs write leases, too.
+        """
         self.found.update(found)
         for index in found.values():
             self._content(index)
+            state = state_of(index.user_data)
+            if state is not None and state.transaction and state.parent is not None:
+                self._version_if_there(state.parent)
+
+    def _version_if_there(self, pointer: VersionPointer) -> None:
+        """Add a version that may be gone: then nobody is reading what it leads to."""
+        data = look(self._root, pointer.key)
+        if data is None or etags.of_content([data[0]]) != pointer.etag:
+            return
+        try:
+            self._version(pointer, read_version(pointer.key, data[0], self._root.keyring))
+        except CorruptError:
+            if self._root.has(pointer.key):  # else another collector deletes it just now
+                raise
 
     def _since(self, state: VersionState, branch: str, current_us: int | None) -> None:
         """Add what was the newest version within the time, and what these kept.

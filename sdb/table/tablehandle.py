@@ -38,6 +38,8 @@ class JointVersion:
         The index as it was read.
     state : VersionState
         Its state, which has the key of the intent.
+    data : bytes
+        The object that was read.
     step : {"pending", "committed", "aborted"}
         What has become of the transaction; an intent that is gone was aborted.
     seen : str
@@ -46,6 +48,7 @@ class JointVersion:
 
     index: TableIndex
     state: VersionState
+    data: bytes = field(repr=False)
     step: str
     seen: str = ""
 
@@ -73,7 +76,8 @@ class TableHandle:
     index : TableIndex
         The index.
     data : bytes
-        The object that the index is.
+        The object that the index is: where that is the version before the one that was read, of
+        that version, so that all who tell of the table, or keep what they read, mean the same.
     reader : Reader
         The version of that object, closed: what :meth:`sdb.store.base.Store.put_if` replaces.
     joint : JointVersion or None
@@ -253,7 +257,8 @@ def _counting(head: TableHandle, state: VersionState, key: str) -> TableHandle:
     """Give the version that counts of an index that is part of a transaction."""
     found = intents.find_intent(head.root, state.transaction)
     step = intents.ABORTED if found is None else found.intent.step
-    joint = JointVersion(head.index, state, step, "" if found is None else found.reader.version)
+    seen = "" if found is None else found.reader.version
+    joint = JointVersion(head.index, state, head.data, step, seen)
     if found is not None and step == intents.COMMITTED:
         others = {one: number for one, number in found.intent.versions.items() if one != key}
         kept = state.kept or etags.of_content([head.data])
@@ -275,7 +280,7 @@ def _counting(head: TableHandle, state: VersionState, key: str) -> TableHandle:
         transaction="",
     )
     index = replace(before.index, user_data=with_state(before.index.user_data, clean))
-    return replace(head, index=index, joint=joint)
+    return replace(head, index=index, data=before.data, joint=joint)
 
 
 def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import sdb
+from sdb.table.jointcommit import TablePart, _marked
+from sdb.table.names import TableKeys
+from sdb.table.surroundings import REAL
+from sdb.table.tablechange import TableChange
+from sdb.table.undecided import Undecided
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cli.conftest import Run
 
 BOTH = "BEGIN; INSERT INTO a.t VALUES ({'x': 1}); INSERT INTO b.u VALUES ({'x': 1}); COMMIT"
@@ -31,3 +40,28 @@ def test_all_tables_change_at_once_or_none(run: Run) -> None:
     assert json.loads(found.stdout) == {"t": 1, "u": 1}
     listed = json.loads(run("tables", "--root", "lake", "--json").stdout)
     assert [one["table"] for one in listed["tables"]] == ["t", "u"]
+
+
+def test_29_04_log_and_show_tell_what_readers_read(run: Run, tmp_path: Path) -> None:
+    text = "CREATE TABLE a.t; INSERT INTO a.t VALUES ({'x': 1}), ({'x': 2})"
+    assert run("exec", "--root", "lake", text).returncode == 0
+    words = [("log", "a.t", "--json"), ("log", "a.t", "--stat"), ("show", "a.t", "--json")]
+    query = "SELECT version, rows FROM sdb.versions('a.t') ORDER BY version"
+    words += [
+        ("inputs", "a", "t"),
+        ("describe", "a", "t"),
+        ("query", query),
+        ("diff", "a.t@1", "a.t"),
+    ]
+    before = [run(*one, "--root", "lake") for one in words]
+    assert not [one.stderr for one in before if one.returncode]
+    root, keys = sdb.connect(tmp_path / "lake").root, TableKeys("a", "t")
+    intent = Undecided(root, keys, "A" * 26, [keys.index], REAL)
+    there = sdb.connect(root.location).table("a.t").handle.descriptors()
+    change = TableChange("delete", removed=frozenset(one.key for one in there))
+    _marked(root, [TablePart(keys, change)], intent, "A" * 26, REAL, 1)
+    after = [run(*one, "--root", "lake") for one in words]
+    assert [one.stdout for one in after] == [one.stdout for one in before]
+    told = f"sdb: a.t: the transaction {intent.key} is under way, and does not count yet\n"
+    assert [one.stderr.decode() for one in after[:3]] == [told] * 3
+    assert run("show", "a.t@3", "--root", "lake").returncode == 3

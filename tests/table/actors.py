@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
     from sdb.query.writes.carrying import StatementWork
+    from sdb.table.tablehandle import TableHandle
 
 LOCAL = Keyring.of_root(is_remote=False)
 KEYS = names.TableKeys("d", "t")
@@ -86,6 +87,7 @@ class World:
         self.unknown: set[str] = set()
         self.intended: dict[str, tuple[str, ...]] = {}
         self.reads: list[tuple[bytes, TableIndex, dict[str, tuple[str, ...]]]] = []
+        self.leased: list[tuple[TableIndex, float, float]] = []
         self.has_foreign = False
         self.needs: dict[bytes, set[str]] = {}
         # Either retries end before what they have done can expire, or there are none.
@@ -364,7 +366,7 @@ def reader(world: World, count: int) -> Callable[[Actor], None]:
                 continue  # it is not there yet, or the store does not answer
             with world.in_time():
                 rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
-                world.reads.append((table.data, table.index, rows))
+                world.reads.append((read_data(table), table.index, rows))
 
     return work
 
@@ -379,26 +381,41 @@ def lessee(world: World, _: int) -> Callable[[Actor], None]:
                 return
             world.schedule.sleep(1)
         table = open_table(world.root, "d", "t")
-        lease = Lease(table, world.random.randbytes)
-        world.schedule.hurried += 1  # it is never as slow as to miss its turn to renew
-        for _ in range(world.random.randrange(6, 16)):
-            lease.renew()
-            actor.held_up = world.random.randrange(30)
-            while world.schedule.hurried > 1:
-                world.schedule.sleep(1)
-            world.schedule.sleep(DAY_SECONDS / 4)
-            with world.in_time():  # others may be done with that by now
-                world.expire(actor) if world.random.random() < 0.3 else collect(world, actor)
-        lease.renew()
-        rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
-        world.reads.append((table.data, table.index, rows))
-        for node in InputsTree(table.index.inputs, world.root.fetch).nodes():
-            assert world.store.version(world.root.place(node))
-        if world.random.random() < 0.5:
-            lease.release()
-        world.schedule.hurried -= 1
+        rows = read_for_days(world, actor, table)
+        world.reads.append((read_data(table), table.index, rows))
 
     return work
+
+
+def read_for_days(world: World, actor: Actor, table: TableHandle) -> dict[str, tuple[str, ...]]:
+    """Read a table for days under a lease, while it expires and is collected."""
+    lease, began = Lease(table, world.random.randbytes), world.schedule.seconds
+    world.schedule.hurried += 1  # it is never as slow as to miss its turn to renew
+    for _ in range(world.random.randrange(6, 16)):
+        lease.renew()
+        actor.held_up = world.random.randrange(30)
+        while world.schedule.hurried > 1:
+            world.schedule.sleep(1)
+        world.schedule.sleep(DAY_SECONDS / 4)
+        with world.in_time(table.keys):  # others may be done with that by now
+            if world.random.random() < 0.3:
+                world.expire(actor, table.keys)
+            else:
+                collect(world, actor, table.keys)
+    lease.renew()
+    rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
+    for node in InputsTree(table.index.inputs, world.root.fetch).nodes():
+        assert world.store.version(world.root.place(node))
+    world.leased.append((table.index, began, world.schedule.seconds))
+    if world.random.random() < 0.5:
+        lease.release()
+    world.schedule.hurried -= 1
+    return rows
+
+
+def read_data(table: TableHandle) -> bytes:
+    """Give the object that was read, whichever version of it counts."""
+    return table.data if table.joint is None else table.joint.data
 
 
 def original(world: World, count: int) -> Callable[[Actor], None]:

@@ -19,10 +19,19 @@ from sdb.query.writes.transaction import Transaction, carried_out
 from sdb.store.faults import CrashError
 from sdb.table import commit as committing
 from sdb.table import jointcommit, jointreading, tablehandle
-from sdb.table.intents import COMMITTED, TransactionIntent
+from sdb.table.intents import COMMITTED, PENDING, TransactionIntent
 from sdb.table.names import TableKeys
 from sdb.table.tablechange import TableChange
-from tests.table.actors import KEYS, LOCAL, SLOW_SECONDS, WORLDS, played_update
+from sdb.table.tablehandle import find_table
+from tests.table.actors import (
+    KEYS,
+    LOCAL,
+    SLOW_SECONDS,
+    WORLDS,
+    played_update,
+    read_for_days,
+)
+from tests.table.decoding import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
 
 OTHERS = (TableKeys("d", "u"), TableKeys("e", "v"))
 NEVER = 1 << 62
+MOST_LOOKS = 400
 _BY_KEY = {keys.index: keys for keys in (KEYS, *OTHERS)}
 
 
@@ -56,6 +66,18 @@ def untidy(is_so: bool) -> AbstractContextManager[object]:
     """Let nobody tidy up after transactions, if so: it must not matter."""
     good = jointcommit._tidy
     return mock.patch.object(jointcommit, "_tidy", (lambda *_: None) if is_so else good)
+
+
+def begin(world: World, seed: int, *, are_kept: bool) -> None:
+    """Let those act who work with several tables; somebody keeps these tidy, if so."""
+    schedule, dice = world.schedule, world.random
+    for number in range(dice.randrange(1, 4)):
+        schedule.add(f"joint{number}", transactor(world, dice.randrange(1, 4)))
+    schedule.add("lone", lone_inserter(world, dice.randrange(3)))
+    for number in range(2):
+        schedule.add(f"all{number}", joint_reader(world, dice.randrange(1, 7)))
+    if are_kept and seed % 4 == 3:
+        schedule.add("pending", joint_lessee(world, 1))
 
 
 def transactor(world: World, count: int) -> Callable[[Actor], None]:
@@ -144,6 +166,36 @@ def lone_inserter(world: World, count: int) -> Callable[[Actor], None]:
                 continue
 
     return work
+
+
+def joint_lessee(world: World, _: int) -> Callable[[Actor], None]:
+    """Read for days, under a lease, a table that a transaction is about to take all rows of."""
+    keys = OTHERS[0]
+
+    def work(actor: Actor) -> None:
+        actor.fault_rate = 0
+        for _ in range(MOST_LOOKS):
+            if len(world.schedule.actors) == 1:
+                return
+            if not _is_pending(world, keys):
+                world.schedule.switch(actor)
+                continue
+            table = find_table(world.root, keys.database, keys.table)
+            is_pending = table is not None and table.joint is not None and table.joint.is_pending
+            if table is not None and is_pending and any(table.descriptors()):
+                read_for_days(world, actor, table)
+                return
+
+    return work
+
+
+def _is_pending(world: World, keys: TableKeys) -> bool:
+    """Tell whether an index is part of a transaction under way; nobody is asked for it."""
+    contents, place = world.store.contents, world.root.place
+    data = contents.get(place(keys.index))
+    state = None if data is None else decoded(data)[1]
+    intent = contents.get(place(state.transaction)) if state and state.transaction else None
+    return intent is not None and TransactionIntent.decode(intent, LOCAL).step == PENDING
 
 
 def joint_reader(world: World, count: int) -> Callable[[Actor], None]:

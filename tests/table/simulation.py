@@ -116,12 +116,7 @@ def run(seed: int) -> World:
             schedule.add("branch", branching.brancher(world, dice.randrange(1, 4)))
             schedule.add("merge", branching.merger(world, dice.randrange(1, 3)))
         if several:
-            for number in range(dice.randrange(1, 4)):
-                work = joint.transactor(world, dice.randrange(1, 4))
-                schedule.add(f"joint{number}", work)
-            schedule.add("lone", joint.lone_inserter(world, dice.randrange(3)))
-            for number in range(2):
-                schedule.add(f"all{number}", joint.joint_reader(world, dice.randrange(1, 7)))
+            joint.begin(world, seed, are_kept=keepers > 0)
         strangers = 4 if seed % 8 == 0 else dice.choice((0, 0, 1, 2))
         for number in range(strangers):
             schedule.add(f"original{number}", actors.original(world, dice.randrange(1, 4)))
@@ -286,6 +281,7 @@ def check(world: World) -> None:
     _check_reads(world, heads)
     _check_kept(world, heads[-1], chain)
     _check_deleted(world)
+    _check_leased(world)
     forking.check_forks(world)
 
 
@@ -319,6 +315,14 @@ def _check_deleted(world: World) -> None:
             over = times[end] if end < position else seconds
             if put < position and over >= seconds - SLOW_SECONDS:
                 assert key not in needs(world, log[put][1]), f"{key} was deleted too early"
+
+
+def _check_leased(world: World) -> None:
+    """Nothing was deleted that somebody was reading under a lease."""
+    for index, since, until in world.leased:
+        wanted = {world.root.place(key) for key in contents_of(world, index)}
+        for url, _, seconds in world.store.deleted:
+            assert url not in wanted or not since <= seconds <= until, f"{url} was being read"
 
 
 def _check_linear(chain: list[Version]) -> None:

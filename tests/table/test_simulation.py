@@ -213,6 +213,18 @@ def leases_are_not_renewed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(leases.Lease, "renew", lambda one: None if one._is_written else good(one))
 
 
+def leases_are_of_what_is_pending(patch: pytest.MonkeyPatch) -> None:
+    """Write the index as it was read, and take it as it is."""
+    good = leases.Lease.__init__
+
+    def init(lease: Any, handle: Any, *given: Any) -> None:
+        data = handle.data if handle.joint is None else handle.joint.data
+        good(lease, replace(handle, data=data), *given)
+
+    patch.setattr(leases.Lease, "__init__", init)
+    patch.setattr(reachability.Reach, "_version_if_there", lambda *_: None)
+
+
 def packfiles_are_merged_that_are_gone(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(compaction, "fits", lambda *_: True)
 
@@ -445,6 +457,7 @@ PASSED_OVER: dict[Patch, int] = {
     lost_answers_commit_transactions: 480,
     what_was_given_up_stays_where_it_was_overwritten: 520,
     appends_that_are_alike_are_one: 60,
+    leases_are_of_what_is_pending: 160,
 }
 
 
@@ -521,6 +534,7 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
             lost_answers_commit_transactions,
             what_was_given_up_is_done_again,
             what_was_given_up_stays_where_it_was_overwritten,
+            leases_are_of_what_is_pending,
         ]
     ),
 )

@@ -8,7 +8,7 @@ from sdb import bounds
 from sdb.cli import output
 from sdb.cli.options import AsJson, Root, TableVersion
 from sdb.cli.parameters import Context, Option
-from sdb.cli.tablenames import opened_table
+from sdb.cli.tablenames import opened_table, tell_pending
 from sdb.typed import Annotated
 
 EXAMPLES = ("sdb log --root lake web.gha", "sdb log -n 5 --stat --root lake web.gha@-1d")
@@ -33,6 +33,7 @@ def command(
     from sdb.table.tablelog import log, shown
 
     handle = opened_table(context, root, name)
+    tell_pending(handle)
     found = list(islice(log(handle), count))
     changed = [shown(handle, one) for one in found] if stat else []
     if as_json:

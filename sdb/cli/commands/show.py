@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.cli import output
 from sdb.cli.options import AsJson, Root, TableVersion
 from sdb.cli.parameters import Context
-from sdb.cli.tablenames import opened_table
+from sdb.cli.tablenames import opened_table, tell_pending
 
 EXAMPLES = ("sdb show --root lake web.gha@2", "sdb show --json --root lake web.gha@-1")
 
@@ -16,7 +16,9 @@ def command(
     """Show a version of a table, and what came and went with it."""
     from sdb.table.tablelog import show
 
-    found = show(opened_table(context, root, name))
+    handle = opened_table(context, root, name)
+    tell_pending(handle)
+    found = show(handle)
     if as_json:
         output.say_json(found.as_dict())
         return
