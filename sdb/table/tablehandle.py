@@ -270,17 +270,35 @@ def _counting(head: TableHandle, state: VersionState, key: str) -> TableHandle:
     before = head.version(state.parent.key, state.parent.etag)
     if before.state is None:
         raise errors.CorruptError(f"{state.parent.key} is no version", path=state.parent.key)
-    # Names may have been set since, and its own transaction is one that was committed.
-    clean = replace(
-        before.state,
-        tags=state.tags,
-        branches=state.branches,
-        together=state.together,
-        kept=state.parent.etag,
-        transaction="",
-    )
+    clean = _as_it_was(before.state, state)
     index = replace(before.index, user_data=with_state(before.index.user_data, clean))
     return replace(head, index=index, data=before.data, joint=joint)
+
+
+def _as_it_was(before: VersionState, after: VersionState) -> VersionState:
+    """Give the state that an index had before a transaction, by that of its version.
+
+    Names may have been set since the version was made, and an index that a branch begins with has
+    no version of its own: it tells only of those versions that were still kept then.
+    """
+    named = replace(
+        before,
+        tags=after.tags,
+        branches=after.branches,
+        merged=before.merged if before.branch == after.branch else None,
+        merges=after.merges,
+        together=after.together,
+        kept="" if after.parent is None else after.parent.etag,
+        transaction="",  # its own was committed
+    )
+    if _count(before) == _count(after) - 1:
+        return named
+    return replace(named, history=after.history[:-1], older=after.older)
+
+
+def _count(state: VersionState) -> int:
+    """Count the versions that a history tells of."""
+    return len(state.history) + sum(ref.versions for ref in state.older)
 
 
 def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:

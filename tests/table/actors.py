@@ -30,7 +30,7 @@ from sdb.table.mergedpackfile import MergedPackfile
 from sdb.table.objectwriter import put_new
 from sdb.table.signature import Keyring
 from sdb.table.tablechange import ChangedInput, TableChange
-from sdb.table.tablehandle import open_table
+from sdb.table.tablehandle import find_table, open_table
 from sdb.table.tableroot import TableRoot
 from tests.table.branched import Appended, Branching, Joint
 from tests.table.editions import INPUTS, Editions, rows_of
@@ -376,11 +376,10 @@ def lessee(world: World, _: int) -> Callable[[Actor], None]:
 
     def work(actor: Actor) -> None:
         actor.fault_rate = 0
-        while world.root.place(KEYS.index) not in world.store.contents:
+        while (table := find_table(world.root, "d", "t")) is None:
             if len(world.schedule.actors) == 1:
                 return
             world.schedule.sleep(1)
-        table = open_table(world.root, "d", "t")
         rows = read_for_days(world, actor, table)
         world.reads.append((read_data(table), table.index, rows))
 

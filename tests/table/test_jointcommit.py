@@ -18,7 +18,7 @@ from sdb.spark.namedtable import LoadedTable, NamedTable
 from sdb.table import intents, jointcommit, leases, refswap, tablerefs, undecided
 from sdb.table.expiry import policy_of
 from sdb.table.intents import ABORTED, COMMITTED, PENDING, TransactionIntent, find_intent
-from sdb.table.names import TableKeys
+from sdb.table.names import TableKeys, head_of
 from sdb.table.signature import Keyring
 from sdb.table.tablehandle import find_head
 
@@ -355,8 +355,9 @@ def decided(db: TableConnection, key: str, step: str) -> None:
     assert found is not None
     versions = {}
     for head in found.intent.heads if step == COMMITTED else ():
-        _, database, table, _ = head.split("/")
-        handle = find_head(db.root, TableKeys(database, table))
+        place = head_of(head)
+        assert place is not None
+        handle = find_head(db.root, *place)
         assert handle is not None
         assert handle.joint is not None
         versions[head] = handle.joint.state.version
@@ -413,6 +414,34 @@ def test_29_04_a_pending_transaction_is_not_told_as_if_it_counted(
     assert before["log"][0][:2] == (2, "two")
     with pytest.raises(errors.NotFoundError, match="no version 3"):
         db.table("b.u@3")
+
+
+@pytest.mark.parametrize("step", [PENDING, ABORTED, COMMITTED])
+def test_29_04_a_branch_under_a_pending_transaction_leads_to_nothing_that_was_collected(
+    step: str, db: TableConnection
+) -> None:
+    for number in range(4):
+        db.append("a.t", [{"x": number}])
+    db.execute("TRUNCATE a.t")
+    db.table("a.t").expire(keep_last=3)
+    aged(db)
+    for _ in range(2):
+        db.table("a.t").gc(grace=HOUR)
+        aged(db)
+    tablerefs.branch(db.root, "a", "t", "side", "5")
+    before = [one.version for one in db.table("a.t@side").log()]
+    text = "BEGIN; INSERT INTO a.t@side VALUES ({'x': 9}); INSERT INTO b.u VALUES ({}); COMMIT"
+    key = stopped(db, text, before_the_end)
+    aged(db)
+    if step != PENDING:
+        decided(db, key, step)
+    for _ in range(2):
+        db.table("a.t").gc(grace=HOUR)
+        after = [one.version for one in db.table("a.t@side").log() if one.operation != "gc"]
+        assert [one for one in after if one <= 5] == before == [5, 4]
+        assert rows(db, "a.t@side") == [0, 1, 2, 3, *([9] if step == COMMITTED else [])]
+        db.execute("INSERT INTO a.t@side VALUES ({'x': 7}); DELETE FROM a.t@side WHERE x = 7")
+        assert db.table("a.t@side").validate().ok
 
 
 def _told(db: TableConnection) -> dict[str, Any]:
