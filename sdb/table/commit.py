@@ -267,7 +267,8 @@ class _Attempts:
         if change is None:
             return None
         found = {one: last.place_of(one, self._looked_through) for one in change.ids}
-        if last.state is not None and last.state.dropped and change.operation not in _REVIVING:
+        may_revive = change.makes_table or change.operation in _REVIVING
+        if last.state is not None and last.state.dropped and not may_revive:
             raise dropped(self.writer.root, self.writer.keys)
         self._looked_through = 0 if last.state is None else last.state.version
         if done := {one: place.version for one, place in found.items() if place is not None}:

@@ -118,6 +118,8 @@ class TableChange:
         Tables whose packfiles it refers to, and the branches that keep them.
     transaction : str
         Key of the intent of the transaction over several tables that this is a part of.
+    makes_table : bool
+        Whether it makes the table, so that this may be one that was dropped.
     """
 
     operation: str
@@ -137,6 +139,7 @@ class TableChange:
     parent_since_us: int = 0
     shares: dict[str, str] = field(default_factory=dict)
     transaction: str = ""
+    makes_table: bool = False
 
     @property
     def is_nothing(self) -> bool:

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.table.index import TableIndex
     from sdb.table.references import Given
+    from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 
 OPERATION = "restore"
@@ -53,6 +54,7 @@ def restore(
     branch: str = "main",
     author: str = "",
     message: str = "",
+    only_dropped: bool = False,
 ) -> Restored:
     """Make a version with the packfiles and inputs of an old one. Nothing is taken back or lost.
 
@@ -70,6 +72,8 @@ def restore(
         The branch that gets the content.
     author, message : str
         Who restores it, and why; the version tells it.
+    only_dropped : bool
+        Whether the table must be one that was dropped, when the version is put in place.
 
     Returns
     -------
@@ -80,6 +84,8 @@ def restore(
     ------
     NotFoundError
         There is no such table or version.
+    ExistsError
+        It must be one that was dropped, and is not.
     CorruptError
         A packfile of the old version is not there any more. Nothing has changed.
     ConflictError, UncertainError
@@ -104,6 +110,8 @@ def restore(
         added, removed = packfiles_between(index, content, root.fetch)
         state = state_of(index.user_data)
         is_dropped = state is not None and state.dropped
+        if only_dropped and not is_dropped:
+            raise _not_dropped(old)
         if not (added or removed or is_dropped) and content.inputs == index.inputs:
             return None
         return TableChange(
@@ -151,13 +159,18 @@ def undrop(
     head = open_table(root, database, table)
     state = head.state
     if state is None or not state.dropped:
-        raise ExistsError(f"{head.name} was not dropped", path=head.keys.index)
+        raise _not_dropped(head)
     before = 0 if state.parent is None else state.parent.version
     if state.operation != DROP:  # another program has written since
         versions = [one.version for one in state.history if one.operation == DROP]
         before = max(versions, default=1) - 1
     message = message or "undrop"
-    return restore(root, database, table, before, author=author, message=message)
+    told = {"author": author, "message": message}
+    return restore(root, database, table, before, only_dropped=True, **told)
+
+
+def _not_dropped(handle: TableHandle) -> ExistsError:
+    return ExistsError(f"{handle.name} was not dropped", path=handle.keys.index)
 
 
 def _shown(state: object, reference: Given) -> str:

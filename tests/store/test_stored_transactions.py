@@ -198,6 +198,33 @@ def test_whoever_is_killed_at_any_moment(
     assert here == there
 
 
+@pytest.mark.parametrize("words", ["", "IF NOT EXISTS "])
+def test_29_02_of_three_programs_that_make_a_table_one_wins(
+    words: str, db: TableConnection, started: list[subprocess.Popen[str]]
+) -> None:
+    db.append("a.t", ({"id": number} for number in range(10)))
+    for round_ in range(2):
+        text = f"CREATE TABLE {words}a.made{round_} AS SELECT id FROM a.t"
+        command = [sys.executable, "-m", "sdb.cli.main", "exec", "--root", db.root.location, text]
+        running = [
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+            )
+            for _ in range(3)
+        ]
+        started += running
+        heard = [one.communicate() for one in running]
+        codes = sorted(one.returncode for one in running)
+        assert codes == ([0, 0, 0] if words else [0, 4, 4]), heard
+        won = [out for out, _ in heard if "with 10 rows" in out]
+        assert len(won) == 1, heard
+        lost = [error for out, error in heard if out not in won]
+        assert all("is there already" in error for error in lost), heard
+        with db.sql(f"SELECT id FROM a.made{round_} ORDER BY id") as found:
+            assert [row["id"] for row in found] == list(range(10))
+        assert [one.version for one in db.table(f"a.made{round_}").log()] == [1]
+
+
 def test_queries_of_several_tables_take_no_request_more(
     bucket: S3Place, requests: Requests
 ) -> None:

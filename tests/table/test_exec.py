@@ -15,11 +15,12 @@ from sdb import errors
 from sdb.packfile.validate import validate
 from sdb.query.syntax.writeparser import is_write, parse_write
 from sdb.query.writes import transaction
-from sdb.table import tablerefs
+from sdb.store.local.disk import LocalStore
+from sdb.table import tablerefs, tablerestore
 from sdb.table.tablehandle import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from sdb.query.connected import TableConnection
@@ -478,3 +479,135 @@ def test_transactions_in_python(db: TableConnection) -> None:
     table.delete("a = 2")
     assert rows(db) == [{"a": 3, "b": {"c": 6}}]
     assert table.version == 5
+
+
+CTAS = "CREATE TABLE web.t AS SELECT a + 10 AS a FROM web.s"
+CTAS_IF = CTAS.replace("TABLE", "TABLE IF NOT EXISTS")
+JOINTLY = "BEGIN; INSERT INTO web.u VALUES ({'a': 0}); %s; COMMIT"
+
+
+def overtaken(
+    db: TableConnection, rival: Callable[[], object], text: str, **options: Any
+) -> Executed:
+    """Carry a statement out that somebody else overtakes when it is about to commit."""
+    to_do = [rival]
+
+    def after_the_rival(good: Callable[..., Any]) -> Callable[..., Any]:
+        def commit(*given: Any, **named: Any) -> Any:
+            if to_do:
+                to_do.pop()()
+            return good(*given, **named)
+
+        return commit
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("commit", "commit_together"):
+            patch.setattr(transaction, name, after_the_rival(getattr(transaction, name)))
+        return done(db, text, **options)
+
+
+@pytest.fixture
+def source(db: TableConnection) -> TableConnection:
+    make(db, "web.s", [{"a": 1}, {"a": 2}])
+    db.execute("CREATE TABLE web.u")
+    return db
+
+
+@pytest.mark.parametrize("text", [CTAS, JOINTLY % CTAS])
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_29_02_of_two_that_make_a_table_one_wins(
+    text: str,
+    is_dropped: bool,
+    source: TableConnection,
+) -> None:
+    if is_dropped:
+        source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5}); DROP TABLE web.t")
+    rival = "CREATE TABLE web.t AS SELECT a FROM web.s"
+    with pytest.raises(errors.ExistsError, match=r"web\.t .*there already") as caught:
+        overtaken(source, lambda: source.execute(rival), text)
+    assert caught.value.exit_code == 4
+    assert rows(source) == [{"a": 1}, {"a": 2}]
+    assert rows(source, "web.u") == []
+    assert next(source.table("web.t").log()).operation == "create"
+    sound(source)
+
+
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_29_02_if_not_exists_leaves_the_table_of_another_as_it_is(
+    is_dropped: bool,
+    source: TableConnection,
+) -> None:
+    if is_dropped:
+        source.execute("CREATE TABLE web.t; DROP TABLE web.t")
+    with pytest.warns(errors.SdbWarning, match=r"web\.t is there already: no row of the query"):
+        found = overtaken(source, lambda: source.execute("CREATE TABLE web.t"), CTAS_IF)
+    assert (found.is_new, found.effects) == (False, ())
+    assert rows(source) == []
+    with pytest.warns(errors.SdbWarning, match="no row of the query"):
+        found = overtaken(source, lambda: source.append("web.t", [{"a": 3}]), JOINTLY % CTAS_IF)
+    assert (found.is_new, [one.operation for one in found.effects]) == (True, ["insert"])
+    assert (rows(source), rows(source, "web.u")) == ([{"a": 3}], [{"a": 0}])
+
+
+def test_29_02_a_table_that_goes_meanwhile_is_made_anew(source: TableConnection) -> None:
+    source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5})")
+    text = f"BEGIN; {CTAS_IF}; INSERT INTO web.t VALUES ({{'a': 0}}); COMMIT"
+    found = overtaken(source, lambda: source.execute("DROP TABLE web.t"), text)
+    assert [one.operation for one in found.effects] == ["create", "insert"]
+    assert rows(source) == [{"a": 0}, {"a": 11}, {"a": 12}]
+    source.execute("DROP TABLE web.t")
+    assert done(source, JOINTLY % CTAS).versions == {"web.t": 6, "web.u": 2}
+    assert (rows(source), rows(source, "web.u")) == ([{"a": 11}, {"a": 12}], [{"a": 0}])
+
+
+def test_29_02_what_is_left_of_one_that_was_killed_is_in_nobodys_way(
+    source: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = LocalStore.put_if
+
+    def put_if(store: LocalStore, location: Any, *given: Any, **named: Any) -> str:
+        if str(location).endswith("/t/index"):
+            raise KeyboardInterrupt
+        return good(store, location, *given, **named)
+
+    monkeypatch.setattr(LocalStore, "put_if", put_if)
+    with pytest.raises(KeyboardInterrupt):
+        source.execute(CTAS)
+    monkeypatch.setattr(LocalStore, "put_if", good)
+    assert [fact.name for fact in source.tables()] == ["web.s", "web.u"]
+    assert done(source, CTAS).version == 1
+    assert rows(source) == [{"a": 11}, {"a": 12}]
+
+
+def test_29_02_a_definition_that_appears_is_a_table(source: TableConnection) -> None:
+    with pytest.raises(errors.ExistsError, match="there already"):
+        overtaken(source, lambda: source.create("web.t", "in/*.json"), CTAS)
+    with pytest.raises(errors.NotFoundError, match="no rows yet"):
+        source.table("web.t")
+
+
+def test_29_02_undrop_takes_no_rows_of_a_table_that_was_made_meanwhile(
+    source: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5}); DROP TABLE web.t")
+    good = tablerestore.commit
+
+    def commit(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(tablerestore, "commit", good)
+        source.execute(CTAS)
+        return good(*given, **named)
+
+    monkeypatch.setattr(tablerestore, "commit", commit)
+    with pytest.raises(errors.ExistsError, match="was not dropped"):
+        source.execute("UNDROP TABLE web.t")
+    assert rows(source) == [{"a": 11}, {"a": 12}]
+
+
+def test_29_02_a_table_that_gets_a_branch_meanwhile_is_not_dropped(
+    source: TableConnection,
+) -> None:
+    with pytest.raises(errors.UnsupportedError, match="has branches: side"):
+        overtaken(
+            source, lambda: tablerefs.branch(source.root, "web", "s", "side"), "DROP TABLE web.s"
+        )
+    assert rows(source, "web.s@side") == rows(source, "web.s") == [{"a": 1}, {"a": 2}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb import notes
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
 from sdb.query.syntax import writes
 from sdb.records import record
@@ -9,6 +10,7 @@ from sdb.table.names import TableKeys
 from sdb.table.references import MAIN
 from sdb.table.tablechange import packfiles_between
 from sdb.table.tablehandle import dropped, find_table, read_definition
+from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,13 +89,15 @@ class TargetTable:
         return find_table(self.root, self.keys.database, self.keys.table, branch=self.branch)
 
     def check(self, handle: TableHandle | None, index: TableIndex, change: TableChange) -> None:
-        """Insist on an index for which the statements were carried out.
+        """Check that an index is one for which the statements were carried out.
 
         Raises
         ------
         StaleError
-            Others have replaced a packfile, or added some that have to be judged too.
+            Others have replaced a packfile, or added some that have to be judged too, or they have
+            made or dropped the table, or begun a branch of it.
         """
+        self._check_whole(handle, index)
         before = None if handle is None else handle.index
         added, gone = packfiles_between(before, index, self.root.fetch)
         if lost := change.removed & {one.key for one in gone}:
@@ -101,6 +105,25 @@ class TargetTable:
             raise StaleError(message, min(lost), self.head, index)
         if added and any(isinstance(one.write, _JUDGING) for one in self.statements):
             message = f"others have added {len(added):,} packfiles to {self.name} meanwhile"
+            raise StaleError(message, self.keys.index, self.head, index)
+
+    def _check_whole(self, handle: TableHandle | None, index: TableIndex) -> None:
+        """Check that statements on the table as a whole still make sense: see :meth:`to_do`."""
+        state = state_of(index.user_data)
+        kinds = {type(one.write) for one in self.statements}
+        changed = ""
+        if writes.CreateTable in kinds:
+            was_there = handle is not None and not handle.is_dropped
+            is_there = state is not None and not state.dropped
+            # It is made by one commit, whose condition is that nobody else has.
+            if was_there != is_there:
+                changed = "made" if is_there else "dropped"
+            elif handle is None and self.root.has(self.keys.definition):
+                changed = "defined"
+        elif writes.DropTable in kinds and state is not None and state.branches:
+            changed = "begun a branch of"
+        if changed:
+            message = f"others have {changed} {self.name} meanwhile"
             raise StaleError(message, self.keys.index, self.head, index)
 
     def to_do(self, handle: TableHandle | None, *, is_alone: bool) -> list[writes.WriteStatement]:
@@ -185,3 +208,14 @@ def tables_of(
             found.setdefault(place, []).append(one)
     tables = [TargetTable(root, *place, tuple(some)) for place, some in found.items()]
     return tuple(sorted(tables, key=lambda table: table.head))
+
+
+def warn_of_left_out(
+    statements: Sequence[writes.WriteStatement], done: Sequence[writes.WriteStatement]
+) -> None:
+    """Warn of queries whose rows were to make tables that are there."""
+    for one in statements:
+        write = one.write
+        is_done = any(one is other for other in done)
+        if not is_done and isinstance(write, writes.CreateTable) and write.query is not None:
+            notes.warn(f"{write.table.name} is there already: no row of the query came in")

@@ -17,7 +17,7 @@ from sdb.query.writes.carrying import StatementWork, reads_tables
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.matching import QueryContext
 from sdb.query.writes.tableview import TableView
-from sdb.query.writes.targettable import StaleError, tables_of
+from sdb.query.writes.targettable import StaleError, tables_of, warn_of_left_out
 from sdb.records import field, record, replace
 from sdb.table.commit import (
     PATIENCE_SECONDS,
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     Handles: TypeAlias = dict[str, TableHandle | None]
 
 _LONGEST_PAUSE_SECONDS = 1.0
+_WHOLE = {writes.CreateTable, writes.DropTable}
+"""Statements that make a version even where no packfile comes or goes."""
 
 
 @record
@@ -226,19 +228,21 @@ class _Attempts:
         handles = self._open(newer)
         statements = self._to_do(handles)
         judged = self._judged_again(handles) or self._judged(handles, statements)
-        whole = {id(one) for one in statements if _is_whole(one)}
+        to_do = {id(one) for one in statements}
         changes: dict[str, TableChange] = {}
         for head, view in judged.views.items():
             change = self._change(view, judged.effects)
-            is_made = any(id(one) in whole for one in self._by_head[head].statements)
-            if is_made or change.added or change.removed:
-                changes[head] = change
+            mine = [one for one in self._by_head[head].statements if id(one) in to_do]
+            kinds = {type(one.write) for one in mine}
+            if change.added or change.removed or kinds & _WHOLE:
+                changes[head] = replace(change, makes_table=writes.CreateTable in kinds)
         if self._all.is_dry or not changes:
-            return self._executed(judged, self._versions(handles), is_new=False)
-        self._done = judged
-        if len(changes) == 1:
-            return self._commit(judged, *next(iter(changes.items())))
-        return self._commit_together(judged, changes)
+            found = self._executed(judged, self._versions(handles), is_new=False)
+        else:
+            self._done = judged
+            found = self._commit(judged, changes)
+        warn_of_left_out(self._all.statements, statements)
+        return found
 
     def _before(self) -> Executed | None:
         """Find out what the same id has done before; None: nothing."""
@@ -314,8 +318,11 @@ class _Attempts:
 
         return plan
 
-    def _commit(self, judged: _Judged, head: str, change: TableChange) -> Executed:
-        """Commit what changes one table."""
+    def _commit(self, judged: _Judged, changes: Mapping[str, TableChange]) -> Executed:
+        """Commit what changes one table, or several."""
+        if len(changes) > 1:
+            return self._commit_together(judged, changes)
+        ((head, change),) = changes.items()
         table = self._by_head[head]
         found = commit(
             self._root,
@@ -400,8 +407,3 @@ class _Judged:
     handles: Handles
     views: Mapping[str, TableView]
     effects: tuple[Effect, ...]
-
-
-def _is_whole(statement: writes.WriteStatement) -> bool:
-    """Tell whether a statement makes a version even where no packfile comes or goes."""
-    return isinstance(statement.write, writes.CreateTable | writes.DropTable)
