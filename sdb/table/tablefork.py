@@ -123,6 +123,8 @@ def fork(
         raise exists
     source = sharing.settled(source, around) if share else source
     transfer = Transfer(source, source.root, keys)
+    if transfer.has_other_definition():
+        raise ExistsError(exists.message, hint=f"it has a definition: sdb def {database} {table}")
     wanted = tuple(source.descriptors())
     total = sum(one.size_bytes for one in wanted)
     kept = {one.key: one for one in wanted if share and sharing.is_shareable(one.key)}
@@ -135,8 +137,6 @@ def fork(
             strict=True,
         )
     )
-    if not share:
-        transfer.definition()
     message = message or f"fork of {_shown(source)}"
     change = TableChange(
         FORK,
@@ -148,11 +148,13 @@ def fork(
     )
 
     def plan(index: TableIndex) -> TableChange:
-        if index.inline or state_of(index.user_data) is not None:
+        if index.objects or state_of(index.user_data) is not None:
             raise exists
         return change
 
     done = commit(source.root, keys, plan, around=around)
+    if not share:  # and not before: whose table it is, its definition tells
+        transfer.definition()
     sharing.check_held(source.root, shares)
     counts = (len(wanted), total, transfer.sent, transfer.sent_bytes)
     name = f"{database}.{table}"
@@ -210,7 +212,6 @@ def push(
         one.name: one
         for one in transfer.packfiles([one for one in wanted if one.name not in known], told)
     }
-    transfer.definition()
 
     def plan(index: TableIndex) -> TableChange | None:
         there = find_table(root, database, table)
@@ -237,6 +238,7 @@ def push(
         done = commit(root, keys, plan)
     except _GivenUpError as error:
         raise error.reason from None
+    transfer.definition()
     counts = (len(wanted), total, transfer.sent, transfer.sent_bytes)
     return SentTable(f"{database}.{table}", root.location, done.version, *counts, done.is_new)
 

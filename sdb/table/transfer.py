@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.errors import CorruptError, ExistsError, NotFoundError
+from sdb import notes
+from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError
 from sdb.records import replace
 from sdb.table import etags
 from sdb.table.names import folder_of
@@ -58,10 +59,21 @@ class Transfer:
         return key.removeprefix(f"{folder_of(key)}/")
 
     def definition(self) -> None:
-        """Copy the definition, unless the other table has one."""
+        """Copy the definition, unless the other table has one; after the commit that makes it."""
         found = look(self._source.root, self._source.keys.definition)
-        if found is not None and look(self._root, self._keys.definition) is None:
+        if found is None or look(self._root, self._keys.definition) is not None:
+            return
+        try:
             put_new(self._root, self._keys.definition, found[0])
+        except ConflictError:
+            name = f"{self._keys.database}.{self._keys.table}"
+            notes.warn(f"{name} got a definition meanwhile that is not that of {self._source.name}")
+
+    def has_other_definition(self) -> bool:
+        """Tell whether the other table has a definition that is not that of this one."""
+        there = look(self._root, self._keys.definition)
+        found = look(self._source.root, self._source.keys.definition)
+        return there is not None and (found is None or found[0] != there[0])
 
     def packfiles(
         self, wanted: Iterable[Descriptor], progress: Callable[[int], None]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sdb
 from sdb import errors
 from sdb.store.local.disk import LocalStore
+from sdb.table import tablefork
 from sdb.table.names import TableKeys
+from sdb.table.tablehandle import read_definition
 from sdb.table.tableroot import table_root
 
 if TYPE_CHECKING:
@@ -127,3 +129,55 @@ def test_a_push_takes_nothing_away_from_others(db: TableConnection, tmp_path: Pa
     assert (other.name, other.version) == ("d.other", 1)
     assert numbers(target, "d.other") == [0, 1, 2, 9, 78]
     assert table_root(tmp_path / "copy").tables("d") == ["other", "t"]
+
+
+CTAS = "CREATE TABLE d.f AS SELECT n + 100 AS n FROM d.t"
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_29_02_a_fork_that_loses_leaves_nothing_of_its_own(
+    share: bool, db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = tablefork.commit
+
+    def commit(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(tablefork, "commit", good)
+        db.execute(CTAS)
+        return good(*given, **named)
+
+    monkeypatch.setattr(tablefork, "commit", commit)
+    with pytest.raises(errors.ExistsError, match=r"there is a table d\.f"):
+        db.table("d.t").fork("d.f", share=share)
+    assert numbers(db, "d.f") == [100, 101, 102, 109]
+    with pytest.raises(errors.NotFoundError, match="no definition"):
+        read_definition(db.root, TableKeys("d", "f"))
+
+
+@pytest.mark.parametrize("action", ["fork", "push"])
+def test_29_02_a_transfer_that_was_killed_is_in_nobodys_way(
+    action: str, db: TableConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    table = db.table("d.t")
+    work = {
+        "fork": lambda: table.fork("d.f"),
+        "push": lambda: table.push(db.root.location, name="d.f"),
+    }[action]
+    with monkeypatch.context() as patch:
+        patch.setattr(tablefork, "commit", commit)
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    db.execute(CTAS)
+    assert numbers(db, "d.f") == [100, 101, 102, 109]
+
+
+def test_29_02_a_fork_needs_a_name_that_nobody_has_defined(db: TableConnection) -> None:
+    db.create("d.f", "file://other/*.json")
+    with pytest.raises(errors.ExistsError, match=r"there is a table d\.f") as caught:
+        db.table("d.t").fork("d.f")
+    assert "it has a definition" in str(caught.value.hint)
+    assert db.table("d.t").fork("d.g").version == 1
+    mine, theirs = (read_definition(db.root, TableKeys("d", name)) for name in ("g", "t"))
+    assert mine == theirs
