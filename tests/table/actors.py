@@ -32,7 +32,7 @@ from sdb.table.signature import Keyring
 from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import find_table, open_table
 from sdb.table.tableroot import TableRoot
-from tests.table.branched import Appended, Branching, Joint
+from tests.table.branched import Appended, Branching, Joint, Made
 from tests.table.editions import INPUTS, Editions, rows_of
 from tests.table.scheduler import DAY_SECONDS, Actor, LoggedStore, Schedule
 
@@ -96,6 +96,7 @@ class World:
         self.branching = Branching()
         self.joint = Joint()
         self.appended = Appended()
+        self.made = Made()
         self.editions = Editions()
         self.sorted: set[str] = set()
         self.tables = (KEYS,)

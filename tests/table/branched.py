@@ -29,6 +29,16 @@ class Joint:
         self.reads: list[dict[str, Counter[str]]] = []
 
 
+class Made:
+    """What those who make a table, or drop it, were told."""
+
+    def __init__(self) -> None:
+        self.acknowledged: set[str] = set()
+        self.refused: set[str] = set()
+        self.passed_over: set[str] = set()
+        self.unknown: set[str] = set()
+
+
 class Appended:
     """What threads that append together were told, by their rows."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from sdb.table import names
-from tests.table import replacing, sorting, together
+from tests.table import making, replacing, sorting, together
 from tests.table.scheduler import Actor
 
 if TYPE_CHECKING:
@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
     from tests.table.actors import World
 
-SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12}
-"""So many of the seeds sort, replace inputs that have changed, or append in threads."""
+SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06}
+"""So many of the seeds sort, replace inputs that have changed, append in threads, or make a table
+that others make, too."""
 
 _WORK = {
     "sort": sorting.sorter,
     "replace": replacing.replacer,
     together.PREFIX: together.appender,
+    "make": making.maker,
 }
+_MORE = {together.PREFIX: 1, "make": 2}
+"""So many more of them there are."""
 
 
 class Moves:
@@ -40,7 +44,9 @@ class Moves:
     def __init__(self, world: World, seed: int) -> None:
         self._world, self._seed = world, seed
         self._dice = Random(f"moves {seed}")
-        self.chosen = [name for name, share in SHARES.items() if self._dice.random() < share]
+        # Those that came later have dice of their own.
+        dice = dict.fromkeys(SHARES, self._dice) | {"make": Random(f"making {seed}")}
+        self.chosen = [name for name, share in SHARES.items() if dice[name].random() < share]
 
     @contextmanager
     def played(self) -> Iterator[None]:
@@ -54,7 +60,7 @@ class Moves:
     def begin(self) -> None:
         """Let those act who make them."""
         for name in self.chosen:
-            for number in range(self._dice.randrange(1, 3) + (name == together.PREFIX)):
+            for number in range(self._dice.randrange(1, 3) + _MORE.get(name, 0)):
                 work = _WORK[name](self._world, self._dice.randrange(1, 4))
                 self._world.schedule.add(f"{name}{number}", work)
 

@@ -44,6 +44,7 @@ from tests.table import (
     decoding,
     forking,
     joint,
+    making,
     sorting,
     together,
 )
@@ -274,6 +275,7 @@ def check(world: World) -> None:
     for keys in world.tables[1:]:
         _check_linear(chain_of(world, world.store.contents[world.root.place(keys.index)], keys))
     joint.check_joint(world, chain[-1].rows(world))
+    making.check_made(world, chain[-1].rows(world), chain_of)
     _check_linear(chain)
     _check_heads(world, heads, chain)
     _check_replay(world, chain)

@@ -450,26 +450,34 @@ def threads_get_what_others_are_told(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(groupcommit, "copy", lambda _: groupcommit.Inserted(1, "", True, None))
 
 
+def tables_are_made_whatever_is_there(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(targettable.TargetTable, "_check_whole", lambda *_: None)
+
+
 # Seeds before these do not notice them, and playing them takes long.
 PASSED_OVER: dict[Patch, int] = {
     nobody_looks_at_the_boundary: 1080,
     ids_are_looked_up_in_the_index_alone: 460,
-    lost_answers_commit_transactions: 480,
-    what_was_given_up_stays_where_it_was_overwritten: 520,
+    lost_answers_commit_transactions: 1100,
+    what_was_given_up_stays_where_it_was_overwritten: 820,
     appends_that_are_alike_are_one: 60,
-    leases_are_of_what_is_pending: 160,
+    leases_are_of_what_is_pending: 90,
 }
 
 
-def usual(mutations: list[Any]) -> list[Any]:
-    """Leave two of three to the slow suite: they show what the seeds are worth, not the product."""
+def usual(mutations: list[Any], *quick: Any) -> list[Any]:
+    """Leave two of three to the slow suite: they show what the seeds are worth, not the product.
+
+    Those that are noticed within seconds are always played.
+    """
     slow = pytest.mark.slow
-    return [
+    found = [
         one
         if at % 3 == 0
         else pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=slow)
         for at, one in enumerate(mutations)
     ]
+    return [*found, *quick]
 
 
 @pytest.mark.parametrize(
@@ -534,8 +542,8 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
             lost_answers_commit_transactions,
             what_was_given_up_is_done_again,
             what_was_given_up_stays_where_it_was_overwritten,
-            leases_are_of_what_is_pending,
-        ]
+        ],
+        leases_are_of_what_is_pending,
     ),
 )
 def test_each_precaution_of_transactions_is_needed(
@@ -560,7 +568,8 @@ def test_each_precaution_of_transactions_is_needed(
             ("thread", threads_forget_what_is_begun),
             ("thread", appends_that_are_alike_are_one),
             ("thread", threads_get_what_others_are_told),
-        ]
+        ],
+        ("make", tables_are_made_whatever_is_there),
     ),
 )
 def test_each_precaution_of_moves_is_needed(
