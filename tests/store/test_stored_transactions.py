@@ -16,7 +16,8 @@ import pytest
 import sdb
 from sdb.store import url as stores
 from sdb.table import undecided
-from sdb.table.tablehandle import find_head
+from sdb.table.names import TableKeys
+from sdb.table.tablehandle import find_head, read_definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,6 +199,21 @@ def test_whoever_is_killed_at_any_moment(
     assert here == there
 
 
+def commanded(
+    running: list[subprocess.Popen[str]], db: TableConnection, *words: str
+) -> subprocess.Popen[str]:
+    """Begin a command below the root of tables."""
+    one = subprocess.Popen(
+        [sys.executable, "-m", "sdb.cli.main", *words, "--root", db.root.location],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    running.append(one)
+    return one
+
+
 @pytest.mark.parametrize("words", ["", "IF NOT EXISTS "])
 def test_29_02_of_three_programs_that_make_a_table_one_wins(
     words: str, db: TableConnection, started: list[subprocess.Popen[str]]
@@ -205,14 +221,7 @@ def test_29_02_of_three_programs_that_make_a_table_one_wins(
     db.append("a.t", ({"id": number} for number in range(10)))
     for round_ in range(2):
         text = f"CREATE TABLE {words}a.made{round_} AS SELECT id FROM a.t"
-        command = [sys.executable, "-m", "sdb.cli.main", "exec", "--root", db.root.location, text]
-        running = [
-            subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-            )
-            for _ in range(3)
-        ]
-        started += running
+        running = [commanded(started, db, "exec", text) for _ in range(3)]
         heard = [one.communicate() for one in running]
         codes = sorted(one.returncode for one in running)
         assert codes == ([0, 0, 0] if words else [0, 4, 4]), heard
@@ -223,6 +232,25 @@ def test_29_02_of_three_programs_that_make_a_table_one_wins(
         with db.sql(f"SELECT id FROM a.made{round_} ORDER BY id") as found:
             assert [row["id"] for row in found] == list(range(10))
         assert [one.version for one in db.table(f"a.made{round_}").log()] == [1]
+
+
+def test_29_02_the_definition_is_that_of_the_one_who_wins(
+    db: TableConnection, started: list[subprocess.Popen[str]]
+) -> None:
+    db.append("a.t", [{"id": 1}])
+    above = f"{db.root.location}/" if db.root.store.is_remote else "file://"
+    patterns = [f"{above}{name}/*.json" for name in "xy"]
+    running = [commanded(started, db, "create", "a", "n", "--input", one) for one in patterns]
+    running.append(commanded(started, db, "exec", "CREATE TABLE a.n AS SELECT id FROM a.t"))
+    heard = [one.communicate() for one in running]
+    *defined, made = (one.returncode for one in running)
+    assert sorted(defined) == [0, 4], heard
+    (rule,) = read_definition(db.root, TableKeys("a", "n")).inputs
+    assert rule.pattern == patterns[defined.index(0)]
+    assert made in {0, 4}, heard
+    there = find_head(db.root, TableKeys("a", "n"))
+    assert (there is None) == (made == 4)
+    assert there is None or [one.rows for one in there.descriptors()] == [1]
 
 
 def test_queries_of_several_tables_take_no_request_more(
