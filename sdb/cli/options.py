@@ -23,6 +23,14 @@ Table = Annotated[str, Argument(metavar="TABLE", help="The table.")]
 Root = Annotated[
     str | None, Option("--root", metavar="FOLDER", help="Folder or s3:// URL with the tables.")
 ]
+AllowInputs = Annotated[
+    list[str] | None,
+    Option(
+        "--allow-inputs",
+        metavar="PREFIX",
+        help="A folder or URL out of the root that patterns may find inputs below.",
+    ),
+]
 TableVersion = Annotated[
     str, Argument(metavar="DB.TABLE[@REF]", help="The table, or a version of it.")
 ]
@@ -173,11 +181,13 @@ _MOST_DIGITS = 30
 _MOST_READ = 4000
 
 
-def table_root(context: Context, root: str | None) -> TableRoot:
+def table_root(
+    context: Context, root: str | None, allow_inputs: list[str] | None = None
+) -> TableRoot:
     """Give the root of tables: what the command names, or what stands before it, or here."""
     from sdb.table import tableroot
 
-    return tableroot.table_root(root or context.obj or "")
+    return tableroot.table_root(root or context.obj or "", allow_inputs=allow_inputs or ())
 
 
 def locate(context: Context, path: str) -> str:

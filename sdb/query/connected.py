@@ -9,7 +9,7 @@ from sdb.table.tableroot import table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from sdb.packfile.given import Inputs
@@ -88,7 +88,12 @@ class TableConnection:
         return view.at(at) if at else view
 
     def create(
-        self, name: str, definition: Definition | str | Sequence[str], *, overwrite: bool = False
+        self,
+        name: str,
+        definition: Definition | str | Sequence[str],
+        *,
+        overwrite: bool = False,
+        allow_inputs: Location | Iterable[Location] = (),
     ) -> Definition:
         """Make a table, see :func:`sdb.table.tablecreate.create_table`.
 
@@ -100,6 +105,9 @@ class TableConnection:
             What it takes; or a pattern of inputs, or several.
         overwrite : bool
             Whether the definition of a table that is there may be replaced.
+        allow_inputs : iterable of path or str
+            Folders and URLs out of the root below which its patterns may find inputs, besides those
+            of the connection. The definition does not tell them: each sync has to allow them.
 
         Returns
         -------
@@ -112,7 +120,8 @@ class TableConnection:
         if not isinstance(definition, Definition):
             patterns = [definition] if isinstance(definition, str) else definition
             definition = definition_of(patterns, is_remote=self._root.store.is_remote)
-        return create_table(self._root, *_split(name), definition, overwrite=overwrite)
+        root = self._root.allowing(allow_inputs)
+        return create_table(root, *_split(name), definition, overwrite=overwrite)
 
     def append(self, name: str, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
         """Insert rows into a table, see :func:`sdb.table.groupcommit.append`.
@@ -127,11 +136,28 @@ class TableConnection:
             return tableinsert.insert(self._root, *names, inputs, branch=branch, **options)
         return groupcommit.append(self._root, *_split(name), inputs, **options)
 
-    def sync(self, name: str, **options: Any) -> Synced:  # noqa: ANN401
-        """Take the new inputs of a table, see :func:`sdb.table.tablesync.sync_table`."""
+    def sync(
+        self,
+        name: str,
+        *,
+        allow_inputs: Location | Iterable[Location] = (),
+        **options: Any,  # noqa: ANN401
+    ) -> Synced:
+        """Take the new inputs of a table, see :func:`sdb.table.tablesync.sync_table`.
+
+        Parameters
+        ----------
+        name : str
+            Its name with that of the database: ``db.table``.
+        allow_inputs : iterable of path or str
+            Folders and URLs out of the root below which its patterns may find inputs, besides those
+            of the connection.
+        options
+            Those of `sync_table`.
+        """
         from sdb.table.tablesync import sync_table
 
-        return sync_table(self._root, *_split(name), **options)
+        return sync_table(self._root.allowing(allow_inputs), *_split(name), **options)
 
     def restore(self, name: str, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
         """Make old content a new version, see :func:`sdb.table.tablerestore.restore`."""
@@ -186,13 +212,18 @@ def _split(name: str) -> tuple[str, str]:
     return database, table
 
 
-def connect(root: Location = "") -> TableConnection:
+def connect(
+    root: Location = "", *, allow_inputs: Location | Iterable[Location] = ()
+) -> TableConnection:
     """Give the tables below a root.
 
     Parameters
     ----------
     root : path or str
         Folder or URL; the current folder when empty.
+    allow_inputs : iterable of path or str
+        Folders and URLs out of the root below which the patterns of tables may find inputs, besides
+        those of the environment variable ``SDB_ALLOW_INPUTS``.
 
     Returns
     -------
@@ -202,6 +233,6 @@ def connect(root: Location = "") -> TableConnection:
     Raises
     ------
     UsageError
-        The keys in the environment are none.
+        The keys in the environment are none, or a place of inputs is none.
     """
-    return TableConnection(table_root(root))
+    return TableConnection(table_root(root, allow_inputs=allow_inputs))

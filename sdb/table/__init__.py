@@ -17,6 +17,8 @@
 ``jsonraw``          JSON with the text of each member
 ``calendarspan``     years, months and days
 ``inputpattern``     patterns of inputs, captures and templates
+``inputplaces``      where inputs may be: below the root, and where it is allowed
+``allowedinputs``    which places the one who runs a command allows
 ``compiledpattern``  the same patterns, for many paths
 ``partition``        directory and constants of a partition
 ``definition``       what a table takes

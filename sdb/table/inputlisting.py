@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from sdb.errors import UsageError
 from sdb.records import record
 from sdb.store.base import child
 from sdb.store.url import store_of
-from sdb.table import etags, names
+from sdb.table import etags
 from sdb.table.compiledpattern import matcher
 from sdb.table.inputpattern import InputPattern, in_listing_order
+from sdb.table.inputplaces import InputBounds, place_of_input
 from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sdb.store.base import Entry, Store
     from sdb.table.etagcache import EtagCache
@@ -109,14 +111,20 @@ def list_inputs(
     ------
     ListedInput
         Names that only nearly fit are left out, such as those with an empty capture.
+
+    Raises
+    ------
+    OutsideError
+        The pattern leads out of the root, by itself or by a symbolic link.
     """
     prefix, start, segments = _start(root, pattern)
+    bounds = InputBounds(root)
     store = store_of(start)
     is_remote = store.is_remote
     above = prefix if prefix == _LOCAL else f"{start}/"
     match = matcher(pattern)
     lister = lister or store
-    for folder, relative in _walk(lister, start, "", segments):
+    for folder, relative in _Walk(bounds, pattern.text, lister).below(start, "", segments):
         skipped = len(folder) + (not folder.endswith("/"))
         beginning = above + relative
         for entry in lister.list(folder):
@@ -124,6 +132,7 @@ def list_inputs(
             uri = beginning + location[skipped:]
             captured = match(uri)
             if captured is not None:
+                bounds.check_file(pattern.text, location)
                 version, size = entry.version, entry.size_bytes
                 yield ListedInput(uri, location, version, captured, is_remote, size)
 
@@ -144,9 +153,15 @@ def folders_of(root: TableRoot, pattern: InputPattern, lister: Lister) -> Iterat
     -------
     iterator of str
         Path or URL of each.
+
+    Raises
+    ------
+    OutsideError
+        The pattern leads out of the root.
     """
     _, start, segments = _start(root, pattern)
-    return (folder for folder, _ in _walk(lister, start, "", segments))
+    walk = _Walk(InputBounds(root), pattern.text, lister)
+    return (folder for folder, _ in walk.below(start, "", segments))
 
 
 def _start(root: TableRoot, pattern: InputPattern) -> tuple[str, str, list[str]]:
@@ -154,15 +169,34 @@ def _start(root: TableRoot, pattern: InputPattern) -> tuple[str, str, list[str]]
     scheme, mark, path = pattern.text.partition("://")
     prefix = f"{scheme}{mark}"
     segments = _segments(path)
-    return prefix, root.location if prefix == _LOCAL else prefix + segments.pop(0), segments
+    start = root.location if prefix == _LOCAL else prefix + segments.pop(0)
+    if "\0" in path:
+        raise UsageError(f"bad pattern {pattern.text!r}: it has a null character")
+    if not (mark and segments):
+        raise UsageError(
+            f"bad pattern {pattern.text!r}: it does not tell where to look",
+            expected="file://folder/*.json, or s3://bucket/folder/*.json",
+        )
+    return prefix, start, segments
 
 
-def place_of_input(root: TableRoot, uri: str) -> str:
-    """Give where to read an input, by its URI; empty where that leads out of the root."""
-    if not uri.startswith(_LOCAL):
-        return uri
-    key = uri.removeprefix(_LOCAL)
-    return "" if names.flaw_of_key(key) else root.place(key)
+def check_patterns(root: TableRoot, patterns: Iterable[str]) -> None:
+    """Check that patterns stay below the root as they are written; links are seen by a sync.
+
+    Raises
+    ------
+    OutsideError
+        One leads out of the root.
+    UsageError
+        One is malformed.
+    """
+    for text in patterns:
+        pattern = InputPattern.parse(text)
+        _, folder, segments = _start(root, pattern)
+        walk = _Walk(InputBounds(root), text, store_of(folder))
+        for number, name in enumerate(segments):
+            walk.check(folder, name, is_last=number + 1 == len(segments))
+            folder = child(folder, name)
 
 
 def named_inputs(
@@ -183,28 +217,61 @@ def named_inputs(
     ------
     ListedInput
         One that fits.
+
+    Raises
+    ------
+    OutsideError
+        One is out of the root.
     """
     match = matcher(pattern)
+    bounds = InputBounds(root)
     for uri in in_listing_order(found):
         captured = match(uri)
         if captured is not None:
             place = place_of_input(root, uri)
+            bounds.check(pattern.text, place)
             is_remote, entry = store_of(place).is_remote, found[uri]
             yield ListedInput(uri, place, entry.version, captured, is_remote, entry.size_bytes)
 
 
-def _walk(store: Lister, folder: str, above: str, segments: list[str]) -> Iterator[tuple[str, str]]:
-    """Go over folders of objects that may fit, each with its path below the first folder."""
-    first, below = segments[0], segments[1:]
-    if not below:
-        yield folder, above
-        return
-    names = [first]
-    if not _MAGIC.isdisjoint(first):
-        fits = matcher(InputPattern.parse(first))
-        names = [name for name in store.folders(folder) if fits(name) is not None]
-    for name in names:
-        yield from _walk(store, child(folder, name), f"{above}{name}/", below)
+class _Walk:
+    """Goes over the folders in which a pattern may find objects, within bounds."""
+
+    def __init__(self, bounds: InputBounds, pattern: str, lister: Lister) -> None:
+        self._bounds = bounds
+        self._pattern = pattern
+        self._lister = lister
+
+    def below(self, folder: str, above: str, segments: list[str]) -> Iterator[tuple[str, str]]:
+        """Give the folders below one, each with its path below the first of all."""
+        first, below = segments[0], segments[1:]
+        self.check(folder, first, is_last=not below)
+        if not below:
+            yield folder, above
+            return
+        names = [first]
+        if _is_magic(first):
+            fits = matcher(InputPattern.parse(first))
+            names = [name for name in self._lister.folders(folder) if fits(name) is not None]
+        for name in names:
+            yield from self.below(child(folder, name), f"{above}{name}/", below)
+
+    def check(self, folder: str, name: str, *, is_last: bool) -> None:
+        """Check a folder if it is one to be listed; of a single object its own place may do.
+
+        Raises
+        ------
+        OutsideError
+            It is out of the root.
+        """
+        is_object = is_last and not _is_magic(name)
+        is_listed = is_last or _is_magic(name)
+        if is_listed and not (is_object and self._bounds.has(child(folder, name))):
+            self._bounds.check(self._pattern, folder)
+
+
+def _is_magic(segment: str) -> bool:
+    return not _MAGIC.isdisjoint(segment)
 
 
 def _segments(path: str) -> list[str]:

@@ -7,6 +7,7 @@ import enum
 from sdb.errors import NotFoundError
 from sdb.records import record
 from sdb.table import etags
+from sdb.table.inputplaces import InputBounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ def input_states(
     ------
     CorruptError
         A node of the inputs tree is missing or damaged.
+    OutsideError
+        An input that is looked for leads out of the root.
     """
     present = _Present(handle)
     reasons = handle.state.failures if handle.state is not None else {}
@@ -111,6 +114,7 @@ class _Present:
 
     def __init__(self, handle: TableHandle) -> None:
         self._root = handle.root
+        self._bounds = InputBounds(handle.root)
         self._folder: str | None = None
         self._listed: dict[str, str] = {}
 
@@ -118,6 +122,8 @@ class _Present:
         """Tell what has become of an input that was taken."""
         local = one.path.startswith(_LOCAL)
         place = self._root.place(one.path.removeprefix(_LOCAL)) if local else one.path
+        if not self._bounds.has(place):
+            raise self._bounds.refusal(f"the input {one.path!r}", place)
         etag = self._etag_of_content(place) if local else self._listed_etag(place)
         if etag is None:
             return InputState.VANISHED

@@ -49,7 +49,7 @@ class SettledListing:
         self._root = root
         self._patterns = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
         self._name = f"{root.location}\0{handle.name}\0{retry}"
-        self._known = repr((VERSION, definition, handle.index.inputs))
+        self._known = repr((VERSION, definition, handle.index.inputs, root.allowed_inputs))
         self._listed: dict[str, Sequence[Entry]] = {}
         self._kept = 0
         self._digest = b""

@@ -7,6 +7,7 @@ from sdb.records import replace
 from sdb.table import definitioncheck, names
 from sdb.table.calendarspan import CalendarSpan
 from sdb.table.definition import Definition, InputRule, VersionPolicy
+from sdb.table.inputlisting import check_patterns
 from sdb.table.objectwriter import put_new
 from sdb.table.recentdefinitions import forget_definition
 
@@ -47,6 +48,8 @@ def create_table(
     ------
     UsageError
         The definition makes no sense; all reasons are told.
+    OutsideError
+        A pattern leads out of the root; see :mod:`sdb.table.inputplaces`.
     ExistsError
         There is a definition, and `overwrite` is off.
     ConflictError
@@ -56,6 +59,7 @@ def create_table(
     if definition.versions is None:
         definition = replace(definition, versions=NEW_TABLES)
     definitioncheck.check(definition, is_remote=root.store.is_remote)
+    check_patterns(root, [rule.pattern for rule in definition.inputs])
     data = definition.stored().encode()
     place = root.place(keys.definition)
     if overwrite:

@@ -13,8 +13,8 @@ from sdb.table import names
 from sdb.table.commit import check_writable
 from sdb.table.compiledpattern import matcher
 from sdb.table.followedtable import FollowedTable, TroubleTeller
-from sdb.table.inputlisting import place_of_input
 from sdb.table.inputpattern import InputPattern
+from sdb.table.inputplaces import InputBounds, place_of_input
 from sdb.table.queuebatches import QueueBatches
 from sdb.table.references import MAIN
 from sdb.table.syncplan import plan_named
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sdb.store.base import Entry
     from sdb.table.definition import Definition
     from sdb.table.followedtable import Tell
+    from sdb.table.inputplaces import OutsideError
     from sdb.table.queuebatches import NamedObjects
     from sdb.table.tableroot import TableRoot
 
@@ -127,6 +128,7 @@ class _Work:
         self._tell, self._who, self._options = tell, who, options
         self._tables: dict[str, FollowedTable] = {}
         self._listing = TroubleTeller(tell, self._database)
+        self._bounds = InputBounds(root)
 
     def round(self, batch: Sequence[NamedObjects], batches: QueueBatches) -> _Round:
         """Take what messages name.
@@ -150,6 +152,9 @@ class _Work:
             try:
                 definition = table.definition()
                 wanted = self._wanted(definition, uris)
+                refused = self._refused(definition, wanted)
+                left.update(refused)
+                wanted = [uri for uri in wanted if uri not in refused]
                 left |= self._look([uri for uri in wanted if uri not in found], found)
                 there = {uri: entry for uri in wanted if (entry := found.get(uri)) is not None}
                 left |= self._take(table, definition, there)
@@ -158,8 +163,12 @@ class _Work:
                 left.update(wanted)
                 failed = True
             else:
-                table.trouble.well()
+                if refused:
+                    table.trouble.trouble(refused[min(refused)])
+                else:
+                    table.trouble.well()
                 worked = worked or bool(wanted)
+                unwanted.difference_update(refused)
             unwanted.difference_update(wanted)
         self._pass_over(unwanted, batches)
         done = [one for one in batch if left.isdisjoint(one.uris)]
@@ -181,6 +190,17 @@ class _Work:
             for uri in uris
             if any(match(uri) is not None for match in fits) and place_of_input(self._root, uri)
         ]
+
+    def _refused(self, definition: Definition, uris: Sequence[str]) -> dict[str, OutsideError]:
+        """Give the URIs that lead out of the root, with the patterns that want them."""
+        found = {}
+        for uri in uris:
+            place = place_of_input(self._root, uri)
+            if not self._bounds.has(place):
+                fits = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
+                pattern = next(one for one in fits if matcher(one)(uri) is not None)
+                found[uri] = self._bounds.refusal(f"the pattern {pattern.text!r}", place)
+        return found
 
     def _look(self, uris: Sequence[str], found: dict[str, Entry | None]) -> set[str]:
         """Look what is there now; gives what may not be looked at."""

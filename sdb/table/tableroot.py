@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 
 from sdb.errors import CorruptError, NotFoundError, UsageError
-from sdb.records import field, record
+from sdb.records import field, record, replace
 from sdb.store.base import child
 from sdb.store.url import atomic_write, check_scheme, store_of
 from sdb.table import etags, names
+from sdb.table.allowedinputs import allowed_places
 from sdb.table.signature import Keyring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sdb.store.base import Location, Reader, Store
 
@@ -35,11 +36,18 @@ class TableRoot:
         The store that it is in.
     keyring : Keyring
         The keys for its indexes.
+    allowed_inputs : tuple of str
+        Where patterns of definitions may find inputs besides: see :mod:`sdb.table.inputplaces`.
     """
 
     location: str
     store: Store = field(repr=False)
     keyring: Keyring = field(repr=False)
+    allowed_inputs: tuple[str, ...] = ()
+
+    def allowing(self, places: Location | Iterable[Location]) -> TableRoot:
+        """Return the same root with more places that inputs may be read from."""
+        return replace(self, allowed_inputs=(*self.allowed_inputs, *allowed_places(places)))
 
     def place(self, key: str) -> str:
         """Give the path or URL of an object by its key."""
@@ -132,7 +140,12 @@ class TableRoot:
 _LIST = "sdb tables lists them"
 
 
-def table_root(location: Location = "", *, keyring: Keyring | None = None) -> TableRoot:
+def table_root(
+    location: Location = "",
+    *,
+    keyring: Keyring | None = None,
+    allow_inputs: Location | Iterable[Location] = (),
+) -> TableRoot:
     """Give the root at a location. Nothing is read.
 
     Parameters
@@ -141,6 +154,9 @@ def table_root(location: Location = "", *, keyring: Keyring | None = None) -> Ta
         Folder or URL; the current folder when empty.
     keyring : Keyring, optional
         The keys; those of the environment if not given.
+    allow_inputs : iterable of path or str
+        Places outside of the root where patterns of definitions may find inputs, besides those of
+        the environment; see :func:`sdb.table.allowedinputs.allowed_places`.
 
     Returns
     -------
@@ -150,14 +166,14 @@ def table_root(location: Location = "", *, keyring: Keyring | None = None) -> Ta
     Raises
     ------
     UsageError
-        The environment has keys that are none.
+        The environment has keys that are none, or a place of inputs is none.
     """
     path = os.fspath(location) or "."
     check_scheme(path)
     store = store_of(path)
     if keyring is None:
         keyring = Keyring.of_root(is_remote=store.is_remote)
-    return TableRoot(path, store, keyring)
+    return TableRoot(path, store, keyring, allowed_places(allow_inputs))
 
 
 def fetch_file(root: TableRoot, key: str, *, folder: Location = "", overwrite: bool = False) -> str:

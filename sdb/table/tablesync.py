@@ -17,6 +17,7 @@ from sdb.records import replace
 from sdb.table import names
 from sdb.table.commit import check_branch, check_writable, commit
 from sdb.table.inputpacking import LocalPacking
+from sdb.table.inputplaces import OutsideError
 from sdb.table.inputrows import RemovedRows, find_inputs, remove_rows
 from sdb.table.inputstree import InputsTree
 from sdb.table.references import MAIN
@@ -107,6 +108,8 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     ------
     NotFoundError
         The table has no definition.
+    OutsideError
+        A pattern of it leads out of the root; see :mod:`sdb.table.inputplaces`.
     ConflictError
         An input has changed, and `changed` is ``fail``; or others were faster all the time.
     UncertainError
@@ -125,7 +128,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
     for _ in range(_REPLANS):
         handle = find_table(root, database, table, branch=branch)
-        plan = _planned(root, definition, handle, retry=retry)
+        plan = _planned(root, keys, definition, handle, retry=retry)
         if plan.changed and changed == "fail":
             more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
             message = f"{database}.{table}: {plan.changed[0]}{more} changed after it was taken"
@@ -147,6 +150,20 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
 
 
 def _planned(
+    root: TableRoot,
+    keys: names.TableKeys,
+    definition: Definition,
+    handle: TableHandle | None,
+    *,
+    retry: bool,
+) -> SyncPlan:
+    try:
+        return _compared(root, definition, handle, retry=retry)
+    except (OutsideError, UsageError) as error:
+        raise error.within(f"{keys.database}.{keys.table}") from None
+
+
+def _compared(
     root: TableRoot, definition: Definition, handle: TableHandle | None, *, retry: bool
 ) -> SyncPlan:
     if handle is None:

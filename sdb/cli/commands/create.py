@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.cli import output
-from sdb.cli.options import AsJson, Database, Root, Table, content, table_root
+from sdb.cli.options import AllowInputs, AsJson, Database, Root, Table, content, table_root
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.errors import InputError, UsageError
 from sdb.typed import Annotated
@@ -25,6 +25,7 @@ def command(
         list[str] | None,
         Option("--input", metavar="PATTERN", help="Take what this finds, instead of a file."),
     ] = None,
+    allow_inputs: AllowInputs = None,
     root: Root = None,
     force: Annotated[
         bool, Option("--force", help="Replace the definition of a table that is there.")
@@ -38,7 +39,7 @@ def command(
     from sdb.table.definition import Definition
     from sdb.table.tablecreate import create_table, definition_of
 
-    place = table_root(context, root)
+    place = table_root(context, root, allow_inputs)
     if (definition is None) == (not patterns):
         raise UsageError("a definition is needed", hint="a file, or --input PATTERN")
     if definition is None:

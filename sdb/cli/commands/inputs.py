@@ -7,7 +7,7 @@ from itertools import islice
 
 from sdb import bounds
 from sdb.cli import output
-from sdb.cli.options import AsJson, At, Database, Root, Table, table_root
+from sdb.cli.options import AllowInputs, AsJson, At, Database, Root, Table, table_root
 from sdb.cli.parameters import Context, Option
 from sdb.typed import Annotated
 
@@ -29,6 +29,7 @@ def command(
         bool, Option("--check", help="Look for those that have changed or vanished.")
     ] = False,
     at: At = "",
+    allow_inputs: AllowInputs = None,
     root: Root = None,
     as_json: AsJson = False,
 ) -> None:
@@ -40,7 +41,7 @@ def command(
     from sdb.table.inputstates import input_states
     from sdb.table.tablehandle import open_table
 
-    handle = open_table(table_root(context, root), database, table, at=at)
+    handle = open_table(table_root(context, root, allow_inputs), database, table, at=at)
     states = input_states(handle, seek=seek, check=check)
     found = list(islice(states, limit))
     if as_json:

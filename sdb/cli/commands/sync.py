@@ -6,6 +6,7 @@ from sdb import notes
 from sdb.cli import output
 from sdb.cli import spark as sparks
 from sdb.cli.options import (
+    AllowInputs,
     AsJson,
     Branch,
     Database,
@@ -90,6 +91,7 @@ def command(
     conf: sparks.Conf = None,
     print_submit: sparks.PrintSubmit = False,
     branch: Branch = "main",
+    allow_inputs: AllowInputs = None,
     root: Root = None,
     threads: Threads = None,
     stats: TableStats = None,
@@ -107,7 +109,7 @@ def command(
 
     prepare(verbose=verbose, quiet=quiet)
     options = {} if stats is None else {"stats": stats}
-    place = table_root(context, root)
+    place = table_root(context, root, allow_inputs)
     choice = sparks.Choice(
         master, tasks, target_size, conf, append=False, print_submit=print_submit
     )

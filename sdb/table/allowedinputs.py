@@ -1,0 +1,53 @@
+"""What is allowed besides the root: places where patterns of definitions may find inputs."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from sdb.errors import UsageError
+from sdb.store.url import absolute, check_scheme
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sdb.store.base import Location
+
+VARIABLE = "SDB_ALLOW_INPUTS"
+_FILE = "file://"
+
+
+def allowed_places(given: Location | Iterable[Location] = ()) -> tuple[str, ...]:
+    """Return the places besides the root that inputs may be read from.
+
+    They are those of a call or command and those of `VARIABLE`. Whatever else shall allow some, as
+    a file with settings of the one who runs it, adds them here.
+
+    Parameters
+    ----------
+    given : path or str, or iterable of these
+        Folders, files or URLs; relative paths start at the current folder.
+
+    Returns
+    -------
+    tuple of str
+        Absolute paths and URLs.
+
+    Raises
+    ------
+    UsageError
+        One is empty, or a URL of no store.
+    """
+    if isinstance(given, str | os.PathLike):
+        given = (given,)
+    # A colon separates paths, and is a part of URLs.
+    known = re.split(rf"{re.escape(os.pathsep)}(?!//)", os.environ.get(VARIABLE, ""))
+    found = []
+    for one in (*[os.fspath(one) for one in given], *filter(None, known)):
+        place = one.removeprefix(_FILE)
+        if not place or "\0" in place:
+            raise UsageError(f"{one!r} is no place of inputs", expected="a folder, or s3://bucket")
+        check_scheme(place)
+        found.append(absolute(place))
+    return tuple(found)
