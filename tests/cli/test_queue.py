@@ -300,3 +300,66 @@ def test_what_makes_no_sense_is_refused(run: Run, lake: Path) -> None:
         assert result.returncode == code, words
         assert result.stderr.count(b"\n") <= 2
     assert [one.name for one in (lake / "db/d/t").iterdir()] == ["definition.json"]
+
+
+def test_29_09_messages_that_lead_out_of_the_root_are_refused(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    (lake.parent / "secret.json").write_text('{"n": 4711}\n')
+    (lake / "in/link.json").symlink_to("../../secret.json")
+    patterns = ["file://in/*.json", "file://../*.json", "s3://other/*.json"]
+    definition = {"input": [{"pattern": one} for one in patterns]}
+    (lake / "db/d/t/definition.json").write_text(json.dumps(definition))
+    for uri in (
+        "file:///etc/passwd",
+        "file://../secret.json",
+        "file://in/link.json",
+        "s3://other/a.json",
+    ):
+        send(lake, {"uri": uri})
+    event = {"bucket": {"name": "other"}, "object": {"key": "b.json"}}
+    send(lake, {"Records": [{"eventName": "ObjectCreated:Put", "s3": event}]})
+    appear(lake, 1)
+    service = serve()
+    told = [service.event() for _ in range(3)]
+    assert {one["event"] for one in told} == {"synced", "passed", "trouble"}
+    [trouble] = [one for one in told if one["event"] == "trouble"]
+    assert trouble["exit_code"] == 7
+    assert trouble["table"] == "t"
+    assert "leads out of the root lake" in trouble["error"]
+    assert "--allow-inputs" in trouble["error"]
+    code, err = service.end(signal.SIGTERM)
+    assert code == 0
+    assert "Traceback" not in err
+    assert len(waiting(lake)) == 4
+    assert numbers(lake) == [1]
+
+
+def test_29_09_a_queue_may_name_what_is_allowed(lake: Path, serve: Callable[..., Service]) -> None:
+    (lake.parent / "secret.json").write_text('{"n": 4711}\n')
+    definition = {"input": [{"pattern": "file://../*.json"}]}
+    (lake / "db/d/t/definition.json").write_text(json.dumps(definition))
+    send(lake, {"uri": "file://../secret.json"})
+    service = serve("--allow-inputs", ".")
+    assert service.event()["taken"] == ["file://../secret.json"]
+    assert service.end(signal.SIGTERM)[0] == 0
+    assert numbers(lake) == [4711]
+
+
+def test_29_09_a_message_is_no_link_to_another_file(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    (lake.parent / "secret.txt").write_text("canary-4711")
+    (lake.parent / "queue/000.json").symlink_to("../secret.txt")
+    # As if a program had died that held what is in that folder.
+    (lake.parent / "private").mkdir()
+    (lake.parent / "private/0-mine.json").write_text("canary-4711")
+    (lake.parent / "queue/.taken-0123456789abcdef").symlink_to("../private")
+    appear(lake, 1)
+    service = serve()
+    assert service.event()["event"] == "synced"
+    code, err = service.end(signal.SIGTERM)
+    assert code == 0
+    assert "canary" not in err
+    assert [one.name for one in (lake.parent / "private").iterdir()] == ["0-mine.json"]
+    assert (lake.parent / "queue/000.json").is_symlink()

@@ -85,7 +85,8 @@ class FolderQueue:
             for entry in found:
                 if not left:
                     break
-                if entry.name.startswith(".") or not entry.is_file():
+                # What a link leads to is no message, whoever may read it.
+                if entry.name.startswith(".") or not entry.is_file(follow_symlinks=False):
                     continue
                 try:
                     later = entry.stat().st_mtime - now
@@ -145,9 +146,10 @@ class FolderQueue:
             if folder == self._own:
                 continue
             try:
-                lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                continue
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+                lock = os.open(folder, flags)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # of a program that is done; or a link, which no program makes
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _bring_back(folder, self._folder)
@@ -180,8 +182,9 @@ def _put_back(source: Path, folder: Path) -> None:
     """
     target = folder / source.name.partition("-")[2]
     try:
-        target.hardlink_to(source)
+        os.link(source, target, follow_symlinks=False)
     except FileExistsError:
         if not target.samefile(source):
-            target.with_name(f"{target.name}-{os.urandom(4).hex()}").hardlink_to(source)
+            other = target.with_name(f"{target.name}-{os.urandom(4).hex()}")
+            os.link(source, other, follow_symlinks=False)
     source.unlink()
