@@ -14,7 +14,7 @@ from sdb.spark.hinted import hinted
 from sdb.spark.rowpacking import RowPacking
 from sdb.table.commit import check_branch, check_writable, commit, find_commit
 from sdb.table.descriptor import Descriptor
-from sdb.table.names import check_name, new_uid
+from sdb.table.names import check_id, new_uid
 from sdb.table.references import MAIN, parse_reference
 from sdb.table.signature import Keyring
 from sdb.table.tablechange import TableChange, packfiles_between
@@ -87,7 +87,7 @@ class TableWriter(DataSourceArrowWriter):
         self._author, self._message = options.get("author", ""), options.get("message", "")
         txn_id = options.get("txnId", "")
         self._is_given = bool(txn_id)
-        self._job = check_name(txn_id, "transaction") if txn_id else new_uid()
+        self._job = check_id(txn_id) if txn_id else new_uid()
         self._branch = _branch(named)
         root, keys = named.root(), named.keys
         check_writable(root)

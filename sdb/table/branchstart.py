@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def first_index(
-    version: TableHandle, pointer: VersionPointer, around: Surroundings, *, is_hold: bool
+    version: TableHandle, pointer: VersionPointer, around: Surroundings, *, held_for: str
 ) -> bytes:
     """Give the index that a branch begins with.
 
@@ -34,8 +34,8 @@ def first_index(
         Where it is kept.
     around : Surroundings
         The clock and the dice.
-    is_hold : bool
-        Whether the branch is to keep packfiles alone, and no history.
+    held_for : str
+        The table that the branch is to keep packfiles for, and no history; empty: it is none.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def first_index(
     state = version.state
     branch = MAIN if state is None else state.branch or MAIN
     tip = find_table(root, keys.database, keys.table, branch=branch)
-    newest = None if tip is None or is_hold else tip.state
+    newest = None if tip is None or held_for else tip.state
     if state is None or (
         newest and (newest.version, newest.commit) == (state.version, state.commit)
     ):
@@ -64,6 +64,7 @@ def first_index(
         merges={name: one for name, one in state.merges.items() if known.get(name) == one},
         kept=pointer.etag,
         transaction="",
+        keeps_for=held_for,
     )
     user_data = with_state(version.index.user_data, begun)
     return replace(version.index, user_data=user_data).encode(root.keyring)

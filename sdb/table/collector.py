@@ -263,7 +263,7 @@ class _Collector:
         if shares:
             from sdb.table.sharing import let_go
 
-            let_go(self._root, shares, needed, self._around)
+            let_go(self._root, self._keys, shares, needed, self._around)
 
     def _intents(self, boundary_us: int, *, dry_run: bool) -> list[Garbage]:
         """Give the intents of transactions that can be deleted."""
@@ -278,6 +278,8 @@ class _Collector:
             for one in listed
             if one.location.startswith(above) and one.name == "index"
         ]
+        # What no branch can be named is none.
+        names_of = [one for one in names_of if not names.flaw_of_ref(one)]
         heads: dict[str, TableHandle] = {}
         for branch in (MAIN, *sorted(names_of)):
             head = self._open(branch)

@@ -149,6 +149,7 @@ def commit(  # noqa: PLR0913 - by name
     names.check_name(commit_id, "commit")
     if is_given:
         commit_id = names.commit_on(branch, commit_id)
+        names.check_name(f"{0:020}-{commit_id}", "version")
     writer = ObjectWriter(root, keys, around, branch)
     attempts = _Attempts(writer, plan, commit_id, is_given=is_given, transaction=transaction)
     began, watch = around.elapsed(), Watch(root, around)

@@ -103,7 +103,7 @@ def append(  # noqa: PLR0913 - as insert, by name
     check_writable(root)
     options = place_of_rows(root, keys, partition or {}, options)
     if txn_id:
-        names.check_name(txn_id, "transaction")
+        names.check_id(txn_id)
     group = _group(root, keys)
     with group:
         mine = _Append(txn_id, author, message, options)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sdb.table.versionhistory import VersionPointer
 
 _NAME = re.compile(r"fork-([^.]+)\.(.+)-[A-Z2-7]{8}")
+_MARK = re.compile(r"[A-Z2-7]{8}")
 _DIGEST_BYTES = 5
 
 
@@ -37,6 +38,34 @@ def hold_name(keys: TableKeys, pointer: VersionPointer) -> str:
 
     digest = blake2b(f"{pointer.key} {pointer.etag}".encode(), digest_size=_DIGEST_BYTES).digest()
     return f"fork-{keys.database}.{keys.table}-{b32encode(digest).decode()}"
+
+
+def is_hold_for(root: TableRoot, holder: TableKeys, branch: str, keys: TableKeys) -> bool:
+    """Return whether a table keeps packfiles for another one, by what it says itself.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root of both.
+    holder : TableKeys
+        The names of the table that is to keep packfiles.
+    branch : str
+        The branch that it does that with.
+    keys : TableKeys
+        The names of the other table.
+
+    Returns
+    -------
+    bool
+        False where the branch has another name than such a branch would have, or says that it is
+        for another table. Those that were begun before branches said it are known by their names.
+    """
+    name = f"{keys.database}.{keys.table}"
+    mark = branch.removeprefix(f"fork-{name}-")
+    if mark == branch or _MARK.fullmatch(mark) is None:
+        return False
+    head = find_table(root, holder.database, holder.table, branch=branch)
+    return head is None or head.state is None or head.state.keeps_for in {"", name}
 
 
 def check_free(root: TableRoot, keys: TableKeys, branch: str) -> None:

@@ -99,7 +99,7 @@ def _part(value: object) -> tuple[str, int | None]:
         raise CorruptError("a table of a transaction is not a struct")
     found: dict[str, Any] = value
     version = structs.count(found, "version") if "version" in found else None
-    return names.check_key(structs.text(found, "index")), version
+    return names.check_head(found.get("index")), version
 
 
 @record

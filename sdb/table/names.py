@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 UID_BYTES = 16
 UID_LETTERS = 26
+MOST_ID_BYTES = 128
+"""So many bytes the id of a transaction has, if somebody gives it one."""
+MOST_REF_BYTES = 100
+"""So many the name of a new branch or tag has: with an id it is in the names of objects."""
+MOST_HOLD_BYTES = 200
+"""So many the name of a branch has that keeps packfiles for another table."""
+
+_SHOWN = 40
 _MARK_BYTES = 15
 _MOST_NAME_BYTES = 255
 _MOST_KEY_BYTES = 1024
@@ -295,6 +303,59 @@ def head_of(key: str) -> tuple[TableKeys, str] | None:
             return TableKeys(database, table), branch
         case _:
             return None
+
+
+def check_head(key: object) -> str:
+    """Check the key of an index, as it was read from another object.
+
+    Raises
+    ------
+    CorruptError
+        It is that of another object.
+    """
+    found = head_of(check_key(key))
+    if found is None or (found[1] != "main" and flaw_of_ref(found[1])):
+        raise CorruptError(f"{key!r} is no key of an index")
+    return str(key)
+
+
+def is_transaction(key: str) -> bool:
+    """Return whether a key is that of the intent of a transaction over several tables."""
+    match key.split("/"):
+        case ["db", _, "transactions", uid]:
+            return uid.isalnum()
+        case _:
+            return False
+
+
+def check_id(text: str) -> str:
+    """Check the id that somebody gives a transaction: it becomes a part of the names of objects.
+
+    Raises
+    ------
+    UsageError
+        It has more than `MOST_ID_BYTES`, or what no name may have.
+    """
+    size = len(text.encode(errors="surrogatepass"))
+    if size > MOST_ID_BYTES:
+        message = f"the id of a transaction has {size:,} bytes: {text[:_SHOWN]!r}..."
+        raise UsageError(message, expected=f"at most {MOST_ID_BYTES}")
+    return check_name(text, "transaction")
+
+
+def check_new_ref(name: str, *, is_hold: bool = False) -> str:
+    """Check the name of a branch or tag that is about to be made.
+
+    Raises
+    ------
+    UsageError
+        It is too long.
+    """
+    size, most = len(name.encode(errors="surrogatepass")), MOST_HOLD_BYTES if is_hold else MOST_REF_BYTES
+    if size > most:
+        message = f"the name of a branch or tag has {size:,} bytes: {name[:_SHOWN]!r}..."
+        raise UsageError(message, expected=f"at most {most}")
+    return name
 
 
 def _mark(commit: str) -> str:

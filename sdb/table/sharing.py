@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
+from sdb import notes
+from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, UsageError
 from sdb.table import names
-from sdb.table.holds import hold_name
+from sdb.table.holds import hold_name, is_hold_for
 from sdb.table.namedversions import pointer_to
 from sdb.table.references import MAIN, VersionReference
 from sdb.table.refswap import adopted
@@ -77,6 +78,8 @@ def hold(
     ------
     ConflictError
         The version has expired meanwhile.
+    CorruptError
+        The source says that another table keeps packfiles for it, and that one does not.
     UsageError
         The name of the new table cannot be a part of that of a branch.
     """
@@ -88,6 +91,8 @@ def hold(
     for table, name in state.shares.items():
         database, _, rest = table.partition(".")
         if names.TableKeys(database, rest).folder in folders:
+            if not is_hold_for(source.root, names.TableKeys(database, rest), name, source.keys):
+                raise CorruptError(f"{source.name}: the branch {name} of {table} is not for it")
             holder = open_table(source.root, database, rest, branch=name)
             held[table] = _held(holder, keys, around)
     return held
@@ -103,12 +108,12 @@ def _held(source: TableHandle, keys: names.TableKeys, around: Surroundings) -> s
     """Begin the branch that keeps a version, unless it is there."""
     root, own, state = source.root, source.keys, _state(source)
     pointer = pointer_to(source)
-    name = hold_name(keys, pointer)
+    name, held_for = hold_name(keys, pointer), f"{keys.database}.{keys.table}"
     wanted = VersionReference(
         "version", state.version, text=str(state.version), branch=state.branch or MAIN
     )
     with suppress(ExistsError):  # of a fork that was broken off
-        branch(root, own.database, own.table, name, wanted, is_hold=True, around=around)
+        branch(root, own.database, own.table, name, wanted, held_for=held_for, around=around)
     if not _is_kept(source, wanted, pointer):
         raise ConflictError(
             f"{source.name}@{state.version} has expired meanwhile",
@@ -153,14 +158,23 @@ def check_held(root: TableRoot, shares: Mapping[str, str]) -> None:
 
 
 def let_go(
-    root: TableRoot, shares: Mapping[str, str], needed: Collection[str], around: Surroundings
+    root: TableRoot,
+    own: names.TableKeys,
+    shares: Mapping[str, str],
+    needed: Collection[str],
+    around: Surroundings,
 ) -> None:
     """Take away the branches that keep what a table does not need any more.
+
+    What the table says of others is not enough for that: the branch must say that it is for this
+    table, else it is left alone.
 
     Parameters
     ----------
     root : TableRoot
         The root.
+    own : TableKeys
+        The names of the table.
     shares : mapping
         The tables, and their branches.
     needed : collection of str
@@ -171,6 +185,12 @@ def let_go(
     for table, name in shares.items():
         keys = names.TableKeys(*table.split(".", 1))
         if any(key.startswith(f"{keys.folder}/") for key in needed):
+            continue
+        if not is_hold_for(root, keys, name, own):
+            notes.warn(
+                f"{own.database}.{own.table} refers to the branch {name} of {table}, which keeps "
+                "nothing for it: left alone"
+            )
             continue
         try:
             delete_branch(root, keys.database, keys.table, name, is_forced=True, around=around)

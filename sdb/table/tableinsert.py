@@ -200,6 +200,6 @@ def done_before(
     """Give the result of a transaction that was done before; None: it was not, or has no id."""
     if not txn_id:
         return None
-    names.check_name(txn_id, "transaction")
+    names.check_id(txn_id)
     done = find_commit(root, keys, txn_id, branch=branch)
     return None if done is None else Inserted(done, txn_id, is_new=False, packed=None)

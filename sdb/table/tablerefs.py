@@ -72,7 +72,7 @@ def tag(
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit`.
     """
-    keys = _checked(root, database, table, name)
+    keys = _checked(root, database, table, names.check_new_ref(name))
     handle = adopted(root, keys, around).at(reference)
     pointer = pointer_to(handle)
 
@@ -126,7 +126,7 @@ def branch(
     name: str,
     reference: Given = MAIN,
     *,
-    is_hold: bool = False,
+    held_for: str = "",
     around: Surroundings = REAL,
 ) -> NamedVersion:
     """Begin a branch at a version: what is committed to it is seen by nobody else.
@@ -141,8 +141,8 @@ def branch(
         The branch.
     reference : str, int or datetime
         Where it begins, see :mod:`sdb.table.references`; at the newest version if not given.
-    is_hold : bool
-        Whether it is to keep packfiles for another table, and no history.
+    held_for : str
+        The table that it is to keep packfiles for, and no history; empty: it is a branch of people.
     around : Surroundings
         The clock and the dice.
 
@@ -162,9 +162,10 @@ def branch(
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit`.
     """
+    names.check_new_ref(name, is_hold=bool(held_for))
     keys = _checked(root, database, table, name)
     handle = adopted(root, keys, around).at(reference)
-    data = first_index(handle, pointer_to(handle), around, is_hold=is_hold)
+    data = first_index(handle, pointer_to(handle), around, held_for=held_for)
     exists = ExistsError(f"{handle.name} has a branch {name!r}", hint=f"sdb branch -d {name}")
     tried = False
 

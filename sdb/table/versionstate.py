@@ -143,6 +143,9 @@ class VersionState:
     transaction : str
         Key of the intent of the transaction over several tables that made the version: an index
         with one is a version only if the intent is committed, see :mod:`sdb.table.intents`.
+    keeps_for : str
+        The table that a branch keeps packfiles for, as ``db.table``; empty: it is no such branch,
+        or was begun before that was told.
     together : dict
         For other indexes, by key, the version of each that a transaction has made together with one
         of this table, the newest: whoever reads both must not read an older one.
@@ -178,6 +181,7 @@ class VersionState:
     shares: dict[str, str] = field(default_factory=dict)
     transaction: str = ""
     together: dict[str, int] = field(default_factory=dict)
+    keeps_for: str = ""
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -215,6 +219,7 @@ class VersionState:
             value["parent-since"] = ion.instant_from_us(self.parent_since_us)
         value |= {"dropped": True} if self.dropped else {}
         value |= {"shares": dict(self.shares)} if self.shares else {}
+        value |= {"keeps-for": self.keeps_for} if self.keeps_for else {}
         value |= {"transaction": self.transaction} if self.transaction else {}
         if self.together:
             listed = sorted(self.together.items())
@@ -274,8 +279,9 @@ class VersionState:
             structs.instant(found, "parent-since") or 0,
             found.get("dropped") is True,
             _shares(found.get("shares", {})),
-            names.check_key(found["transaction"]) if "transaction" in found else "",
+            _transaction(found["transaction"]) if "transaction" in found else "",
             dict(all_listed(found, "together", _joint)),
+            _table(found["keeps-for"]) if "keeps-for" in found else "",
         )
         _check_order(state)
         return state
@@ -372,7 +378,7 @@ _MEMBERS = frozenset(
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
         *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
         "parent-since",
-        *("dropped", "shares", "transaction", "together"),
+        *("dropped", "shares", "transaction", "together", "keeps-for"),
     }
 )
 
@@ -427,7 +433,7 @@ def _failure(value: object) -> tuple[str, str]:
 
 def _joint(value: object) -> tuple[str, int]:
     found = any_struct(value, "what was changed together")
-    return names.check_key(structs.text(found, "index")), structs.count(found, "version")
+    return names.check_head(found.get("index")), structs.count(found, "version")
 
 
 def _branch(value: object) -> str:
@@ -443,7 +449,24 @@ def _tags(value: object) -> dict[str, VersionPointer]:
 
 def _shares(value: object) -> dict[str, str]:
     found = any_struct(value, "the tables that share packfiles")
-    return {_name(table, "table"): _branch(branch) for table, branch in found.items()}
+    return {_table(table): _branch(branch) for table, branch in found.items()}
+
+
+def _table(value: object) -> str:
+    if type(value) is not str:
+        raise CorruptError("the name of a table is not a string")
+    database, dot, table = value.partition(".")
+    if flaw := "it has no dot" if not dot else names.flaw_of_name(database):
+        raise CorruptError(f"the name of a table, {value!r}: {flaw}")
+    _name(table, "table")
+    return value
+
+
+def _transaction(value: object) -> str:
+    key = names.check_key(value)
+    if not names.is_transaction(key):
+        raise CorruptError(f"{key!r} is no key of a transaction")
+    return key
 
 
 def _check_order(state: VersionState) -> None:

@@ -197,3 +197,49 @@ def test_killed_inserts_are_there_or_not(run: Run, lake: Path, count: int) -> No
 
     kill(base, count, seconds, random.Random(count), before=lambda: None, after=after)
     assert run("insert", "--root", "lake", "d.t", SAMPLE).returncode == 0
+
+
+@pytest.mark.parametrize("size", [129, 255, 5000])
+def test_29_11_ids_of_transactions_are_bounded(run: Run, tmp_path: Path, size: int) -> None:
+    """What would not fit into the name of an object is told before anything is written."""
+    (tmp_path / "a.json").write_text('{"n": 1}')
+    lake = tmp_path / "lake"
+    db = sdb.connect(lake)
+    db.execute("CREATE TABLE d.t")
+    before = sorted(lake.rglob("*"))
+    long = "x" * size
+    for words in (
+        ("insert", "--root", "lake", "d.t", "a.json", "--txn-id", long),
+        ("exec", "--root", "lake", "INSERT INTO d.t VALUES ({'n': 1})", "--txn-id", long),
+    ):
+        done = run(*words)
+        err = done.stderr.decode()
+        assert done.returncode == 2, err
+        assert f"the id of a transaction has {size:,} bytes" in err
+        assert "at most 128" in err
+        assert "versions" not in err
+    for act in (
+        lambda: db.append("d.t", [{"n": 1}], txn_id=long),
+        lambda: db.execute("DELETE FROM d.t", txn_id=long),
+        lambda: insert(db.root, "d", "t", ["a.json"], txn_id=long),
+    ):
+        with pytest.raises(UsageError, match="the id of a transaction has"):
+            act()
+    assert sorted(lake.rglob("*")) == before
+
+
+def test_29_11_the_longest_id_fits_on_the_longest_branch(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"n": 1}')
+    db = sdb.connect(tmp_path / "lake")
+    db.execute("CREATE TABLE d.t")
+    branch, long = "b" * 100, "ü" * 64
+    for name, kind in ((f"{branch}b", "branch"), ("t" * 101, "tag")):
+        done = run(kind, "--root", "lake", "d.t", name)
+        assert done.returncode == 2
+        assert b"the name of a branch or tag has 101 bytes" in done.stderr
+    assert run("branch", "--root", "lake", "d.t", branch).returncode == 0
+    words = ("insert", "--root", "lake", "d.t", "a.json", "--branch", branch, "--txn-id", long)
+    for _ in range(2):
+        done = run(*words)
+        assert done.returncode == 0, done.stderr
+    assert db.table(f"d.t@{branch}").to_arrow().num_rows == 1

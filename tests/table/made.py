@@ -13,6 +13,9 @@ from sdb.table.index import TableIndex
 from sdb.table.indirect import TARGET_BYTES, IndirectTree, Writer
 from sdb.table.inputnodes import StoredInputs, TakenInput
 from sdb.table.names import TableKeys, new_uid
+from sdb.table.succession import seal_of
+from sdb.table.tablehandle import open_table
+from sdb.table.versionstate import with_state
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:
@@ -86,3 +89,20 @@ def tree_of(root: Path, keys: TableKeys, found: list[Descriptor], per_list: int)
 
 def write_index(root: Path, keys: TableKeys, index: TableIndex) -> None:
     (root / keys.index).write_bytes(index.encode(LOCAL))
+
+
+def craft(
+    root: Path,
+    name: str,
+    *,
+    branch: str = "main",
+    inline: tuple[Descriptor, ...] | None = None,
+    **changes: Any,
+) -> None:
+    """Write an index with another state or content, as whoever has the key can."""
+    handle = open_table(root, *name.split(".", 1), branch=branch)
+    assert handle.state is not None
+    index = handle.index if inline is None else replace(handle.index, inline=inline)
+    state = replace(handle.state, seal=seal_of(index), **changes)
+    index = replace(index, user_data=with_state(index.user_data, state))
+    (root / handle.keys.branch(branch)).write_bytes(index.encode(LOCAL))

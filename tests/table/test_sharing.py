@@ -10,8 +10,10 @@ import pytest
 
 import sdb
 from sdb import errors
+from sdb.cli import main
 from sdb.table import tablerefs
 from sdb.table.tablehandle import open_table
+from tests.table.made import craft
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -222,3 +224,75 @@ def test_a_branch_at_a_version_whose_parent_has_expired(
     assert numbers(db, "d.t@audit") == [0, 10, 99]
     for name in ("d.t", "d.t@old", "d.t@audit", "d.t@audit@-1"):
         assert not db.table(name).validate().findings, name
+
+
+def test_29_10_a_collector_leaves_branches_that_are_not_for_its_table(
+    db: TableConnection, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever `shares` says: the branch itself tells whom it is for."""
+    db.table("d.t").branch("audit")
+    db.table("d.t").branch("fork-d.other-ABCDEFGH")
+    db.table("d.t").branch("fork-d.evil-x-ABCDEFGH")
+    db.table("d.t").fork("d.f", share=True)
+    (hold,) = [one for one in holds(db) if one.startswith("fork-d.f-")]
+    state = open_table(db.root, "d", "t", branch=hold).state
+    assert state is not None
+    assert state.keeps_for == "d.f"
+    before = sorted(one.name for one in db.table("d.t").refs())
+    db.execute("CREATE TABLE d.evil")
+    db.append("d.evil", [{"n": 1}])
+    root = tmp_path / "lake"
+    for name in ("audit", hold, "fork-d.other-ABCDEFGH", "fork-d.evil-x-ABCDEFGH", "main"):
+        craft(root, "d.evil", shares={"d.t": name})
+        assert main.run(["gc", "--root", str(root), "d.evil", "--grace", "0s"]) == 0
+        err = capfd.readouterr().err
+        assert f"the branch {name} of d.t, which keeps nothing for it" in err
+        assert sorted(one.name for one in db.table("d.t").refs()) == before
+    assert numbers(db, "d.t@audit") == numbers(db, "d.f")
+    # A name that fits, of a branch that says that it is for another table.
+    craft(root, "d.t", branch=hold, keeps_for="d.g")
+    craft(root, "d.f", inline=())
+    tidy(db, tmp_path, "d.f")
+    assert hold in holds(db)
+
+
+def test_29_10_branches_of_old_forks_are_known_by_their_names(
+    db: TableConnection, tmp_path: Path
+) -> None:
+    db.table("d.t").fork("d.f", share=True)
+    (hold,) = holds(db)
+    craft(tmp_path / "lake", "d.t", branch=hold, keeps_for="")
+    db.execute("DROP TABLE d.f")
+    tidy(db, tmp_path, "d.f")
+    assert holds(db) == []
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize("table", ["t", "", ".", "d.", ".t", "d/x.t", "..t", "d.\n"])
+def test_29_10_a_name_without_a_dot_is_damage(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], table: str
+) -> None:
+    craft(tmp_path / "lake", "d.t", shares={table: "audit"})
+    for words in (["gc", "--grace", "0s"], ["describe"], ["log"], ["validate"]):
+        command, *more = words
+        name = ["d", "t"] if command in {"describe", "validate"} else ["d.t"]
+        code = main.run([command, "--root", str(tmp_path / "lake"), *name, *more])
+        assert code == 6, capfd.readouterr().err
+        assert "the name of a table" in capfd.readouterr().err
+
+
+def test_29_10_a_fork_asks_no_other_table_to_keep_what_it_does_not_share(
+    db: TableConnection, tmp_path: Path
+) -> None:
+    """A crafted `shares` makes no branch in another table either."""
+    stolen = db.table("d.t").handle.index.inline
+    db.execute("CREATE TABLE d.evil")
+    db.append("d.evil", [{"n": 1}])
+    db.table("d.t").branch("audit")
+    before = sorted(one.name for one in db.table("d.t").refs())
+    craft(tmp_path / "lake", "d.evil", shares={"d.t": "audit"}, inline=stolen)
+    with pytest.raises(errors.CorruptError):
+        db.table("d.evil").fork("d.g", share=True)
+    assert sorted(one.name for one in db.table("d.t").refs()) == before
+    with pytest.raises(errors.NotFoundError):
+        db.table("d.g")

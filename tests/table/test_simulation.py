@@ -277,7 +277,9 @@ def forks_are_not_known(patch: pytest.MonkeyPatch) -> None:
 
 def forks_let_go_what_they_need(patch: pytest.MonkeyPatch) -> None:
     good = sharing.let_go
-    patch.setattr(sharing, "let_go", lambda root, shares, _, around: good(root, shares, (), around))
+    patch.setattr(
+        sharing, "let_go", lambda root, own, shares, _, around: good(root, own, shares, (), around)
+    )
 
 
 def transactions_count_from_their_first_step(patch: pytest.MonkeyPatch) -> None:

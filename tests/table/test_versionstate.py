@@ -67,6 +67,7 @@ STATE = VersionState(
     shares={"web.gha": "fork-web.trial-ABCDEFGH"},
     transaction="db/d/transactions/T",
     together={"db/d/u/index": 12},
+    keeps_for="web.trial",
 )
 
 
@@ -106,6 +107,16 @@ def test_members_of_another_type_are_refused_or_harmless(name: str, bad: Any) ->
         ({"id": "../x"}, "slash"),
         ({"parent": VersionPointer(7, "k", "").struct()}, "not before it"),
         ({"parent": VersionPointer(6, "../k", "").struct()}, "is no name"),
+        ({"shares": {"gha": "fork-web.trial-ABCDEFGH"}}, "no dot"),
+        ({"shares": {"a/b.gha": "b"}}, "slash"),
+        ({"shares": {"..web": "b"}}, "is no name"),
+        ({"shares": {"web.": "b"}}, "is no name"),
+        ({"shares": {"web.gha": "../b"}}, "slash"),
+        ({"keeps-for": "trial"}, "no dot"),
+        ({"transaction": "db/d/t/index"}, "no key of a transaction"),
+        ({"transaction": "db/d/transactions/../t"}, "is no name"),
+        ({"together": [{"index": "db/d/t/data/x", "version": 1}]}, "no key of an index"),
+        ({"together": [{"index": "db/d/t/branches/-1/index", "version": 1}]}, "no key of an"),
     ],
     ids=str,
 )

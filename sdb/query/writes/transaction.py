@@ -29,7 +29,7 @@ from sdb.table.commit import (
 from sdb.table.intents import MOST_TABLES
 from sdb.table.jointcommit import TablePart, commit_together
 from sdb.table.jointreading import read_together
-from sdb.table.names import check_name, commit_on, new_uid
+from sdb.table.names import check_id, commit_on, new_uid
 from sdb.table.references import MAIN
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import TableChange, TransactionDoneError, packfiles_between
@@ -214,7 +214,7 @@ class _Attempts:
         self._id = transaction.txn_id or new_uid(transaction.around.random_bytes)
         self._done: _Judged | None = None
         if transaction.txn_id:
-            check_name(transaction.txn_id, "transaction")
+            check_id(transaction.txn_id)
 
     def run(self, newer: Mapping[str, TableIndex]) -> Executed:
         """Try once, on the indexes that are there, or on those that are known to follow them."""
