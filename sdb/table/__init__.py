@@ -2,6 +2,7 @@
 
 ===================  =============================================================
 ``names``            names of databases, tables, branches; keys of objects
+``ownobjects``       objects that a table may lead to
 ``etags``            which content an object has
 ``signature``        the signature of an index, and the keys for it
 ``structs``          members of structs that were read, each of the type it must have

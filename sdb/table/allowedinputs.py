@@ -6,7 +6,7 @@ import os
 import re
 
 from sdb.errors import UsageError
-from sdb.store.url import absolute, check_scheme
+from sdb.store.url import absolute, check_scheme, store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,3 +51,16 @@ def allowed_places(given: Location | Iterable[Location] = ()) -> tuple[str, ...]
         check_scheme(place)
         found.append(absolute(place))
     return tuple(found)
+
+
+def is_below(place: str, bounds: Iterable[str]) -> bool:
+    """Return whether a place, behind all symbolic links, is at or below one of others."""
+    real = real_place(place)
+    above = [one.rstrip("/") for one in bounds]
+    return any(real.rstrip("/") == one or real.startswith(f"{one}/") for one in above)
+
+
+def real_place(place: str) -> str:
+    """Return the path behind all symbolic links; URLs of other stores stand for themselves."""
+    path = store_of(place).path_of(place)
+    return place if path is None or "\0" in path else os.path.realpath(path)

@@ -13,7 +13,7 @@ from sdb.table.descriptor import Descriptor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sdb.packfile.predicate import PathTest, Predicate
     from sdb.packfile.prune import Intervals
@@ -34,6 +34,8 @@ class DescriptorList:
         The object.
     ref : IndirectRef
         The reference to it.
+    check : callable, optional
+        Told the key of each packfile that is asked for, and raises if it may not be read.
 
     Attributes
     ----------
@@ -49,9 +51,12 @@ class DescriptorList:
         It is damaged, or is not the list that the reference tells of.
     """
 
-    def __init__(self, data: bytes, ref: IndirectRef) -> None:
+    def __init__(
+        self, data: bytes, ref: IndirectRef, check: Callable[[str], None] | None = None
+    ) -> None:
         from sdb import _core
 
+        self._check = check or _unchecked
         self._data = data
         self._ref = ref
         try:
@@ -81,11 +86,15 @@ class DescriptorList:
         CorruptError, UnsupportedError
             It is malformed, or says what cannot be.
         """
-        return self._made(number, is_checked=True)
+        found = self._made(number, is_checked=True)
+        self._check(found.key)
+        return found
 
     def key(self, number: int) -> str:
         """Give the key of a packfile."""
-        return self._columns.key(number) or self._made(number).key
+        found: str = self._columns.key(number) or self._made(number).key
+        self._check(found)
+        return found
 
     def keys(self) -> list[str]:
         """Give the keys of all packfiles.
@@ -152,6 +161,10 @@ class DescriptorList:
         last = {"<": us - 1, "<=": us, "=": us}.get(test.op, _MOST)
         first, last = (min(max(_LEAST, one), _MOST) for one in (first, last))
         return tuple(self._columns.within([str(name) for name in test.path], first, last))
+
+
+def _unchecked(_: str) -> None:
+    """Check nothing: who asks reads no packfile."""
 
 
 def _numbers(column: bytes) -> Sequence[int]:

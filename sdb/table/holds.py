@@ -6,6 +6,7 @@ import re
 
 from sdb.errors import ConflictError
 from sdb.table.names import TableKeys, flaw_of_name
+from sdb.table.ownobjects import hold_prefix, is_hold_name
 from sdb.table.tablehandle import find_table
 
 TYPE_CHECKING = False
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from sdb.table.versionhistory import VersionPointer
 
 _NAME = re.compile(r"fork-([^.]+)\.(.+)-[A-Z2-7]{8}")
-_MARK = re.compile(r"[A-Z2-7]{8}")
 _DIGEST_BYTES = 5
 
 
@@ -37,7 +37,7 @@ def hold_name(keys: TableKeys, pointer: VersionPointer) -> str:
     from hashlib import blake2b
 
     digest = blake2b(f"{pointer.key} {pointer.etag}".encode(), digest_size=_DIGEST_BYTES).digest()
-    return f"fork-{keys.database}.{keys.table}-{b32encode(digest).decode()}"
+    return hold_prefix(keys) + b32encode(digest).decode()
 
 
 def is_hold_for(root: TableRoot, holder: TableKeys, branch: str, keys: TableKeys) -> bool:
@@ -61,8 +61,7 @@ def is_hold_for(root: TableRoot, holder: TableKeys, branch: str, keys: TableKeys
         for another table. Those that were begun before branches said it are known by their names.
     """
     name = f"{keys.database}.{keys.table}"
-    mark = branch.removeprefix(f"fork-{name}-")
-    if mark == branch or _MARK.fullmatch(mark) is None:
+    if not is_hold_name(branch, keys):
         return False
     head = find_table(root, holder.database, holder.table, branch=branch)
     return head is None or head.state is None or head.state.keeps_for in {"", name}

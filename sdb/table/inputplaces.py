@@ -11,7 +11,7 @@ import os
 from sdb.errors import AccessError
 from sdb.store.url import store_of
 from sdb.table import names
-from sdb.table.allowedinputs import VARIABLE
+from sdb.table.allowedinputs import VARIABLE, is_below, real_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,16 +38,15 @@ class InputBounds:
 
     def __init__(self, root: TableRoot) -> None:
         self._root = root
-        self._bounds = [_real(one) for one in (root.location, *root.allowed_inputs)]
+        self._bounds = [real_place(one) for one in (root.location, *root.allowed_inputs)]
 
     def has(self, place: str) -> bool:
         """Return whether a place is within the bounds, behind all symbolic links."""
         if "\0" in place:
             return False
-        real = _real(place)
-        if store_of(place).path_of(place) is None and not _DOTS.isdisjoint(real.split("/")):
+        if store_of(place).path_of(place) is None and not _DOTS.isdisjoint(place.split("/")):
             return False  # which some servers resolve
-        return any(_is_below(real, one) for one in self._bounds)
+        return is_below(place, self._bounds)
 
     def check(self, pattern: str, place: str) -> None:
         """Check that a pattern may find inputs at a place.
@@ -62,7 +61,7 @@ class InputBounds:
 
     def refusal(self, what: str, place: str) -> OutsideError:
         """Return the error for what finds an input at a place outside."""
-        where = f"the root {self._root.location}, to {_real(place)}"
+        where = f"the root {self._root.location}, to {real_place(place)}"
         return OutsideError(f"{what} leads out of {where}; {_HOW}", path=place)
 
     def check_file(self, pattern: str, place: str) -> None:
@@ -81,14 +80,3 @@ def place_of_input(root: TableRoot, uri: str) -> str:
     while rest.startswith(_UP):  # which may be allowed
         rest = rest.removeprefix(_UP)
     return "" if names.flaw_of_key(rest) else root.place(key)
-
-
-def _real(place: str) -> str:
-    """Return the path behind all symbolic links; URLs of other stores stand for themselves."""
-    path = store_of(place).path_of(place)
-    return place if path is None or "\0" in path else os.path.realpath(path)
-
-
-def _is_below(place: str, above: str) -> bool:
-    folder = above.rstrip("/")
-    return place.rstrip("/") == folder or place.startswith(f"{folder}/")

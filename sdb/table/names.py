@@ -351,7 +351,10 @@ def check_new_ref(name: str, *, is_hold: bool = False) -> str:
     UsageError
         It is too long.
     """
-    size, most = len(name.encode(errors="surrogatepass")), MOST_HOLD_BYTES if is_hold else MOST_REF_BYTES
+    size, most = (
+        len(name.encode(errors="surrogatepass")),
+        MOST_HOLD_BYTES if is_hold else MOST_REF_BYTES,
+    )
     if size > most:
         message = f"the name of a branch or tag has {size:,} bytes: {name[:_SHOWN]!r}..."
         raise UsageError(message, expected=f"at most {most}")

@@ -12,6 +12,7 @@ from sdb.table.definition import Definition
 from sdb.table.index import MAX_BYTES, TableIndex
 from sdb.table.indirect import read_list
 from sdb.table.inputstree import InputsTree
+from sdb.table.ownobjects import OwnObjects
 from sdb.table.signature import VARIABLE
 from sdb.table.tableroot import TableRoot, table_root
 from sdb.table.versionstate import state_of, with_state
@@ -136,6 +137,7 @@ class TableHandle:
         CorruptError
             It is missing, or not what was written.
         """
+        OwnObjects(self.root, self.keys, {}).check(key)
         try:
             found = _read(self.root, self.keys, key)
         except errors.NotFoundError:
@@ -153,6 +155,12 @@ class TableHandle:
         from sdb.table.versionlookup import resolve
 
         return resolve(self, reference)
+
+    @property
+    def own(self) -> OwnObjects:
+        """The packfiles that it may lead to: its own, and those that others keep for it."""
+        state = self.state
+        return OwnObjects(self.root, self.keys, {} if state is None else state.shares)
 
     def descriptors(self, refs: Iterable[IndirectRef] | None = None) -> Iterator[Descriptor]:
         """Go over the packfiles, the oldest first.
@@ -180,11 +188,15 @@ class TableHandle:
         """Read a list of the indirect tree, of which few descriptors are wanted."""
         from sdb.table.descriptorlist import DescriptorList
 
-        return DescriptorList(self.root.fetch(ref.key, ref.etag), ref)
+        return DescriptorList(self.root.fetch(ref.key, ref.etag), ref, self.own.check)
 
     def listed(self, ref: IndirectRef) -> tuple[Descriptor, ...]:
         """Read a list of the indirect tree."""
-        return read_list(self.root.fetch(ref.key, ref.etag), ref)
+        found = read_list(self.root.fetch(ref.key, ref.etag), ref)
+        own = self.own
+        for one in found:
+            own.check(one.key)
+        return found
 
 
 def open_table(
@@ -313,12 +325,24 @@ def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:
         reader.close()
     try:
         index = knownindexes.decoded(data, root.keyring)
+        if index.name != keys.table:
+            raise errors.CorruptError(f"it is that of a table {index.name!r}", path=key)
+        handle = TableHandle(root, keys, index, data, reader)
+        _check_own(handle)
     except (errors.CorruptError, errors.UnsupportedError) as error:
         raise error.within(f"opening index {key}", path=key) from None
-    if index.name != keys.table:
-        message = f"opening index {key}: it is that of a table {index.name!r}"
-        raise errors.CorruptError(message, path=key)
-    return TableHandle(root, keys, index, data, reader)
+    return handle
+
+
+def _check_own(handle: TableHandle) -> None:
+    """Check that an index leads to no other objects than the table may have."""
+    index, own = handle.index, handle.own
+    for one in index.inline:
+        own.check(one.key)
+    own = OwnObjects(handle.root, handle.keys, {})
+    nodes = [ref.key for ref in index.indirect.refs] + [ref.key for ref in index.inputs.root]
+    for node in nodes:
+        own.check(node)
 
 
 def dropped(root: TableRoot, keys: names.TableKeys) -> errors.NotFoundError:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 
-from sdb.errors import CorruptError, NotFoundError, UsageError
+from sdb import notes
+from sdb.errors import AccessError, CorruptError, NotFoundError, UsageError
 from sdb.records import field, record, replace
 from sdb.store.base import child
 from sdb.store.url import atomic_write, check_scheme, store_of
 from sdb.table import etags, names
-from sdb.table.allowedinputs import allowed_places
+from sdb.table.allowedinputs import VARIABLE, allowed_places, is_below, real_place
 from sdb.table.signature import Keyring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from sdb.store.base import Location, Reader, Store
 
@@ -22,6 +23,7 @@ MAX_OBJECT_BYTES = 64 << 20
 """No list of packfiles or inputs is larger: the original begins a new one at 256 KiB."""
 
 _MEANT = 0.6
+_TABLES = "db/"
 
 
 @record
@@ -50,8 +52,34 @@ class TableRoot:
         return replace(self, allowed_inputs=(*self.allowed_inputs, *allowed_places(places)))
 
     def place(self, key: str) -> str:
-        """Give the path or URL of an object by its key."""
-        return child(self.location, key)
+        """Give the path or URL of an object by its key.
+
+        Raises
+        ------
+        AccessError
+            It is one of a table, and behind a symbolic link to a place that is not allowed: nobody
+            knows whose objects are there.
+        """
+        place = child(self.location, key)
+        if key.startswith(_TABLES) and self.store.path_of(place) is not None:
+            self._check_links(key)
+        return place
+
+    def _check_links(self, key: str) -> None:
+        end = key.find("/", len(_TABLES))
+        while True:
+            part = child(self.location, key if end < 0 else key[:end])
+            path = self.store.path_of(part)
+            is_link = path is not None and os.path.islink(path)  # noqa: PTH114 - a string
+            if is_link and not is_below(part, map(real_place, self.allowed_inputs)):
+                raise AccessError(
+                    f"{path} is a symbolic link: what tables consist of is not behind one",
+                    path=path,
+                    hint=f"{VARIABLE} with the place that it leads to allows it",
+                )
+            if end < 0:
+                return
+            end = key.find("/", end + 1)
 
     def open(self, key: str, *, head_bytes: int = 0, start: int = 0) -> Reader:
         """Open an object; see :meth:`sdb.store.base.Store.open`."""
@@ -97,7 +125,7 @@ class TableRoot:
 
     def databases(self) -> list[str]:
         """Give the names of the databases, sorted: of all folders that could be one."""
-        return _names(self.store.folders(self.place("db")))
+        return self._folders("db")
 
     def tables(self, database: str) -> list[str]:
         """Give the names of the tables of a database that have an index, sorted."""
@@ -107,7 +135,21 @@ class TableRoot:
     def folders(self, database: str) -> list[str]:
         """Give the names of the folders of a database that could be tables, sorted."""
         names.check_name(database, "database")
-        return _names(self.store.folders(self.place(f"db/{database}")))
+        return self._folders(f"db/{database}")
+
+    def _folders(self, above: str) -> list[str]:
+        """Give the names of folders that could be databases or tables."""
+        found = []
+        for name in self.store.folders(self.place(above)):
+            if names.flaw_of_name(name):
+                continue
+            try:
+                self.place(f"{above}/{name}")
+            except AccessError as error:
+                notes.warn(f"left out: {error.message}")
+                continue
+            found.append(name)
+        return found
 
     def has(self, key: str) -> bool:
         """Tell whether there is an object; on S3 that is a request."""
@@ -216,7 +258,3 @@ def fetch_file(root: TableRoot, key: str, *, folder: Location = "", overwrite: b
     finally:
         reader.close()
     return target
-
-
-def _names(found: Sequence[str]) -> list[str]:
-    return [name for name in found if not names.flaw_of_name(name)]

@@ -108,7 +108,7 @@ class LocalStore:
             return []
 
     def below(self, folder: Location) -> Iterator[Entry]:
-        """List the files below a folder at any depth."""
+        """List the files below a folder at any depth; symbolic links are none."""
         pending = [os.fspath(folder)]
         while pending:
             path = pending.pop()
@@ -118,7 +118,7 @@ class LocalStore:
                     for entry in found:
                         if entry.is_dir(follow_symlinks=False):
                             pending.append(child(path, entry.name))
-                        else:
+                        elif not entry.is_symlink():
                             names.append(entry.name)
             except NotFoundError:
                 continue
