@@ -325,8 +325,6 @@ def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:
         reader.close()
     try:
         index = knownindexes.decoded(data, root.keyring)
-        if index.name != keys.table:
-            raise errors.CorruptError(f"it is that of a table {index.name!r}", path=key)
         handle = TableHandle(root, keys, index, data, reader)
         _check_own(handle)
     except (errors.CorruptError, errors.UnsupportedError) as error:
@@ -335,7 +333,9 @@ def _read(root: TableRoot, keys: names.TableKeys, key: str) -> TableHandle:
 
 
 def _check_own(handle: TableHandle) -> None:
-    """Check that an index leads to no other objects than the table may have."""
+    """Check that an index is that of the table, and leads to no objects that it may not have."""
+    if handle.index.name != handle.keys.table:
+        raise errors.CorruptError(f"it is that of a table {handle.index.name!r}")
     index, own = handle.index, handle.own
     for one in index.inline:
         own.check(one.key)
