@@ -271,6 +271,8 @@ class _Reader:
         value: Any = jsonraw.first(members.get(name, '""'))[0]
         if type(value) is not str:
             raise InputError(f"{where}{name} is not a string")
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            raise InputError(f"{where}{name} is no valid text")
         return value
 
     def flag(self, members: dict[str, str], name: str) -> bool:

@@ -128,7 +128,10 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
     retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
     for _ in range(_REPLANS):
         handle = find_table(root, database, table, branch=branch)
-        plan = _planned(root, keys, definition, handle, retry=retry)
+        try:
+            plan = _planned(root, definition, handle, retry=retry)
+        except (OutsideError, UsageError) as error:
+            raise error.within(f"{database}.{table}") from None
         if plan.changed and changed == "fail":
             more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
             message = f"{database}.{table}: {plan.changed[0]}{more} changed after it was taken"
@@ -150,20 +153,6 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
 
 
 def _planned(
-    root: TableRoot,
-    keys: names.TableKeys,
-    definition: Definition,
-    handle: TableHandle | None,
-    *,
-    retry: bool,
-) -> SyncPlan:
-    try:
-        return _compared(root, definition, handle, retry=retry)
-    except (OutsideError, UsageError) as error:
-        raise error.within(f"{keys.database}.{keys.table}") from None
-
-
-def _compared(
     root: TableRoot, definition: Definition, handle: TableHandle | None, *, retry: bool
 ) -> SyncPlan:
     if handle is None:
