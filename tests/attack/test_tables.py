@@ -394,3 +394,83 @@ def test_29_11_mutated_states(world: World, batch: int) -> None:
         craft_raw(world, lambda state: mutated(state, chance))
         for command in chance.sample(COMMANDS, 4):
             world.run(command)
+
+
+SPELLINGS = (
+    "../secret/*.json",
+    "../secret/s.json",
+    "./../secret/s.json",
+    "in/../../secret/s.json",
+    "in/../../secret/*",
+    "*/../../secret/s.json",
+    "{x}/../../secret/{y}.json",
+    "in/./../../secret/?.json",
+    "../[s]ecret/*.json",
+    "../{place}/s.json",
+    "..//secret/s.json",
+    "../lake/../secret/s.json",
+    "../*/*.json",
+    "link/*.json",
+    "link/s.json",
+    "l*/*.json",
+    "{link}/s.json",
+    "in/linked.json",
+    "in/linked.jso[n]",
+    "in/l{x}.json",
+    "up/secret/s.json",
+    "u?/{x}/s.json",
+    "round/../secret/s.json",
+    "/../secret/s.json",
+    "/etc/passwd",
+    "//etc/passwd",
+    "%2e%2e/secret/*.json",
+    "..%2fsecret/*.json",
+    "localhost/etc/passwd",
+    "localhost/../../secret/s.json",
+    r"\.\./secret/*.json",
+    "[.][.]/secret/*.json",
+    "?./secret/*.json",
+    "[.][.][/]secret[/]s.json",
+    "~/../secret/s.json",
+    "$PWD/../../secret/s.json",
+    "db/../../secret/s.json",
+    "../secret/s.json/",
+    "..",
+    "",
+)
+
+
+@pytest.mark.parametrize("path", SPELLINGS)
+def test_29_09_spellings_of_a_pattern(world: World, path: str) -> None:
+    """Whatever a definition says, nothing comes in from outside."""
+    secret = world.folder / "secret"
+    secret.mkdir()
+    (secret / "s.json").write_text(json.dumps({"n": CANARY}))
+    (world.lake / "link").symlink_to("../secret")
+    (world.lake / "up").symlink_to("..")
+    (world.lake / "round").symlink_to(world.folder / "outside")
+    (world.lake / "in/linked.json").symlink_to("../../secret/s.json")
+    definition = {"input": [{"pattern": f"file://{path}", "format": "json"}]}
+    (world.table / "definition.json").write_text(json.dumps(definition))
+    before = sorted(world.table.rglob("*"))
+    for command in ("sync d t -n", "sync d t", "sync d t --retry --changed replace"):
+        assert world.run(command)[0] in {0, 7}
+    assert sorted(world.table.rglob("*")) == before
+    definition["input"][0]["hints"] = str(secret / "s.json")
+    (world.table / "definition.json").write_text(json.dumps(definition))
+    world.run("sync d t")
+    world.check()
+
+
+def test_29_09_the_bounds_are_what_keeps_them_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same patterns find the canary where everything is allowed: the test can fail."""
+    (world.folder / "secret").mkdir()
+    (world.folder / "secret/s.json").write_text(json.dumps({"n": CANARY}))
+    monkeypatch.setenv("SDB_ALLOW_INPUTS", "/")
+    definition = {"input": [{"pattern": "file://../secret/*.json"}]}
+    (world.table / "definition.json").write_text(json.dumps(definition))
+    assert world.run("sync d t")[0] == 0
+    with pytest.raises(AssertionError):
+        world.run("query SELECT+*+FROM+d.t")

@@ -235,3 +235,11 @@ def test_29_11_a_pattern_without_a_folder_is_told(run: Run, lake: Path, pattern:
     assert told(done).startswith("sdb: d.bad: bad pattern")
     assert rows(lake, "good") == [1]
     assert run("create", *LAKE, "d", "new", "--input", "s3://bucket").returncode == 2
+
+
+def test_29_11_a_pattern_that_is_no_text_is_told(run: Run, lake: Path) -> None:
+    define(lake, "bad", "file://in/\ud800/*")
+    done = run("sync", *LAKE, "d")
+    assert done.returncode == 6, done.stderr
+    assert told(done).endswith("db/d/bad/definition.json: input.pattern is no valid text")
+    assert rows(lake, "good") == [1]
