@@ -1,4 +1,4 @@
-"""What is allowed besides the root: places where patterns of definitions may find inputs."""
+"""Places besides the root where patterns of definitions may find inputs, as they are allowed."""
 
 from __future__ import annotations
 

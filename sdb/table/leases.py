@@ -59,11 +59,12 @@ class Lease:
 
     def renew(self) -> None:
         """Write the lease; a warning tells if that may not be done."""
-        store, place = self._root.store, self._root.place(self.key)
+        store = self._root.store
         with self._guard:
             if self._is_over:
                 return
             try:
+                place = self._root.place(self.key)
                 store.make(place.rpartition("/")[0])
                 with store.create(place, overwrite=True) as file:
                     file.write(self._data)
