@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 _TERMINATED = 128 + signal.SIGTERM
 
 
+def check_alone(what: str, given: dict[str, bool]) -> None:
+    """Check that no option was given that a kind of sync does not have.
+
+    Raises
+    ------
+    UsageError
+        One was.
+    """
+    others = [flag for flag, is_given in given.items() if is_given]
+    if others:
+        raise UsageError(f"{what} takes what is new: not with {', '.join(others)}")
+
+
 def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
     """Tell what has become of the inputs of a table, on standard error."""
     name = f"{synced.database}/{synced.table}"
@@ -35,10 +48,7 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
         _say(f"{name}: rejecting object: path {one.uri} etag {one.etag} {one.reason}")
     if quiet:
         return
-    for what, uris in (("changed", synced.changed), ("vanished", synced.vanished)):
-        if uris:
-            more = f" and {len(uris) - 1:,} more" if uris[1:] else ""
-            _say(f"{name}: {uris[0]}{more} {what} after it was taken: the table keeps its rows")
+    _tell_others(name, synced)
     if synced.retired:
         packfiles = "packfile" if synced.retired == 1 else "packfiles"
         _say(
@@ -53,6 +63,23 @@ def tell(synced: Synced, *, dry_run: bool, verbose: bool, quiet: bool) -> None:
         text = f"{name}: successfully scanned {synced.text_bytes} bytes"
         text += f", {synced.rows:,} rows of {len(synced.taken):,} inputs, version {synced.version}"
         _say(text)
+
+
+def _tell_others(name: str, synced: Synced) -> None:
+    """Report inputs that are not what was taken, and those that were passed over."""
+    keeps = "the table keeps its rows"
+    for what, uris, outcome in (
+        ("changed", synced.changed, f"{keeps}; --changed replace takes the new ones"),
+        ("changed", synced.replaced, "its rows make room for the new ones"),
+        ("vanished", synced.vanished, keeps),
+    ):
+        if uris:
+            more = f" and {len(uris) - 1:,} more" if uris[1:] else ""
+            _say(f"{name}: {uris[0]}{more} {what} after it was taken: {outcome}")
+    if synced.passed:
+        inputs = f"{len(synced.passed):,} input{'s' if synced.passed[1:] else ''}"
+        text = f"passed over {inputs} with temporary names, such as {synced.passed[0]}"
+        _say(f"{name}: {text}; a pattern that has the ending or the dot itself takes them")
 
 
 @contextmanager
@@ -148,12 +175,14 @@ def sync_tables(
     return found, failures
 
 
-def follow_tables(
+def follow_tables(  # noqa: PLR0913 - the command's options, by name
     root: TableRoot,
     database: str,
     pattern: str,
     *,
     interval: str,
+    settle: str | None,
+    changed: str,
     queue: str | None,
     as_json: bool,
     verbose: bool,
@@ -170,6 +199,10 @@ def follow_tables(
         Which tables.
     interval : str
         The time from round to round.
+    settle : str, optional
+        How long local inputs must have stood still.
+    changed : str
+        What becomes of inputs that have changed; of listed ones only.
     queue : str, optional
         The queue whose messages name the inputs; without one they are listed.
     as_json : bool
@@ -187,8 +220,10 @@ def follow_tables(
     import threading
 
     from sdb.table.followedtable import Trouble
+    from sdb.table.tablefollow import SETTLE_SECONDS
 
     seconds = seconds_of(interval)
+    settle_seconds = SETTLE_SECONDS if settle is None else seconds_of(settle, "--settle", 0.0)
     stop = threading.Event()
 
     def hear(event: Synced | Trouble | PassedOver) -> None:
@@ -225,7 +260,15 @@ def follow_tables(
         with watch:
             watch.arm(stop.set)
             follow(
-                root, database, pattern, stop=stop, tell=hear, interval_seconds=seconds, **options
+                root,
+                database,
+                pattern,
+                stop=stop,
+                tell=hear,
+                interval_seconds=seconds,
+                settle_seconds=settle_seconds,
+                changed=changed,
+                **options,
             )
     except SystemExit as ended:
         if ended.code != _TERMINATED:
@@ -259,13 +302,13 @@ def _tell_trouble(event: Trouble) -> None:
         _say(f"sdb: {name}: {output.shortened(event.error.message)}; trying again")
 
 
-def seconds_of(interval: str) -> float:
+def seconds_of(interval: str, flag: str = "--interval", least: float = 0.1) -> float:
     """Read a time like ``5s``, ``500ms`` or ``2m``; a number alone counts seconds.
 
     Raises
     ------
     UsageError
-        It is none, or none between a tenth of a second and a day.
+        It is none, or not between the least, a tenth of a second as a rule, and a day.
     """
     text = interval.strip().lower()
     back_us = instants.relative(text, 0) if text[-1:].isalpha() and text[:1].isdigit() else None
@@ -277,9 +320,9 @@ def seconds_of(interval: str) -> float:
         else:
             seconds = float(text.removesuffix("s"))
     except ValueError:
-        seconds = 0.0
-    if not 0.1 <= seconds <= 86_400:  # noqa: PLR2004 - as the docstring says
-        raise UsageError(f"--interval {interval!r}", expected="a time like 5s, 500ms or 2m")
+        seconds = -1.0
+    if not least <= seconds <= 86_400:  # noqa: PLR2004 - as the docstring says
+        raise UsageError(f"{flag} {interval!r}", expected="a time like 5s, 500ms or 2m")
     return seconds
 
 

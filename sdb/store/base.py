@@ -104,12 +104,16 @@ class Entry:
         Its version, see :meth:`Store.version`.
     modified_us : int
         When it appeared, in microseconds since 1970, by the clock of the store.
+    changed_us : int
+        When anything about it changed, such as its content, name or times; 0 in a store in which
+        objects appear whole.
     """
 
     location: str
     size_bytes: int
     version: str
     modified_us: int
+    changed_us: int = 0
 
     @property
     def name(self) -> str:

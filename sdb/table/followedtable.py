@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table.inputwatch import ANEW_SECONDS
 from sdb.table.retention import retire
+from sdb.table.syncplan import check_unchanged
+from sdb.table.syncresult import Synced
 from sdb.table.tablehandle import find_table, read_definition
 from sdb.table.tablesync import take
 
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
     from sdb.table.inputnodes import TakenInput
     from sdb.table.inputstree import InputsTree
     from sdb.table.syncplan import SyncPlan
-    from sdb.table.syncresult import Synced
     from sdb.table.tableroot import TableRoot
 
     Tell: TypeAlias = "Callable[[Synced | Trouble | PassedOver], None]"
+
+
+_MOST_TOLD = 10_000
 
 
 @record
@@ -115,6 +119,8 @@ class FollowedTable:
         The branch that takes the inputs, and who takes them.
     options : dict
         Those of packing.
+    changed : {"keep", "replace", "fail"}
+        See :func:`sdb.table.tablesync.sync_table`.
     """
 
     def __init__(
@@ -124,6 +130,8 @@ class FollowedTable:
         tell: Tell,
         who: tuple[str, str],
         options: dict[str, Any],
+        *,
+        changed: str = "keep",
     ) -> None:
         self._root = root
         self._keys = keys
@@ -131,6 +139,9 @@ class FollowedTable:
         self._tell = tell
         self._options = options
         self._retire_at = 0.0
+        self._changed = changed
+        self._told: dict[str, str] = {}
+        self._has_passed = False
         self.trouble = TroubleTeller(tell, keys.database, keys.table)
 
     def definition(self) -> Definition:
@@ -147,23 +158,47 @@ class FollowedTable:
         return KnownInputs(self._root, self._keys, self._branch)
 
     def take(self, definition: Definition, plan: SyncPlan) -> Synced | None:
-        """Take what is new, and tell of it; None: nothing came of it."""
-        if not plan.new:
-            return None
-        synced = take(
-            self._root,
-            self._keys,
-            definition,
-            plan,
-            branch=self._branch,
-            author=self._author,
-            **self._options,
-        )
-        if not (synced.taken or synced.rejected):
+        """Take what is new, and tell of it; None: nothing came of it.
+
+        Raises
+        ------
+        InputChangedError
+            An input has changed that was taken, and that is not to be.
+        """
+        if self._changed == "fail":
+            check_unchanged(self._keys, plan.changed)
+        newer = tuple([one for one in plan.newer if self._told.get(one.uri) != one.etag])
+        if plan.new or (self._changed == "replace" and newer):
+            synced = take(
+                self._root,
+                self._keys,
+                definition,
+                replace(plan, newer=newer),
+                changed=self._changed,
+                branch=self._branch,
+                author=self._author,
+                **self._options,
+            )
+        else:
+            synced = Synced(
+                self._keys.database, self._keys.table, None, (), 0, 0, (), plan.changed, ()
+            )
+        synced = self._untold(synced, plan, {one.uri: one.etag for one in newer})
+        if not (synced.taken or synced.rejected or synced.changed or synced.passed):
             return None
         self.trouble.well()
         self._tell(synced)
         return synced
+
+    def _untold(self, synced: Synced, plan: SyncPlan, newer: dict[str, str]) -> Synced:
+        """Leave out what was told before: the same content of an input, and temporary names."""
+        changed = [uri for uri in synced.changed if uri in newer]
+        self._told |= {uri: newer[uri] for uri in changed}
+        while len(self._told) > _MOST_TOLD:
+            del self._told[next(iter(self._told))]
+        passed = () if self._has_passed else plan.passed
+        self._has_passed = self._has_passed or bool(passed)
+        return replace(synced, changed=tuple(changed), passed=passed)
 
 
 class KnownInputs:

@@ -11,13 +11,14 @@ import time
 
 from sdb.store.url import store_of
 from sdb.table.etagcache import YOUNG_NS, EtagCache
-from sdb.table.inputlisting import folders_of
+from sdb.table.inputlisting import folders_of, list_inputs
 from sdb.table.inputpattern import InputPattern
+from sdb.table.temporaryinputs import ENDINGS, is_temporary
 from sdb.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sdb.store.base import Entry
     from sdb.table.definition import Definition
@@ -50,6 +51,8 @@ class SettledListing:
         self._patterns = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
         self._name = f"{root.location}\0{handle.name}\0{retry}"
         self._known = repr((VERSION, definition, handle.index.inputs, root.allowed_inputs))
+        self._inputs = handle.inputs
+        self._has_temporary = False
         self._listed: dict[str, Sequence[Entry]] = {}
         self._kept = 0
         self._digest = b""
@@ -80,12 +83,25 @@ class SettledListing:
             with EtagCache() as cache:
                 cache.settle(self._name, self._digest)
 
+    def passed(self) -> Iterator[str]:
+        """Yield the inputs with temporary names that the table does not know."""
+        seen: set[str] = set()
+        for pattern in self._patterns if self._has_temporary else ():
+            for one in list_inputs(self._root, pattern, self):
+                is_new = one.uri not in seen and self._inputs.lookup(one.uri) is None
+                seen.add(one.uri)
+                if is_new and is_temporary(one.uri, pattern.text):
+                    yield one.uri
+
     def list(self, folder: str) -> Sequence[Entry]:
         """List the objects directly below a folder, sorted by name."""
         found = self._listed.get(folder)
         if found is None:
             found = store_of(folder).list(folder)
             self._kept += len(found)
+            if not self._has_temporary:
+                hidden = any(one.name.lower().endswith(ENDINGS) for one in found)
+                self._has_temporary = hidden or any("/." in one.location for one in found)
             if self._kept <= _MOST_KEPT:
                 self._listed[folder] = found
         return found

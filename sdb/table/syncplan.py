@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from sdb import notes
-from sdb.errors import AccessError, InputError, NotFoundError
+from sdb.errors import AccessError, ConflictError, InputError, NotFoundError
 from sdb.records import record, replace
 from sdb.table.compiledpattern import matcher
 from sdb.table.etagcache import EtagCache
 from sdb.table.inputlisting import list_inputs, named_inputs
 from sdb.table.inputpattern import InputPattern
 from sdb.table.partition import partition_of
+from sdb.table.temporaryinputs import is_temporary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sdb.store.base import Entry
+    from sdb.table import names
     from sdb.table.definition import Definition, InputRule
     from sdb.table.inputlisting import ListedInput, Lister
     from sdb.table.inputnodes import TakenInput
     from sdb.table.partition import Partition
     from sdb.table.tableroot import TableRoot
+
+
+class InputChangedError(ConflictError):
+    """An input has changed after it was taken, and that is not to be."""
 
 
 @record
@@ -73,6 +79,8 @@ class SyncPlan:
         URIs of inputs that cannot be read now.
     newer : tuple of NewInput
         Those that have changed, as they are now.
+    passed : tuple of str
+        URIs of those that are passed over, since they have temporary names.
     """
 
     new: tuple[NewInput, ...]
@@ -80,6 +88,7 @@ class SyncPlan:
     vanished: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     newer: tuple[NewInput, ...] = ()
+    passed: tuple[str, ...] = ()
 
     @property
     def is_nothing(self) -> bool:
@@ -132,7 +141,7 @@ def plan_sync(
     vanished = [uri for uri in gone if any(one.match(uri) is not None for one in plan.patterns)]
     left_out = (*plan.left_out, *sorted(plan.gone))
     lists = tuple(plan.new), tuple(plan.changed), tuple(vanished)
-    return SyncPlan(*lists, left_out, tuple(plan.newer))
+    return SyncPlan(*lists, left_out, tuple(plan.newer), tuple(plan.passed))
 
 
 def plan_some(
@@ -209,6 +218,20 @@ def plan_named(
     return plan.some()
 
 
+def check_unchanged(keys: names.TableKeys, changed: Sequence[str]) -> None:
+    """Check that no input has changed after it was taken.
+
+    Raises
+    ------
+    InputChangedError
+        One has.
+    """
+    if changed:
+        more = f" and {len(changed) - 1:,} more" if changed[1:] else ""
+        message = f"{keys.database}.{keys.table}: {changed[0]}{more} changed after it was taken"
+        raise InputChangedError(message, hint="--changed keep leaves its rows as they are")
+
+
 class _Comparison:
     """Inputs that are listed, compared with those that a table knows."""
 
@@ -230,10 +253,13 @@ class _Comparison:
         self.newer: list[NewInput] = []
         self.gone: set[str] = set()
         self.left_out: list[str] = []
+        self.passed: list[str] = []
 
     def some(self) -> SyncPlan:
         """Give what is to be done of inputs that need not be all."""
-        return SyncPlan(tuple(self.new), tuple(self.changed), (), tuple(self.left_out))
+        left_out, newer = tuple(self.left_out), tuple(self.newer)
+        lists = tuple(self.new), tuple(self.changed), ()
+        return SyncPlan(*lists, left_out, newer, tuple(self.passed))
 
     def compare(self, number: int, found: Iterator[ListedInput], cache: EtagCache) -> None:
         """Compare what the pattern of a rule finds."""
@@ -242,6 +268,10 @@ class _Comparison:
             uri = listed.uri
             if not self._is_first(uri, number):
                 continue  # the first pattern that fits counts
+            before = self._lookup(uri)
+            if before is None and is_temporary(uri, rule.pattern):
+                self.passed.append(uri)
+                continue
             try:
                 etag = listed.etag(cache)
             except NotFoundError:
@@ -251,7 +281,6 @@ class _Comparison:
                 notes.warn(f"left out: {error.message}")
                 self.left_out.append(uri)
                 continue
-            before = self._lookup(uri)
             if before is not None and not before.is_failed:
                 if before.etag != etag:
                     one = _new(listed, etag, rule, self._definition, is_forced=True)

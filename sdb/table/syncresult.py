@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from sdb.records import record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sdb.table import names
+    from sdb.table.syncplan import NewInput, SyncPlan
+
 
 @record
 class RejectedInput:
@@ -46,6 +53,8 @@ class Synced:
         Number of these rows.
     retired : int
         Number of packfiles that went because the retention policy keeps no row of theirs.
+    passed : tuple of str
+        URIs of inputs that were passed over: they have temporary names.
     """
 
     database: str
@@ -61,6 +70,7 @@ class Synced:
     deleted: tuple[str, ...] = ()
     rows_removed: int = 0
     retired: int = 0
+    passed: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
@@ -80,4 +90,19 @@ class Synced:
             "deleted": list(self.deleted),
             "rows_removed": self.rows_removed,
             "retired": self.retired,
+            "passed": list(self.passed),
         }
+
+
+def foreseen(
+    keys: names.TableKeys, plan: SyncPlan, newer: Sequence[NewInput], gone: Sequence[str]
+) -> Synced:
+    """Return what a sync would do."""
+    wanted = (*plan.new, *newer)
+    good = tuple(one.uri for one in wanted if not one.flaw)
+    bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in wanted if one.flaw)
+    replaced = tuple(one.uri for one in newer if not one.flaw)
+    left = tuple(uri for uri in plan.changed if uri not in replaced)
+    kept = tuple(uri for uri in plan.vanished if uri not in gone)
+    lists = bad, left, kept, replaced, tuple(gone)
+    return Synced(keys.database, keys.table, None, good, 0, 0, *lists, passed=plan.passed)

@@ -14,7 +14,7 @@ from sdb.table.commit import check_writable
 from sdb.table.followedtable import FollowedTable, TroubleTeller
 from sdb.table.inputwatch import InputWatch
 from sdb.table.references import MAIN
-from sdb.table.syncplan import plan_some
+from sdb.table.syncplan import InputChangedError, plan_some
 from sdb.table.tablesync import tables_to_sync
 
 TYPE_CHECKING = False
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 
 INTERVAL_SECONDS = 5.0
 
+SETTLE_SECONDS = 2.0
+"""So long size and times of a local input stay as they are before it is taken."""
 
-def follow(
+
+def follow(  # noqa: PLR0913 - the command's options, by name
     root: TableRoot,
     database: str,
     pattern: str = "*",
@@ -37,6 +40,8 @@ def follow(
     stop: Event,
     tell: Tell,
     interval_seconds: float = INTERVAL_SECONDS,
+    settle_seconds: float = SETTLE_SECONDS,
+    changed: str = "keep",
     branch: str = MAIN,
     author: str = "",
     **options: Any,  # noqa: ANN401 - those of packing
@@ -60,6 +65,10 @@ def follow(
         Told of each version, and of trouble when it begins, changes and ends.
     interval_seconds : float
         The time from round to round.
+    settle_seconds : float
+        How long a local input must have stood still before it is taken.
+    changed : {"keep", "replace", "fail"}
+        See :func:`sdb.table.tablesync.sync_table`.
     branch : str
         The branch that takes them.
     author : str
@@ -71,6 +80,8 @@ def follow(
     ------
     UsageError
         There is no key to sign with.
+    InputChangedError
+        An input has changed, and `changed` is ``fail``.
     """
     check_writable(root)
     followed: dict[str, _Listed] = {}
@@ -89,9 +100,9 @@ def follow(
             if stop.is_set():
                 return
             if table not in followed:
-                followed[table] = _Listed(
-                    root, names.TableKeys(database, table), tell, (branch, author), options
-                )
+                keys = names.TableKeys(database, table)
+                one = FollowedTable(root, keys, tell, (branch, author), options, changed=changed)
+                followed[table] = _Listed(root, one, settle_seconds)
             has_more |= followed[table].round()
         if not has_more:
             stop.wait(max(0.0, began + interval_seconds - time.monotonic()))
@@ -100,23 +111,22 @@ def follow(
 class _Listed:
     """A table whose inputs are listed."""
 
-    def __init__(
-        self,
-        root: TableRoot,
-        keys: names.TableKeys,
-        tell: Tell,
-        who: tuple[str, str],
-        options: dict[str, Any],
-    ) -> None:
+    def __init__(self, root: TableRoot, table: FollowedTable, settle_seconds: float) -> None:
         self._root = root
-        self._table = FollowedTable(root, keys, tell, who, options)
+        self._table = table
         self._definition: Definition | None = None
-        self._watch = InputWatch()
+        self._settle_seconds = settle_seconds
+        self._watch = self._anew()
+
+    def _anew(self) -> InputWatch:
+        return InputWatch(settle_seconds=self._settle_seconds)
 
     def round(self) -> bool:
         """Take what is new; tells whether nothing was, and not everything was looked at."""
         try:
             is_done = self._round()
+        except InputChangedError:
+            raise
         except SdbError as error:
             self._table.trouble.trouble(error)
             return False
@@ -126,7 +136,7 @@ class _Listed:
     def _round(self) -> bool:
         definition = self._table.definition()
         if definition != self._definition:
-            self._definition, self._watch = definition, InputWatch()
+            self._definition, self._watch = definition, self._anew()
         self._watch.begin()
         plan = plan_some(self._root, definition, self._table.known().lookup, self._watch)
         synced = self._table.take(definition, plan)

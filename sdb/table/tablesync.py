@@ -23,8 +23,8 @@ from sdb.table.inputstree import InputsTree
 from sdb.table.references import MAIN
 from sdb.table.retention import retire
 from sdb.table.settledlisting import SettledListing
-from sdb.table.syncplan import SyncPlan, plan_sync
-from sdb.table.syncresult import RejectedInput, Synced
+from sdb.table.syncplan import SyncPlan, check_unchanged, plan_sync
+from sdb.table.syncresult import RejectedInput, Synced, foreseen
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import find_table, read_definition
 
@@ -132,10 +132,8 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
             plan = _planned(root, definition, handle, retry=retry)
         except (OutsideError, UsageError) as error:
             raise error.within(f"{database}.{table}") from None
-        if plan.changed and changed == "fail":
-            more = f" and {len(plan.changed) - 1:,} more" if plan.changed[1:] else ""
-            message = f"{database}.{table}: {plan.changed[0]}{more} changed after it was taken"
-            raise ConflictError(message, hint="--changed keep leaves its rows as they are")
+        if changed == "fail":
+            check_unchanged(keys, plan.changed)
         newer = plan.newer if changed == "replace" else ()
         gone = plan.vanished if vanished == "delete" else ()
         sync = _Sync(root, keys, definition, packing)
@@ -143,13 +141,17 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         if handle is not None and (newer or gone):
             plan, newer, gone = sync.look(handle, plan, newer, gone)
         if dry_run or not (plan.new or newer or gone):
-            return replace(_foreseen(keys, plan, newer, gone), retired=retired)
+            return replace(foreseen(keys, plan, newer, gone), retired=retired)
         try:
             return replace(sync.run(plan, newer, gone), retired=retired)
         except _MovedError:
             continue  # someone has merged or replaced packfiles meanwhile
-    message = f"{database}.{table}: others have replaced the same packfiles all the time"
-    raise ConflictError(message, hint="run it again")
+    raise _moved(keys)
+
+
+def _moved(keys: names.TableKeys) -> ConflictError:
+    message = f"{keys.database}.{keys.table}: others have replaced the same packfiles all the time"
+    return ConflictError(message, hint="run it again")
 
 
 def _planned(
@@ -159,27 +161,12 @@ def _planned(
         return plan_sync(root, definition, {}, retry=retry)
     listing = SettledListing(root, definition, handle, retry=retry)
     if listing.is_known():
-        return SyncPlan((), (), ())
+        return SyncPlan((), (), (), passed=tuple(listing.passed()))
     known = {one.path: one for one in handle.inputs.walk()}
     plan = plan_sync(root, definition, known, retry=retry, lister=listing)
     if plan.is_nothing:
         listing.settle()
     return plan
-
-
-def _foreseen(
-    keys: names.TableKeys, plan: SyncPlan, newer: Sequence[NewInput], gone: Sequence[str]
-) -> Synced:
-    """Tell what would be done."""
-    wanted = (*plan.new, *newer)
-    good = tuple(one.uri for one in wanted if not one.flaw)
-    bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in wanted if one.flaw)
-    replaced = tuple(one.uri for one in newer if not one.flaw)
-    left = tuple(uri for uri in plan.changed if uri not in replaced)
-    kept = tuple(uri for uri in plan.vanished if uri not in gone)
-    return Synced(
-        keys.database, keys.table, None, good, 0, 0, bad, left, kept, replaced, tuple(gone)
-    )
 
 
 def take(
@@ -188,6 +175,7 @@ def take(
     definition: Definition,
     plan: SyncPlan,
     *,
+    changed: str = "keep",
     branch: str = MAIN,
     author: str = "",
     **options: Any,  # noqa: ANN401 - those of packing
@@ -196,7 +184,24 @@ def take(
     packing = _local_packing(root, keys, definition, silent, options)
     sync = _Sync(root, keys, definition, packing, is_whole=False)
     sync.branch, sync.author = branch, author
-    return sync.run(plan)
+    if changed != "replace" or not plan.newer:
+        return sync.run(plan)
+    for _ in range(_REPLANS):
+        newer: tuple[NewInput, ...] = ()
+        handle = find_table(root, keys.database, keys.table, branch=branch)
+        if handle is not None:
+            _, newer, _ = sync.look(handle, plan, _still_newer(handle, plan.newer), ())
+        try:
+            return sync.run(plan, newer)
+        except _MovedError:
+            continue
+    raise _moved(keys)
+
+
+def _still_newer(handle: TableHandle, newer: Iterable[NewInput]) -> tuple[NewInput, ...]:
+    """Return those inputs whose rows in the table are those of the content that they replace."""
+    known = [(one, handle.inputs.lookup(one.uri)) for one in newer]
+    return tuple(one for one, before in known if before and before.etag == one.replaces)
 
 
 def _local_packing(
@@ -388,6 +393,7 @@ class _Sync:
             tuple(replaced),
             self._gone,
             self._removed.rows,
+            passed=plan.passed,
         )
 
 

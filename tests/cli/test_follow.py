@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,7 +38,7 @@ def serve(lake: Path) -> Iterator[Callable[..., Service]]:
     running: list[Service] = []
 
     def start(*more: str) -> Service:
-        running.append(Service(lake.parent, "--follow", *more))
+        running.append(Service(lake.parent, "--follow", "--settle", "200ms", *more))
         return running[-1]
 
     yield start
@@ -171,7 +174,187 @@ def test_what_was_killed_goes_on_where_the_table_is(
 
 
 def test_what_makes_no_sense_is_refused(run: Run, lake: Path) -> None:
-    for words in (["--dry-run"], ["--retry"], ["--changed", "fail"], ["--interval", "soon"]):
-        result = run("sync", "--follow", *words, "--root", "lake", "d")
+    for words in (
+        ["--follow", "--dry-run"],
+        ["--follow", "--retry"],
+        ["--follow", "--vanished", "delete"],
+        ["--follow", "--interval", "soon"],
+        ["--follow", "--settle", "-1s"],
+        ["--queue", "q", "--changed", "fail"],
+        ["--queue", "q", "--settle", "1s"],
+        ["--settle", "1s"],
+    ):
+        result = run("sync", *words, "--root", "lake", "d")
         assert result.returncode == 2, words
     assert [one.name for one in (lake / "db/d/t").iterdir()] == ["definition.json"]
+
+
+WRITER = """
+import sys, time
+for number in range(12):
+    with open(sys.argv[1], "a") as file:
+        file.write('{"n": %d}\\n' % number)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+def define(lake: Path, table: str, *patterns: str) -> None:
+    """Write a definition of inputs that are JSON whatever their names are."""
+    place = lake / f"db/d/{table}/definition.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    inputs = [{"pattern": f"file://{one}", "format": "json"} for one in patterns]
+    place.write_text(json.dumps({"input": inputs}))
+
+
+def grows(place: Path, gap: float) -> subprocess.Popen[bytes]:
+    """Let a program append twelve rows to a file, one by one."""
+    return subprocess.Popen([sys.executable, "-c", WRITER, str(place), str(gap)])
+
+
+def wait_for(lake: Path, expected: list[int]) -> None:
+    """Wait until the table has these rows, each once."""
+    stop = time.monotonic() + SECONDS
+    while not (lake / "db/d/t/index").exists() or numbers(lake) != expected:
+        assert time.monotonic() < stop, numbers(lake)
+        time.sleep(0.05)
+
+
+def test_29_07_a_file_that_is_still_being_written_is_taken_when_it_stands_still(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    service = serve("--settle", "1500ms")
+    with grows(lake / "in/log.json", 0.02) as writer:
+        assert service.event()["rows"] == 12
+        assert writer.wait() == 0
+    assert numbers(lake) == list(range(12))
+    assert service.end(signal.SIGTERM) == (0, "")
+
+
+def test_29_07_a_growing_file_is_taken_again_also_by_one_that_follows_a_killed_one(
+    run: Run, lake: Path, serve: Callable[..., Service]
+) -> None:
+    dice = random.Random(7)
+    with grows(lake / "in/log.json", 0.25) as writer:
+        while writer.poll() is None:
+            service = serve("--changed", "replace")
+            time.sleep(dice.uniform(0.3, 1.2))
+            service.end(signal.SIGKILL)
+    service = serve("--changed", "replace")
+    wait_for(lake, list(range(12)))
+    assert service.end(signal.SIGTERM)[0] == 0
+    assert run("validate", "--root", "lake", "d", "t").returncode == 0
+
+
+def test_29_07_growth_of_what_was_taken_is_told_once(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    put(lake, 0)
+    service = serve()
+    assert service.event()["version"] == 1
+    with (lake / "in/0000.json").open("a") as file:
+        file.write('{"n": 1}\n')
+    event = service.event()
+    assert (event["version"], event["changed"]) == (None, ["file://in/0000.json"])
+    put(lake, 2)
+    assert service.event()["taken"] == ["file://in/0002.json"]
+    with (lake / "in/0000.json").open("a") as file:
+        file.write('{"n": 3}\n')
+    assert service.event()["changed"] == ["file://in/0000.json"]
+    put(lake, 4)
+    assert service.event()["taken"] == ["file://in/0004.json"]
+    code, err = service.end(signal.SIGTERM)
+    assert code == 0
+    line = "d/t: file://in/0000.json changed after it was taken: the table keeps its rows"
+    assert err == f"{line}; --changed replace takes the new ones\n" * 2
+    assert numbers(lake) == [0, 2, 4]
+
+
+def test_29_07_whatever_becomes_of_a_file_its_rows_are_those_that_it_has(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    service = serve("--changed", "replace")
+    place = lake / "in/0000.json"
+    put(lake, 0, '{"n": 1}\n{"n": 2}\n')
+    assert service.event()["taken"] == ["file://in/0000.json"]
+    place.write_text('{"n": 3}\n')  # shrinks, as with copytruncate
+    event = service.event()
+    assert event["taken"] == event["replaced"] == ["file://in/0000.json"]
+    assert event["rows_removed"] == 2
+    wait_for(lake, [3])
+    other = lake / "other"
+    other.write_text('{"n": 4}\n')
+    os.utime(other, (1_000_000_000, 1_000_000_000))
+    shutil.copy2(other, place)  # as cp -p: just as large, and its time goes back
+    assert service.event()["replaced"] == ["file://in/0000.json"]
+    wait_for(lake, [4])
+    code, err = service.end(signal.SIGTERM)
+    line = "d/t: file://in/0000.json changed after it was taken: its rows make room for the new"
+    assert (code, err) == (0, f"{line} ones\n" * 2)
+
+
+def test_29_07_a_changed_file_ends_it_where_that_is_asked_for(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    put(lake, 0)
+    service = serve("--changed", "fail")
+    assert service.event()["version"] == 1
+    put(lake, 0, '{"n": 9}\n')
+    assert service.process.wait(SECONDS) == 5
+    assert service.process.stderr is not None
+    assert b"file://in/0000.json changed after it was taken" in service.process.stderr.read()
+
+
+def test_29_07_a_file_that_was_half_copied_is_tried_again_when_it_has_changed(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    sdb.connect(lake).create("d.z", "in/*.json.gz")
+    whole = gzip.compress(b"".join(b'{"n": %d}\n' % number for number in range(9_999)))
+    place = lake / "in/1.json.gz"
+    place.write_bytes(whole[:5_000])
+    service = serve()
+    assert [one["path"] for one in service.event()["rejected"]] == ["file://in/1.json.gz"]
+    time.sleep(0.5)
+    with place.open("ab") as file:
+        file.write(whole[5_000:])
+    assert service.event()["rows"] == 9_999
+    assert service.end(signal.SIGTERM)[0] == 0
+
+
+def test_29_07_temporary_names_are_passed_over(
+    run: Run, lake: Path, serve: Callable[..., Service]
+) -> None:
+    define(lake, "all", "in/*", "in/.asked/*.tmp", "in/*/*")
+    names = ("a.json.tmp", "b.json.part", ".c.json", ".asked/d.json.tmp", ".x/e.json", "f.PART")
+    for name in names:
+        (lake / "in" / name).parent.mkdir(exist_ok=True)
+        (lake / "in" / name).write_text('{"n": 1}\n')
+    put(lake, 0)
+    result = run("sync", "--json", "--root", "lake", "d", "all")
+    found = json.loads(result.stdout)["tables"][0]
+    assert found["taken"] == ["file://in/0000.json", "file://in/.asked/d.json.tmp"]
+    assert len(found["passed"]) == 5
+    line = "d/all: passed over 5 inputs with temporary names, such as file://in/.c.json; a pattern"
+    assert result.stderr.decode() == f"{line} that has the ending or the dot itself takes them\n"
+    again = run("sync", "--root", "lake", "d", "all")
+    assert (again.returncode, again.stderr) == (0, result.stderr)
+    (lake / "in/a.json.tmp").rename(lake / "in/a.json")
+    (lake / "db/d/t/definition.json").unlink()
+    service = serve()
+    event = service.event()
+    assert (event["taken"], len(event["passed"])) == (["file://in/a.json"], 4)
+    (lake / "in/b.json.part").rename(lake / "in/b.json")
+    event = service.event()
+    assert (event["taken"], event["passed"]) == (["file://in/b.json"], [])
+    code, err = service.end(signal.SIGTERM)
+    assert (code, err.count("passed over")) == (0, 1)
+
+
+def test_29_07_what_was_taken_under_a_temporary_name_stays_known(run: Run, lake: Path) -> None:
+    """By the original, or by an sdb that did not pass over it."""
+    define(lake, "old", "in/*.tmp")
+    (lake / "in/a.tmp").write_text('{"n": 1}\n')
+    assert run("sync", "--root", "lake", "d", "old").returncode == 0
+    define(lake, "old", "in/*")
+    result = run("sync", "--vanished", "delete", "--json", "--root", "lake", "d", "old")
+    found = json.loads(result.stdout)["tables"][0]
+    assert (found["vanished"], found["deleted"], found["passed"]) == ([], [], [])

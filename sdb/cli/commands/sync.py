@@ -21,7 +21,6 @@ from sdb.cli.options import (
 from sdb.cli.output import prepare
 from sdb.cli.parameters import Argument, Context, Option
 from sdb.cli.tablenames import author
-from sdb.errors import UsageError
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -82,6 +81,14 @@ def command(
             "--interval", metavar="TIME", help="With --follow or --queue, the time between commits."
         ),
     ] = "5s",
+    settle: Annotated[
+        str | None,
+        Option(
+            "--settle",
+            metavar="TIME",
+            help="With --follow, how long local inputs stand still before they are taken; 2s.",
+        ),
+    ] = None,
     spark: Annotated[
         bool, Option("--spark", help="Pack on Spark, and commit here: for the first terabytes.")
     ] = False,
@@ -104,7 +111,7 @@ def command(
 
     What cannot be read is told, recorded and left out (exit code 1).
     """
-    from sdb.cli.syncing import follow_tables, sync_tables, syncs_of
+    from sdb.cli.syncing import check_alone, follow_tables, sync_tables, syncs_of
     from sdb.table.tablesync import tables_to_sync
 
     prepare(verbose=verbose, quiet=quiet)
@@ -120,16 +127,17 @@ def command(
         return 0
     if follow or queue is not None:
         given = {"--dry-run": dry_run, "--retry": retry, "--spark": spark}
-        given |= {"--changed": changed != "keep", "--vanished": vanished != "keep"}
-        others = [flag for flag, is_given in given.items() if is_given]
-        if others:
-            flag = "--follow" if queue is None else "--queue"
-            raise UsageError(f"{flag} takes what is new: not with {', '.join(others)}")
+        given |= {"--vanished": vanished != "keep"}
+        if queue is not None:
+            given |= {"--changed": changed != "keep", "--settle": settle is not None}
+        check_alone("--follow" if queue is None else "--queue", given)
         return follow_tables(
             place,
             database,
             pattern,
             interval=interval,
+            settle=settle,
+            changed=changed,
             queue=queue,
             as_json=as_json,
             verbose=verbose,
@@ -139,6 +147,7 @@ def command(
             threads=threads,
             **options,
         )
+    check_alone("a sync without --follow", {"--settle": settle is not None})
     tables = tables_to_sync(place, database, pattern)
     if not tables:
         notes.warn(

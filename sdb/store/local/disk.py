@@ -277,4 +277,5 @@ def _entries(locations: Iterable[str]) -> list[Entry]:
 
 
 def _entry(location: str, status: os.stat_result) -> Entry:
-    return Entry(location, status.st_size, version_of(status), status.st_mtime_ns // 1000)
+    times_us = (status.st_mtime_ns // 1000, status.st_ctime_ns // 1000)
+    return Entry(location, status.st_size, version_of(status), *times_us)
