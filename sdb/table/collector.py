@@ -28,6 +28,7 @@ from sdb.table.references import MAIN
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import COLLECT, TableChange
 from sdb.table.tablehandle import find_table
+from sdb.table.versionlookup import UnknownReferenceError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class _Collector:
         reach.leases(leases)
         current_us = {branch: self._current_us(branch, head) for branch, head in heads.items()}
         for branch, head in heads.items():
-            reach.head(head.index, head.state, branch, current_us[branch])
+            reach.branch(branch, head, current_us[branch])
         garbage = [one for one in old if one.key not in reach.found]
         uploads = self._uploads(boundary_us)
         if not dry_run:
@@ -217,21 +218,24 @@ class _Collector:
         swept = self._intents(boundary_us, dry_run=dry_run)
         version = None
         if garbage and not dry_run:
-            made = [
-                self._marked(branch, head, boundary_us, current_us[branch])
+            made = {
+                branch: self._marked(branch, head, boundary_us, current_us[branch])
                 for branch, head in heads.items()
-            ]
+            }
+            main = made[MAIN]
+            if main is None:
+                raise self._root.absent(self._keys)
             reach = Reach(self._root, self._keys, boundary_us)
             reach.leases(leases)
             # And not from the index: others may have overwritten it since.
-            for branch, one in zip(heads, made, strict=True):
-                reach.head(one.index, one.state, branch)
-            for branch in made[0].state.branches:  # those that were begun since
-                found = None if branch in heads else self._open(branch)
+            for branch, one in made.items():
+                reach.branch(branch, one or heads[branch])
+            for branch in main.state.branches:  # those that were begun since
+                found = None if made.get(branch) else self._open(branch)
                 if found is not None:
-                    reach.head(found.index, found.state, branch)
+                    reach.branch(branch, found)
             garbage = [one for one in old if one.key not in reach.found]
-            version = made[0].state.version
+            version = main.state.version
         garbage += swept
         if not dry_run:
             self._delete(garbage, progress)
@@ -313,8 +317,11 @@ class _Collector:
 
     def _marked(
         self, branch: str, head: TableHandle, boundary_us: int, current_us: int | None
-    ) -> ReadVersion:
-        """Commit the boundary to a branch, and give the version that has it."""
+    ) -> ReadVersion | None:
+        """Commit the boundary to a branch, and give the version that has it.
+
+        None: someone has taken the branch away meanwhile.
+        """
 
         def plan(index: TableIndex) -> TableChange:
             is_same = current_us is not None and index.user_data == head.index.user_data
@@ -327,7 +334,10 @@ class _Collector:
                 message=self._message,
             )
 
-        done = commit(self._root, self._keys, plan, around=self._around, branch=branch)
+        try:
+            done = commit(self._root, self._keys, plan, around=self._around, branch=branch)
+        except UnknownReferenceError:
+            return None
         key = self._keys.version(done.version, done.commit)
         data = look(self._root, key)
         if data is None:

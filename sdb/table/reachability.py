@@ -15,6 +15,7 @@ from sdb.table.inputstree import InputsTree
 from sdb.table.objectwriter import look
 from sdb.table.parentage import parents_of, read_version
 from sdb.table.references import MAIN
+from sdb.table.tablehandle import find_table
 from sdb.table.versionhistory import VersionPointer, read_history
 from sdb.table.versionstate import state_of
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from sdb.table.names import TableKeys
     from sdb.table.parentage import ReadVersion
+    from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
     from sdb.table.versionstate import VersionState
 
@@ -99,6 +101,24 @@ class Reach:
         self.found.add(self._keys.version(state.version, state.commit))
         self._kept_by(state)
         self._since(state, branch, current_us)
+
+    def branch(
+        self, branch: str, head: TableHandle | ReadVersion, current_us: int | None = None
+    ) -> None:
+        """Add what the newest version of a branch keeps, see :meth:`head`.
+
+        Of a branch that was taken away meanwhile it is as much as is there: who collected since has
+        deleted what only that had.
+        """
+        try:
+            self.head(head.index, head.state, branch, current_us)
+        except CorruptError:
+            if branch == MAIN:
+                raise
+            keys = self._keys
+            found = find_table(self._root, keys.database, keys.table, branch=branch)
+            if found is not None:  # the same, or begun anew
+                self.head(found.index, found.state, branch)
 
     def leases(self, found: Mapping[str, TableIndex]) -> None:
         """Add what somebody is reading, by the keys of the leases.

@@ -16,6 +16,7 @@ class Branching:
         self.intended: dict[str, str] = {}
         self.acknowledged: dict[str, str] = {}
         self.merged: set[str] = set()
+        self.deletions = 0
 
 
 class Joint:

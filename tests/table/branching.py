@@ -10,7 +10,8 @@ from sdb.table import commit as committing
 from sdb.table import etags, tablerefs
 from sdb.table.tablechange import TableChange
 from sdb.table.tablemerge import merge
-from tests.table.actors import KEYS
+from tests.table.actors import KEYS, collect
+from tests.table.scheduler import DAY_SECONDS
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -45,6 +46,34 @@ def tagger(world: World, count: int) -> Callable[[Actor], None]:
     return work
 
 
+def unbrancher(world: World, count: int) -> Callable[[Actor], None]:
+    """Begin the branch and commit to it as others do, take it away, and collect what it had."""
+    begin = brancher(world, 3)
+
+    def work(actor: Actor) -> None:
+        name = actor.name
+        for number in range(count):
+            actor.name = f"{name}-{number}"
+            begin(actor)
+            if world.schedule.long_days:
+                world.schedule.pass_time(1.25 * DAY_SECONDS)
+            actor.held_up = world.random.randrange(30)
+            try:
+                # From now on nobody can tell what is in the branch.
+                world.branching.deletions += 1
+                world.branching.acknowledged.clear()
+                tablerefs.delete_branch(world.root, "d", "t", BRANCH, around=actor.around())
+            except CorruptError:
+                raise
+            except SdbError:
+                continue  # others were faster, or the store does not answer
+            if world.schedule.long_days:
+                with world.in_time():
+                    collect(world, actor)
+
+    return work
+
+
 def brancher(world: World, count: int) -> Callable[[Actor], None]:
     """Begin a branch, and commit rows to it."""
 
@@ -64,6 +93,7 @@ def brancher(world: World, count: int) -> Callable[[Actor], None]:
         for number in range(count):
             commit_id = f"{actor.name}-{number}"
             told.intended[f"{commit_id}@{BRANCH}"] = commit_id
+            deletions = told.deletions
             try:
                 key = KEYS.content(commit_id, "A" * 32)
                 change = TableChange("insert", (world.packed((commit_id,), key),))
@@ -73,7 +103,8 @@ def brancher(world: World, count: int) -> Callable[[Actor], None]:
                 raise
             except SdbError:
                 continue
-            told.acknowledged[f"{commit_id}@{BRANCH}"] = commit_id
+            if told.deletions == deletions:
+                told.acknowledged[f"{commit_id}@{BRANCH}"] = commit_id
 
     return work
 
@@ -85,7 +116,7 @@ def merger(world: World, count: int) -> Callable[[Actor], None]:
         told = world.branching
         for number in range(count):
             source, into = ("main", BRANCH) if world.random.random() < 0.3 else (BRANCH, "main")
-            known = set(told.acknowledged.values())
+            known, deletions = set(told.acknowledged.values()), told.deletions
             try:
                 merge(
                     world.root,
@@ -100,7 +131,7 @@ def merger(world: World, count: int) -> Callable[[Actor], None]:
                 raise
             except SdbError:
                 continue
-            if into == "main":
+            if into == "main" and told.deletions == deletions:
                 told.merged |= known
 
     return work
@@ -121,6 +152,12 @@ def named_keys(state: VersionState) -> set[str]:
     """Give the keys of versions that have tags, or were merged."""
     merged = () if state.merged is None else (state.merged,)
     return {one.key for one in (*state.tags.values(), *state.merges.values(), *merged)}
+
+
+def heads(world: World, above: str) -> list[tuple[str, bytes]]:
+    """Give the indexes of the branches that there are."""
+    there = world.store.contents
+    return [(url, there[url]) for url in there if url.startswith(above)]
 
 
 def check_branching(world: World, rows: Counter[str], ids: set[str], state: VersionState) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from sdb.table import names
-from tests.table import making, replacing, sorting, together
+from tests.table import branching, making, replacing, sorting, together
 from tests.table.scheduler import Actor
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06}
 """So many of the seeds sort, replace inputs that have changed, append in threads, or make a table
 that others make, too."""
+
+UNBRANCHING_SHARE = 0.12
+"""In so many of the others a branch is taken away, and begun anew."""
 
 _WORK = {
     "sort": sorting.sorter,
@@ -47,6 +50,7 @@ class Moves:
         # Those that came later have dice of their own.
         dice = dict.fromkeys(SHARES, self._dice) | {"make": Random(f"making {seed}")}
         self.chosen = [name for name, share in SHARES.items() if dice[name].random() < share]
+        self._unbranches = Random(f"unbranch {seed}").random() < UNBRANCHING_SHARE
 
     @contextmanager
     def played(self) -> Iterator[None]:
@@ -59,6 +63,9 @@ class Moves:
 
     def begin(self) -> None:
         """Let those act who make them."""
+        if self._unbranches:
+            work = branching.unbrancher(self._world, 3)
+            self._world.schedule.add("unbranch", work)
         for name in self.chosen:
             for number in range(self._dice.randrange(1, 3) + _MORE.get(name, 0)):
                 work = _WORK[name](self._world, self._dice.randrange(1, 4))

@@ -296,8 +296,11 @@ def _check_kept(world: World, head: bytes, chain: list[Version]) -> None:
     if not world.schedule.long_days:
         assert len(told) == len(chain) - 1, "a version is missing in the history"
     there = world.store.contents
-    missing = [key for key in needs(world, head) if world.root.place(key) not in there]
-    assert not missing, f"{missing[0]} is missing"
+    above = world.root.place(f"{KEYS.folder}/branches/")
+    branches = [data for url, data in branching.heads(world, above) if is_ours(data)]
+    for data in (head, *branches):
+        missing = [key for key in needs(world, data) if world.root.place(key) not in there]
+        assert not missing, f"{missing[0]} is missing"
 
 
 def _check_deleted(world: World) -> None:

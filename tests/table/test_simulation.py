@@ -37,6 +37,7 @@ from sdb.table import (
     undecided,
     versionstate,
 )
+from sdb.table.versionlookup import UnknownReferenceError
 from tests.table import moves, simulation
 from tests.table.actors import KEYS, World
 from tests.table.scheduler import LoggedStore
@@ -456,6 +457,25 @@ def tables_are_made_whatever_is_there(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(targettable.TargetTable, "_check_whole", lambda *_: None)
 
 
+def branches_that_go_end_a_collection(patch: pytest.MonkeyPatch) -> None:
+    good = collector._Collector._marked
+
+    def marked(*given: Any) -> Any:
+        found = good(*given)
+        if found is None:
+            raise UnknownReferenceError("there is no such branch")
+        return found
+
+    patch.setattr(collector._Collector, "_marked", marked)
+
+
+def branches_that_went_are_not_let_go(patch: pytest.MonkeyPatch) -> None:
+    def branch(reach: Any, name: str, head: Any, current_us: int | None = None) -> None:
+        reach.head(head.index, head.state, name, current_us)
+
+    patch.setattr(reachability.Reach, "branch", branch)
+
+
 # Seeds before these do not notice them, and playing them takes long.
 PASSED_OVER: dict[Patch, int] = {
     nobody_looks_at_the_boundary: 1080,
@@ -578,6 +598,16 @@ def test_each_precaution_of_moves_is_needed(
     move: str, mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(moves.SHARES, move, 1)
+    test_each_precaution_is_needed(mutation, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "mutation", [branches_that_go_end_a_collection, branches_that_went_are_not_let_go]
+)
+def test_29_12_branches_may_go_while_objects_are_collected(
+    mutation: Patch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moves, "UNBRANCHING_SHARE", 1)
     test_each_precaution_is_needed(mutation, monkeypatch)
 
 
