@@ -9,10 +9,11 @@ import time
 from contextlib import contextmanager
 from functools import partial
 
-from sdb import instants
+from sdb import instants, notes
 from sdb.cli import output
 from sdb.cli.meter import Meter
-from sdb.errors import SdbError, UsageError
+from sdb.errors import NotFoundError, SdbError, UsageError
+from sdb.table.names import TableKeys
 from sdb.table.syncresult import Synced
 
 TYPE_CHECKING = False
@@ -168,7 +169,12 @@ def sync_tables(
             with Meter(f"syncing {table}", progress, quiet=quiet) as meter:
                 synced = sync(root, database, table, dry_run=dry_run, progress=meter, **options)
         except SdbError as error:
-            failures.append(error)
+            if isinstance(error, NotFoundError) and not root.has(
+                TableKeys(database, table).definition
+            ):
+                notes.warn(f"{database}/{table}: its definition has just gone, nothing is taken")
+            else:
+                failures.append(error)
             continue
         found.append(synced)
         tell(synced, dry_run=dry_run, verbose=verbose, quiet=quiet)

@@ -10,7 +10,7 @@ from sdb.table.inputwatch import ANEW_SECONDS
 from sdb.table.retention import retire
 from sdb.table.syncplan import check_unchanged
 from sdb.table.syncresult import Synced
-from sdb.table.tablehandle import find_table, read_definition
+from sdb.table.tablehandle import dropped, find_table, read_definition
 from sdb.table.tablesync import take
 
 TYPE_CHECKING = False
@@ -144,6 +144,11 @@ class FollowedTable:
         self._has_passed = False
         self.trouble = TroubleTeller(tell, keys.database, keys.table)
 
+    @property
+    def is_gone(self) -> bool:
+        """True if its definition was taken away: nothing is to be followed any more."""
+        return not self._root.has(self._keys.definition)
+
     def definition(self) -> Definition:
         """Read the definition; now and then what is too old for the table goes out of it."""
         root, keys = self._root, self._keys
@@ -222,10 +227,18 @@ class KnownInputs:
         self._tree: InputsTree | None = None
 
     def lookup(self, uri: str) -> TakenInput | None:
-        """Find an input."""
+        """Find an input.
+
+        Raises
+        ------
+        NotFoundError
+            The table was dropped.
+        """
         if not self._is_read:
             keys = self._keys
             handle = find_table(self._root, keys.database, keys.table, branch=self._branch)
+            if handle is not None and handle.is_dropped:
+                raise dropped(self._root, keys)
             self._tree = None if handle is None else handle.inputs
             self._is_read = True
         return None if self._tree is None else self._tree.lookup(uri)

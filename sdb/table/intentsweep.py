@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from sdb.errors import ConflictError
+from sdb.errors import ConflictError, NotFoundError, UncertainError
 from sdb.records import record, replace
 from sdb.table import intents, names
 from sdb.table.intents import ABORTED, PENDING, find_intent
@@ -91,11 +91,12 @@ def _is_over(root: TableRoot, one: OldIntent, *, dry_run: bool) -> bool:
         return not _has_version(root, one.key, intent)
     if intent.step == PENDING:
         if not dry_run:
-            give_up(root, one.key, found.reader.version)
+            with suppress(UncertainError):
+                give_up(root, one.key, found.reader.version)
         return False
     is_free = _is_free(root, one.key, intent, dry_run=dry_run)
     if is_free and not intent.is_settled and not dry_run:
-        with suppress(ConflictError):
+        with suppress(ConflictError, UncertainError):
             swap(root, one.key, found, replace(intent, is_settled=True))
     return is_free and intent.is_settled
 
@@ -129,7 +130,7 @@ def _is_free(root: TableRoot, key: str, intent: TransactionIntent, *, dry_run: b
         joint = found.joint
         if joint is not None and joint.state.transaction == key:
             if not dry_run:
-                with suppress(ConflictError):
+                with suppress(ConflictError, NotFoundError):  # others tidy, or take it away
                     tidy_head(root, *place, key)
             return False
     return True

@@ -6,12 +6,12 @@ Reads only; :mod:`sdb.table.tablerefs` sets them.
 from __future__ import annotations
 
 from sdb import instants
-from sdb.errors import UsageError
+from sdb.errors import CorruptError, UsageError
 from sdb.records import record
 from sdb.table import etags
 from sdb.table.references import MAIN
 from sdb.table.succession import is_foreign
-from sdb.table.tablehandle import find_table
+from sdb.table.tablehandle import find_table, open_table
 from sdb.table.versionhistory import VersionPointer
 
 TYPE_CHECKING = False
@@ -78,8 +78,13 @@ def refs(handle: TableHandle) -> list[NamedVersion]:
         head = find_table(handle.root, keys.database, keys.table, branch=name)
         found += [] if head is None else [named_version("branch", name, head)]
     for name, tag in sorted(state.tags.items()):
-        found.append(named_version("tag", name, handle.version(tag.key, tag.etag)))
-    return found
+        try:
+            found.append(named_version("tag", name, handle.version(tag.key, tag.etag)))
+        except CorruptError:
+            now = open_table(handle.root, keys.database, keys.table).state
+            if now is not None and now.tags.get(name) == tag:
+                raise
+    return found  # without tags that were taken away, and collected, meanwhile
 
 
 def named_version(kind: str, name: str, handle: TableHandle) -> NamedVersion:

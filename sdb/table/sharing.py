@@ -194,5 +194,5 @@ def let_go(
             continue
         try:
             delete_branch(root, keys.database, keys.table, name, is_forced=True, around=around)
-        except NotFoundError:
-            continue
+        except (NotFoundError, ConflictError):
+            continue  # it is gone, or busy: the next collection finds out

@@ -10,6 +10,7 @@ from sdb.table.etagcache import EtagCache
 from sdb.table.inputlisting import list_inputs, named_inputs
 from sdb.table.inputpattern import InputPattern
 from sdb.table.partition import partition_of
+from sdb.table.syncresult import RejectedInput, Synced
 from sdb.table.temporaryinputs import is_temporary
 
 TYPE_CHECKING = False
@@ -230,6 +231,20 @@ def check_unchanged(keys: names.TableKeys, changed: Sequence[str]) -> None:
         more = f" and {len(changed) - 1:,} more" if changed[1:] else ""
         message = f"{keys.database}.{keys.table}: {changed[0]}{more} changed after it was taken"
         raise InputChangedError(message, hint="--changed keep leaves its rows as they are")
+
+
+def foreseen(
+    keys: names.TableKeys, plan: SyncPlan, newer: Sequence[NewInput], gone: Sequence[str]
+) -> Synced:
+    """Return what a sync would do."""
+    wanted = (*plan.new, *newer)
+    good = tuple(one.uri for one in wanted if not one.flaw)
+    bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in wanted if one.flaw)
+    replaced = tuple(one.uri for one in newer if not one.flaw)
+    left = tuple(uri for uri in plan.changed if uri not in replaced)
+    kept = tuple(uri for uri in plan.vanished if uri not in gone)
+    lists = bad, left, kept, replaced, tuple(gone)
+    return Synced(keys.database, keys.table, None, good, 0, 0, *lists, passed=plan.passed)
 
 
 class _Comparison:

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from sdb.records import record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sdb.table import names
-    from sdb.table.syncplan import NewInput, SyncPlan
-
 
 @record
 class RejectedInput:
@@ -92,17 +85,3 @@ class Synced:
             "retired": self.retired,
             "passed": list(self.passed),
         }
-
-
-def foreseen(
-    keys: names.TableKeys, plan: SyncPlan, newer: Sequence[NewInput], gone: Sequence[str]
-) -> Synced:
-    """Return what a sync would do."""
-    wanted = (*plan.new, *newer)
-    good = tuple(one.uri for one in wanted if not one.flaw)
-    bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in wanted if one.flaw)
-    replaced = tuple(one.uri for one in newer if not one.flaw)
-    left = tuple(uri for uri in plan.changed if uri not in replaced)
-    kept = tuple(uri for uri in plan.vanished if uri not in gone)
-    lists = bad, left, kept, replaced, tuple(gone)
-    return Synced(keys.database, keys.table, None, good, 0, 0, *lists, passed=plan.passed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from sdb.errors import SdbError
+from sdb.errors import NotFoundError, SdbError
 from sdb.table import names
 from sdb.table.commit import check_writable
 from sdb.table.followedtable import FollowedTable, TroubleTeller
@@ -128,7 +128,8 @@ class _Listed:
         except InputChangedError:
             raise
         except SdbError as error:
-            self._table.trouble.trouble(error)
+            if not (isinstance(error, NotFoundError) and self._table.is_gone):
+                self._table.trouble.trouble(error)
             return False
         self._table.trouble.well()
         return self._watch.has_more and not is_done

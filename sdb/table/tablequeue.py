@@ -159,6 +159,8 @@ class _Work:
                 there = {uri: entry for uri in wanted if (entry := found.get(uri)) is not None}
                 left |= self._take(table, definition, there)
             except SdbError as error:
+                if isinstance(error, NotFoundError) and table.is_gone:
+                    continue  # since the tables were listed
                 table.trouble.trouble(error)
                 left.update(wanted)
                 failed = True

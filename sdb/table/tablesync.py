@@ -23,8 +23,8 @@ from sdb.table.inputstree import InputsTree
 from sdb.table.references import MAIN
 from sdb.table.retention import retire
 from sdb.table.settledlisting import SettledListing
-from sdb.table.syncplan import SyncPlan, check_unchanged, plan_sync
-from sdb.table.syncresult import RejectedInput, Synced, foreseen
+from sdb.table.syncplan import SyncPlan, check_unchanged, foreseen, plan_sync
+from sdb.table.syncresult import RejectedInput, Synced
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import find_table, read_definition
 

@@ -10,6 +10,7 @@ from sdb.records import record
 from sdb.table import contentid, etags, names
 from sdb.table.leases import hold
 from sdb.table.references import MAIN
+from sdb.table.tablehandle import find_table
 from sdb.table.versionhistory import read_history
 
 TYPE_CHECKING = False
@@ -263,11 +264,12 @@ class _TableCheck:
         if state is None or path.startswith(self._root.place(f"{keys.folder}/versions/")):
             return
         listed = list(state.history)
+        missing = {}
         for ref in state.older:
             try:
                 listed += read_history(self._root.fetch(ref.key, ref.etag), ref)
             except SdbError as error:
-                self.find(ref.key, error.message)
+                missing[ref.key] = error.message
         wanted = [(one.key, one.etag) for one in listed]
         wanted += [(tag.key, tag.etag) for tag in state.tags.values()]
         # A branch may begin with a version whose parent has expired.
@@ -278,7 +280,28 @@ class _TableCheck:
             try:
                 self._root.fetch(key, etag)
             except SdbError as error:
-                self.find(key, error.message)
+                missing[key] = error.message
+        for key, text in missing.items():
+            if self._is_kept(key, state.branch or MAIN):
+                self.find(key, text)
+
+    def _is_kept(self, key: str, branch: str) -> bool:
+        """Return whether a version, or a list of them, is one that has not expired meanwhile."""
+        keys = self._handle.keys
+        head = find_table(self._root, keys.database, keys.table, branch=branch)
+        if head is None:
+            return branch == MAIN
+        state = head.state
+        if state is None or head.data == self._handle.data:
+            return True
+        kept = {ref.key for ref in state.older} | {tag.key for tag in state.tags.values()}
+        kept |= {one.key for one in state.history}
+        try:
+            for ref in state.older:
+                kept |= {one.key for one in read_history(self._root.fetch(ref.key, ref.etag), ref)}
+        except SdbError:
+            return True
+        return key in kept
 
 
 def _content_id(key: str) -> str | None:

@@ -10,8 +10,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -358,3 +359,50 @@ def test_29_07_what_was_taken_under_a_temporary_name_stays_known(run: Run, lake:
     result = run("sync", "--vanished", "delete", "--json", "--root", "lake", "d", "old")
     found = json.loads(result.stdout)["tables"][0]
     assert (found["vanished"], found["deleted"], found["passed"]) == ([], [], [])
+
+
+def test_29_12_a_table_that_is_dropped_meanwhile_is_told_of_once(
+    lake: Path, serve: Callable[..., Service]
+) -> None:
+    put(lake, 0)
+    service = serve()
+    assert service.event()["version"] == 1
+    db = sdb.connect(lake)
+    db.execute("DROP TABLE d.t")
+    before = sorted(lake.rglob("*.zion"))
+    put(lake, 1)
+    trouble = service.event()
+    assert (trouble["event"], trouble["exit_code"]) == ("trouble", 3)
+    time.sleep(0.7)
+    assert sorted(lake.rglob("*.zion")) == before, "nothing is packed for it"
+    db.execute("UNDROP TABLE d.t")
+    assert [service.event()["event"] for _ in range(2)] == ["recovered", "synced"]
+    assert numbers(lake) == [0, 1]
+    code, err = service.end(signal.SIGTERM)
+    assert (code, err.count("\n")) == (0, 2)
+
+
+def test_29_12_a_definition_that_goes_after_it_was_listed_is_passed_over(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sdb.cli import syncing
+    from sdb.table import tablefollow, tablesync
+    from sdb.table.tableroot import table_root
+
+    good, root, stop = tablesync.tables_to_sync, table_root(lake), threading.Event()
+
+    def listed(*given: Any) -> list[str]:
+        found = good(*given)
+        (lake / "db/d/t/definition.json").unlink(missing_ok=True)
+        monkeypatch.setattr(stop, "wait", lambda _: stop.set())
+        return found
+
+    monkeypatch.setattr(tablefollow, "tables_to_sync", listed)
+    told: list[object] = []
+    tablefollow.follow(root, "d", stop=stop, tell=told.append)
+    assert told == []
+    names = (root, "d", ["t"])
+    options = {"progress": "off", "dry_run": False, "verbose": False, "quiet": False}
+    with pytest.warns(sdb.errors.SdbWarning, match="its definition has just gone"):
+        found = syncing.sync_tables(tablesync.sync_table, names, **options)  # type: ignore[arg-type]
+    assert found == ([], [])

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import sdb
 from sdb.errors import ConflictError, CorruptError
 from sdb.records import replace
 from sdb.store.faults import Fault
 from sdb.store.memory import MemoryStore
 from sdb.store.url import store_of
-from sdb.table import tablechange, versionstate
+from sdb.table import collector, sharing, tablechange, tablerefs, versionstate
 from sdb.table.collector import collect
 from sdb.table.commit import commit
 from sdb.table.expiry import ExpiryPolicy, expire
 from sdb.table.inputstree import InputsTree
+from sdb.table.namedversions import refs
 from sdb.table.names import TableKeys, new_uid
 from sdb.table.objectwriter import put_new
 from sdb.table.surroundings import Surroundings
 from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import TableRoot
+from sdb.table.tableroot import TableRoot, table_root
+from sdb.table.tablevalidation import validate_table
 from tests.table.actors import descriptor
 from tests.table.roots import LOCAL, recorded, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sdb.query.connected import TableConnection
     from sdb.store.faults import StoreCall
     from sdb.table.collector import Collected
     from sdb.table.descriptor import Descriptor
@@ -242,3 +247,103 @@ def test_roots_of_the_original_keep_what_they_need(name: str, index: str, tmp_pa
     after = open_table(root, database, table)
     assert [one.key for one in after.descriptors()] == [one.key for one in before.descriptors()]
     assert list(after.inputs.walk()) == list(before.inputs.walk())
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> TableConnection:
+    """A table with a branch, a tag, and rows of both."""
+    db = sdb.connect(tmp_path / "lake")
+    db.execute("CREATE TABLE d.t")
+    db.append("d.t", [{"n": 1}])
+    db.table("d.t").tag("v1")
+    db.table("d.t").branch("side")
+    for number in range(2):
+        db.append("d.t", [{"n": 2 + number}], branch="side")
+    db.append("d.t", [{"n": 4}])
+    return db
+
+
+def days_later(tmp_path: Path) -> None:
+    for path in (tmp_path / "lake").rglob("*"):
+        if path.is_file():
+            at = path.stat().st_mtime - 3 * 86_400
+            os.utime(path, (at, at))
+
+
+@pytest.mark.parametrize("is_collected", [False, True])
+@pytest.mark.parametrize("step", ["_current_us", "_marked"])
+def test_29_12_a_branch_that_goes_meanwhile_is_passed_over(
+    lake: TableConnection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    is_collected: bool,
+) -> None:
+    """Its rows, too, where another collector has taken them."""
+    place = table_root(tmp_path / "lake")
+    lake.execute("DELETE FROM d.t WHERE n = 4")
+    lake.table("d.t").expire(all_but_head=True)
+    days_later(tmp_path)
+    good = getattr(collector._Collector, step)
+
+    def late(*given: Any) -> Any:
+        monkeypatch.undo()
+        tablerefs.delete_branch(place, "d", "t", "side")
+        if is_collected:
+            collect(place, "d", "t")
+        return good(*given)
+
+    monkeypatch.setattr(collector._Collector, step, late)
+    collect(place, "d", "t")
+    days_later(tmp_path)
+    collect(place, "d", "t")
+    assert lake.table("d.t").validate().ok
+    assert [one.name for one in lake.table("d.t").refs()] == ["main", "v1"]
+    assert not list((tmp_path / "lake").rglob("branches/*/index"))
+
+
+def test_29_12_a_hold_that_others_are_at_does_not_end_a_collection(
+    lake: TableConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is let go by the next one."""
+    lake.table("d.t").fork("d.f", share=True)
+    lake.execute("DELETE FROM d.f")
+    lake.table("d.f").expire(all_but_head=True)
+    days_later(tmp_path)
+
+    def busy(*_: Any, **__: Any) -> None:
+        raise ConflictError("others were faster")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sharing, "delete_branch", busy)
+        assert lake.table("d.f").gc().garbage
+    assert len(lake.table("d.t").refs()) == 4
+    lake.table("d.f").gc()
+    assert len(lake.table("d.t").refs()) == 3
+
+
+def test_29_12_what_expires_while_it_is_looked_at_is_no_damage(
+    lake: TableConnection, tmp_path: Path
+) -> None:
+    place = table_root(tmp_path / "lake")
+    head, side = (open_table(place, "d", "t", branch=name) for name in ("main", "side"))
+    assert [one.name for one in refs(head)] == ["main", "side", "v1"]
+    lake.append("d.t", [{"n": 5}])
+    tablerefs.delete_tag(place, "d", "t", "v1")
+    tablerefs.delete_branch(place, "d", "t", "side")
+    lake.table("d.t").expire(all_but_head=True)
+    days_later(tmp_path)
+    collect(place, "d", "t")
+    assert head.state is not None
+    assert not any((tmp_path / "lake" / one.key).exists() for one in head.state.history)
+    assert validate_table(head).ok
+    assert [one.name for one in refs(head)] == ["main"]
+    assert {one.text for one in validate_table(side).findings} == {"is missing"}, "its rows"
+    lake.table("d.t").tag("v2")
+    lake.append("d.t", [{"n": 6}])
+    now = open_table(place, "d", "t")
+    assert now.state is not None
+    (tmp_path / "lake" / now.state.tags["v2"].key).unlink()
+    assert len(validate_table(now).findings) == 1
+    with pytest.raises(CorruptError, match="is missing"):
+        refs(now)

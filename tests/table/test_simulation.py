@@ -484,6 +484,7 @@ PASSED_OVER: dict[Patch, int] = {
     what_was_given_up_stays_where_it_was_overwritten: 820,
     appends_that_are_alike_are_one: 60,
     leases_are_of_what_is_pending: 90,
+    branches_that_went_are_not_let_go: 800,
 }
 
 
