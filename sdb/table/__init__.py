@@ -43,6 +43,7 @@
 ``reachability``     objects that a table needs
 ``intentsweep``      transactions over several tables that are long over
 ``collector``        objects that it does not
+``temporaryinputs``  names that files have while they are written
 ``tiers``            packfiles that are to be merged
 ``blocktimes``       blocks that a moment in time is in
 ``mergedpackfile``   packfiles that are made of others
