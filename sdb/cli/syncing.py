@@ -77,6 +77,9 @@ def _tell_others(name: str, synced: Synced) -> None:
         if uris:
             more = f" and {len(uris) - 1:,} more" if uris[1:] else ""
             _say(f"{name}: {uris[0]}{more} {what} after it was taken: {outcome}")
+    for uri, before in synced.renamed:
+        same = f"the same content as {before}, which was taken and is gone"
+        _say(f"{name}: {uri} has {same}: its rows are not taken twice")
     if synced.passed:
         inputs = f"{len(synced.passed):,} input{'s' if synced.passed[1:] else ''}"
         text = f"passed over {inputs} with temporary names, such as {synced.passed[0]}"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sdb.progress import Progress
-    from sdb.table.syncplan import NewInput
+    from sdb.table.newinputs import NewInput
     from sdb.table.syncresult import Synced
     from sdb.table.tableroot import TableRoot
 

@@ -43,6 +43,8 @@
 ``reachability``     objects that a table needs
 ``intentsweep``      transactions over several tables that are long over
 ``collector``        objects that it does not
+``newinputs``        inputs that a sync takes, and what else it finds
+``renamedinputs``    inputs that were taken under another name
 ``temporaryinputs``  names that files have while they are written
 ``tiers``            packfiles that are to be merged
 ``blocktimes``       blocks that a moment in time is in

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
+from itertools import islice
 
 from sdb.records import record, replace
 from sdb.table.inputwatch import ANEW_SECONDS
+from sdb.table.newinputs import check_unchanged
 from sdb.table.retention import retire
-from sdb.table.syncplan import check_unchanged
 from sdb.table.syncresult import Synced
 from sdb.table.tablehandle import dropped, find_table, read_definition
 from sdb.table.tablesync import take
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeAlias
 
     from sdb.errors import SdbError
@@ -23,13 +24,16 @@ if TYPE_CHECKING:
     from sdb.table.definition import Definition
     from sdb.table.inputnodes import TakenInput
     from sdb.table.inputstree import InputsTree
-    from sdb.table.syncplan import SyncPlan
+    from sdb.table.newinputs import SyncPlan
     from sdb.table.tableroot import TableRoot
 
     Tell: TypeAlias = "Callable[[Synced | Trouble | PassedOver], None]"
 
 
 _MOST_TOLD = 10_000
+_MOST_NEAR = 100_000
+_FEW_NODES = 8
+"""Tables with so many nodes of inputs are looked through for those that were renamed."""
 
 
 @record
@@ -189,7 +193,8 @@ class FollowedTable:
                 self._keys.database, self._keys.table, None, (), 0, 0, (), plan.changed, ()
             )
         synced = self._untold(synced, plan, {one.uri: one.etag for one in newer})
-        if not (synced.taken or synced.rejected or synced.changed or synced.passed):
+        told = (synced.taken, synced.rejected, synced.changed, synced.passed, synced.renamed)
+        if not any(told):
             return None
         self.trouble.well()
         self._tell(synced)
@@ -225,6 +230,19 @@ class KnownInputs:
         self._branch = branch
         self._is_read = False
         self._tree: InputsTree | None = None
+        self._is_small = True
+        self.written_us = 0
+
+    def near(self, uris: Iterable[str]) -> Iterator[TakenInput]:
+        """Yield its inputs; where these are many, the first ones in the folders of some."""
+        folders = {uri.rpartition("/")[0] + "/" for uri in uris}
+        if self._tree is None:
+            return
+        for folder in [""] if self._is_small else sorted(folders):
+            for one in islice(self._tree.walk(folder), _MOST_NEAR):
+                if not one.path.startswith(folder):
+                    break
+                yield one
 
     def lookup(self, uri: str) -> TakenInput | None:
         """Find an input.
@@ -239,6 +257,9 @@ class KnownInputs:
             handle = find_table(self._root, keys.database, keys.table, branch=self._branch)
             if handle is not None and handle.is_dropped:
                 raise dropped(self._root, keys)
-            self._tree = None if handle is None else handle.inputs
+            if handle is not None:
+                nodes = handle.index.inputs.root
+                self._tree, self.written_us = handle.inputs, handle.index.created_us
+                self._is_small = len(nodes) <= _FEW_NODES and not any(one.is_inner for one in nodes)
             self._is_read = True
         return None if self._tree is None else self._tree.lookup(uri)

@@ -42,6 +42,8 @@ class ListedInput:
         Whether its store is; see :class:`sdb.store.base.Store`.
     size_bytes : int
         Its size when it was listed.
+    modified_us : int
+        When it was written, see :class:`sdb.store.base.Entry`.
     """
 
     uri: str
@@ -50,6 +52,7 @@ class ListedInput:
     captured: dict[str, str]
     is_remote: bool
     size_bytes: int = 0
+    modified_us: int = 0
 
     @property
     def store(self) -> Store:
@@ -133,8 +136,8 @@ def list_inputs(
             captured = match(uri)
             if captured is not None:
                 bounds.check_file(pattern.text, location)
-                version, size = entry.version, entry.size_bytes
-                yield ListedInput(uri, location, version, captured, is_remote, size)
+                sizes = (entry.size_bytes, entry.modified_us)
+                yield ListedInput(uri, location, entry.version, captured, is_remote, *sizes)
 
 
 def folders_of(root: TableRoot, pattern: InputPattern, lister: Lister) -> Iterator[str]:
@@ -231,7 +234,8 @@ def named_inputs(
             place = place_of_input(root, uri)
             bounds.check(pattern.text, place)
             is_remote, entry = store_of(place).is_remote, found[uri]
-            yield ListedInput(uri, place, entry.version, captured, is_remote, entry.size_bytes)
+            sizes = (entry.size_bytes, entry.modified_us)
+            yield ListedInput(uri, place, entry.version, captured, is_remote, *sizes)
 
 
 class _Walk:

@@ -19,6 +19,7 @@ from sdb.errors import (
     UsageError,
 )
 from sdb.packfile.inputs import recognise
+from sdb.packfile.statisticsasked import StatisticsChoice
 from sdb.packfile.writer import pack
 from sdb.progress import silent
 from sdb.records import record, replace
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.packfile.inputs import Input
+    from sdb.table.definition import Definition
     from sdb.table.descriptor import Descriptor
     from sdb.table.names import TableKeys
-    from sdb.table.syncplan import NewInput
+    from sdb.table.newinputs import NewInput
     from sdb.table.tableroot import TableRoot
 
 MOST_INPUTS = 10_000
@@ -116,6 +118,19 @@ class LocalPacking:
             yield pack_inputs(
                 self._root, self._keys, group, progress=self._progress, **self._options
             )
+
+
+def local_packing(
+    root: TableRoot,
+    keys: TableKeys,
+    definition: Definition,
+    progress: Callable[[int, int | None], None],
+    options: dict[str, Any],
+) -> LocalPacking:
+    """Return what packs as the options say, or else the definition."""
+    known = {"stats": definition.statistics, **options}
+    StatisticsChoice.of(known["stats"])
+    return LocalPacking(root, keys, progress, known)
 
 
 def directory_of(one: NewInput) -> str:

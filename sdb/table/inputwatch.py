@@ -120,7 +120,8 @@ class InputWatch:
     def begin(self) -> None:
         """Begin a round."""
         if self._clock() >= self._anew_at and not self.has_more:
-            self._known = {}
+            known = self._known.items()
+            self._known = {path: _Folder(young=one.young) for path, one in known if one.young}
             self._anew_at = self._clock() + ANEW_SECONDS
         self._next, self._left, self.has_more = {}, MOST_ENTRIES, False
         since_us = int((time.time() - _OPEN_SECONDS) * 1e6)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sdb.store.base import Reader
     from sdb.table.names import TableKeys
-    from sdb.table.syncplan import NewInput
+    from sdb.table.newinputs import NewInput
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 

@@ -3,98 +3,29 @@
 from __future__ import annotations
 
 from sdb import notes
-from sdb.errors import AccessError, ConflictError, InputError, NotFoundError
-from sdb.records import record, replace
+from sdb.errors import AccessError, InputError, NotFoundError
+from sdb.records import replace
+from sdb.store.url import store_of
 from sdb.table.compiledpattern import matcher
 from sdb.table.etagcache import EtagCache
 from sdb.table.inputlisting import list_inputs, named_inputs
 from sdb.table.inputpattern import InputPattern
+from sdb.table.inputplaces import place_of_input
+from sdb.table.newinputs import NewInput, SyncPlan
 from sdb.table.partition import partition_of
-from sdb.table.syncresult import RejectedInput, Synced
+from sdb.table.renamedinputs import RenamedInputs
 from sdb.table.temporaryinputs import is_temporary
+from sdb.typed import Protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from sdb.store.base import Entry
-    from sdb.table import names
     from sdb.table.definition import Definition, InputRule
     from sdb.table.inputlisting import ListedInput, Lister
     from sdb.table.inputnodes import TakenInput
-    from sdb.table.partition import Partition
     from sdb.table.tableroot import TableRoot
-
-
-class InputChangedError(ConflictError):
-    """An input has changed after it was taken, and that is not to be."""
-
-
-@record
-class NewInput:
-    """An input that a sync takes.
-
-    Attributes
-    ----------
-    listed : ListedInput
-        Where it is.
-    etag : str
-        Its ETag.
-    rule : InputRule
-        The rule whose pattern found it.
-    partition : Partition or None
-        Its partition; None: its name tells none.
-    flaw : str
-        Why it has no rows; empty: it has.
-    is_forced : bool
-        Whether it failed before, with the same content.
-    replaces : str
-        The ETag of what was taken before, whose rows go; empty: nothing.
-    """
-
-    listed: ListedInput
-    etag: str
-    rule: InputRule
-    partition: Partition | None
-    flaw: str = ""
-    is_forced: bool = False
-    replaces: str = ""
-
-    @property
-    def uri(self) -> str:
-        """Its full URI."""
-        return self.listed.uri
-
-
-@record
-class SyncPlan:
-    """The inputs of a table, by what is to be done with them.
-
-    Attributes
-    ----------
-    new : tuple of NewInput
-        Those to take, in their order.
-    changed, vanished : tuple of str
-        URIs of those that were taken and have another content now, or are gone.
-    left_out : tuple of str
-        URIs of inputs that cannot be read now.
-    newer : tuple of NewInput
-        Those that have changed, as they are now.
-    passed : tuple of str
-        URIs of those that are passed over, since they have temporary names.
-    """
-
-    new: tuple[NewInput, ...]
-    changed: tuple[str, ...]
-    vanished: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
-    newer: tuple[NewInput, ...] = ()
-    passed: tuple[str, ...] = ()
-
-    @property
-    def is_nothing(self) -> bool:
-        """True if the table has just the inputs that are there."""
-        return not (self.new or self.changed or self.vanished or self.left_out or self.newer)
 
 
 def plan_sync(
@@ -104,6 +35,7 @@ def plan_sync(
     *,
     retry: bool = False,
     lister: Lister | None = None,
+    written_us: int = 0,
 ) -> SyncPlan:
     """List the inputs of a table, and compare them with what it knows.
 
@@ -119,6 +51,8 @@ def plan_sync(
         Whether inputs that failed are tried again although they have not changed.
     lister : Lister, optional
         What lists folders; the stores if not given.
+    written_us : int
+        When the table was written last.
 
     Returns
     -------
@@ -142,13 +76,30 @@ def plan_sync(
     vanished = [uri for uri in gone if any(one.match(uri) is not None for one in plan.patterns)]
     left_out = (*plan.left_out, *sorted(plan.gone))
     lists = tuple(plan.new), tuple(plan.changed), tuple(vanished)
-    return SyncPlan(*lists, left_out, tuple(plan.newer), tuple(plan.passed))
+    found = SyncPlan(*lists, left_out, tuple(plan.newer), tuple(plan.passed))
+    failed = [one for one in known.values() if one.is_failed and one.path in seen]
+    names = RenamedInputs(definition, found, known.get, written_us)
+    return names.plan([known[uri] for uri in vanished], failed)
+
+
+class KnownContent(Protocol):
+    """The inputs that a table knows."""
+
+    @property
+    def written_us(self) -> int:
+        """When it was written last."""
+
+    def lookup(self, uri: str) -> TakenInput | None:
+        """Return what it knows of an input."""
+
+    def near(self, uris: Iterable[str]) -> Iterator[TakenInput]:
+        """Yield its inputs; where these are many, those in the folders of some."""
 
 
 def plan_some(
     root: TableRoot,
     definition: Definition,
-    lookup: Callable[[str], TakenInput | None],
+    known: KnownContent,
     lister: Lister,
 ) -> SyncPlan:
     """Compare those inputs with what a table knows that a lister gives, which need not be all.
@@ -159,8 +110,8 @@ def plan_some(
         The root.
     definition : Definition
         What the table takes.
-    lookup : callable
-        Gives what the table knows of a URI.
+    known : KnownContent
+        What the table knows.
     lister : Lister
         Lists folders.
 
@@ -173,18 +124,18 @@ def plan_some(
     def is_first(uri: str, number: int) -> bool:
         return all(match(uri) is None for match in earlier[:number])
 
-    plan = _Comparison(definition, lookup, is_first, retry=False)
+    plan = _Comparison(definition, known.lookup, is_first, retry=False)
     earlier = [matcher(one) for one in plan.patterns]
     with EtagCache() as cache:
         for number, pattern in enumerate(plan.patterns):
             plan.compare(number, list_inputs(root, pattern, lister), cache)
-    return plan.some()
+    return _with_names(root, definition, plan, known)
 
 
 def plan_named(
     root: TableRoot,
     definition: Definition,
-    lookup: Callable[[str], TakenInput | None],
+    known: KnownContent,
     found: Mapping[str, Entry],
 ) -> SyncPlan:
     """Compare objects that somebody has named with what a table knows.
@@ -195,8 +146,8 @@ def plan_named(
         The root.
     definition : Definition
         What the table takes; what fits no pattern of it is passed over.
-    lookup : callable
-        Gives what the table knows of a URI.
+    known : KnownContent
+        What the table knows.
     found : mapping
         The objects, by URI.
 
@@ -212,39 +163,34 @@ def plan_named(
         seen.add(uri)
         return is_new
 
-    plan = _Comparison(definition, lookup, is_first, retry=False)
+    plan = _Comparison(definition, known.lookup, is_first, retry=False)
     with EtagCache() as cache:
         for number, pattern in enumerate(plan.patterns):
             plan.compare(number, named_inputs(root, pattern, found), cache)
-    return plan.some()
+    return _with_names(root, definition, plan, known)
 
 
-def check_unchanged(keys: names.TableKeys, changed: Sequence[str]) -> None:
-    """Check that no input has changed after it was taken.
+def _with_names(
+    root: TableRoot, definition: Definition, plan: _Comparison, known: KnownContent
+) -> SyncPlan:
+    """Return what is to be done of some inputs, without those that were renamed."""
+    some = plan.some()
+    if not (some.new or some.newer):
+        return some
+    renamed = RenamedInputs(definition, some, known.lookup, known.written_us)
+    wanted = renamed.etags()
+    if not wanted:
+        return some
+    near = known.near([one.uri for one in (*some.new, *some.newer)])
+    same = [one for one in near if one.etag in wanted]
+    there = {one.path for one in same if _is_there(root, one.path)}
+    gone = [one for one in same if not one.is_failed and one.path not in there]
+    return renamed.plan(gone, [one for one in same if one.is_failed and one.path in there])
 
-    Raises
-    ------
-    InputChangedError
-        One has.
-    """
-    if changed:
-        more = f" and {len(changed) - 1:,} more" if changed[1:] else ""
-        message = f"{keys.database}.{keys.table}: {changed[0]}{more} changed after it was taken"
-        raise InputChangedError(message, hint="--changed keep leaves its rows as they are")
 
-
-def foreseen(
-    keys: names.TableKeys, plan: SyncPlan, newer: Sequence[NewInput], gone: Sequence[str]
-) -> Synced:
-    """Return what a sync would do."""
-    wanted = (*plan.new, *newer)
-    good = tuple(one.uri for one in wanted if not one.flaw)
-    bad = tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in wanted if one.flaw)
-    replaced = tuple(one.uri for one in newer if not one.flaw)
-    left = tuple(uri for uri in plan.changed if uri not in replaced)
-    kept = tuple(uri for uri in plan.vanished if uri not in gone)
-    lists = bad, left, kept, replaced, tuple(gone)
-    return Synced(keys.database, keys.table, None, good, 0, 0, *lists, passed=plan.passed)
+def _is_there(root: TableRoot, uri: str) -> bool:
+    place = place_of_input(root, uri)
+    return bool(place) and store_of(place).look(place) is not None
 
 
 class _Comparison:

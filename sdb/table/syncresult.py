@@ -48,6 +48,8 @@ class Synced:
         Number of packfiles that went because the retention policy keeps no row of theirs.
     passed : tuple of str
         URIs of inputs that were passed over: they have temporary names.
+    renamed : tuple of tuple
+        URIs of inputs that were taken under another name, and that name; they have no rows anew.
     """
 
     database: str
@@ -64,6 +66,7 @@ class Synced:
     rows_removed: int = 0
     retired: int = 0
     passed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
@@ -84,4 +87,5 @@ class Synced:
             "rows_removed": self.rows_removed,
             "retired": self.retired,
             "passed": list(self.passed),
+            "renamed": [{"path": uri, "taken_as": before} for uri, before in self.renamed],
         }

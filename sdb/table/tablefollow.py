@@ -13,8 +13,9 @@ from sdb.table import names
 from sdb.table.commit import check_writable
 from sdb.table.followedtable import FollowedTable, TroubleTeller
 from sdb.table.inputwatch import InputWatch
+from sdb.table.newinputs import InputChangedError
 from sdb.table.references import MAIN
-from sdb.table.syncplan import InputChangedError, plan_some
+from sdb.table.syncplan import plan_some
 from sdb.table.tablesync import tables_to_sync
 
 TYPE_CHECKING = False
@@ -139,8 +140,9 @@ class _Listed:
         if definition != self._definition:
             self._definition, self._watch = definition, self._anew()
         self._watch.begin()
-        plan = plan_some(self._root, definition, self._table.known().lookup, self._watch)
+        plan = plan_some(self._root, definition, self._table.known(), self._watch)
         synced = self._table.take(definition, plan)
-        done = 0 if synced is None else len(synced.taken) + len(synced.rejected)
+        lists = () if synced is None else (synced.taken, synced.rejected, synced.renamed)
+        done = sum(map(len, lists))
         self._watch.end(missed=bool(plan.left_out) or done < len(plan.new))
         return done > 0

@@ -233,7 +233,7 @@ class _Work:
         """Take what is new to a table; gives what it does not have yet for some reason."""
         if not there:
             return set()
-        plan = plan_named(self._root, definition, table.known().lookup, there)
+        plan = plan_named(self._root, definition, table.known(), there)
         synced = table.take(definition, plan)
         left = set(plan.left_out)
         taken = set() if synced is None else {*synced.taken, *(one.uri for one in synced.rejected)}

@@ -11,20 +11,20 @@ from itertools import chain
 
 from sdb import notes
 from sdb.errors import ConflictError, UsageError
-from sdb.packfile.statisticsasked import StatisticsChoice
 from sdb.progress import silent
 from sdb.records import replace
 from sdb.table import names
 from sdb.table.commit import check_branch, check_writable, commit
-from sdb.table.inputpacking import LocalPacking
+from sdb.table.inputpacking import local_packing
 from sdb.table.inputplaces import OutsideError
 from sdb.table.inputrows import RemovedRows, find_inputs, remove_rows
 from sdb.table.inputstree import InputsTree
+from sdb.table.newinputs import SyncPlan, check_unchanged, foreseen, rejected_of, renamed_of
 from sdb.table.references import MAIN
 from sdb.table.retention import retire
 from sdb.table.settledlisting import SettledListing
-from sdb.table.syncplan import SyncPlan, check_unchanged, foreseen, plan_sync
-from sdb.table.syncresult import RejectedInput, Synced
+from sdb.table.syncplan import plan_sync
+from sdb.table.syncresult import Synced
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import find_table, read_definition
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sdb.table.descriptor import Descriptor
     from sdb.table.index import TableIndex
     from sdb.table.inputpacking import InputPacking, PackedInputs
-    from sdb.table.syncplan import NewInput
+    from sdb.table.newinputs import NewInput
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
 
@@ -124,7 +124,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
         check_writable(root)
     definition = read_definition(root, keys)
     check_branch(root, keys, branch)
-    packing = packing or _local_packing(root, keys, definition, progress, options)
+    packing = packing or local_packing(root, keys, definition, progress, options)
     retired = 0 if dry_run else retire(root, keys, definition, branch=branch, author=author)
     for _ in range(_REPLANS):
         handle = find_table(root, database, table, branch=branch)
@@ -136,6 +136,7 @@ def sync_table(  # noqa: PLR0913 - the command's options, by name
             check_unchanged(keys, plan.changed)
         newer = plan.newer if changed == "replace" else ()
         gone = plan.vanished if vanished == "delete" else ()
+        gone += tuple(one.same_as for one in newer if one.same_as)
         sync = _Sync(root, keys, definition, packing)
         sync.branch, sync.author = branch, author
         if handle is not None and (newer or gone):
@@ -163,7 +164,8 @@ def _planned(
     if listing.is_known():
         return SyncPlan((), (), (), passed=tuple(listing.passed()))
     known = {one.path: one for one in handle.inputs.walk()}
-    plan = plan_sync(root, definition, known, retry=retry, lister=listing)
+    written_us = handle.index.created_us
+    plan = plan_sync(root, definition, known, retry=retry, lister=listing, written_us=written_us)
     if plan.is_nothing:
         listing.settle()
     return plan
@@ -181,18 +183,20 @@ def take(
     **options: Any,  # noqa: ANN401 - those of packing
 ) -> Synced:
     """Take the inputs of a plan that has only some of them, in one version; see `sync_table`."""
-    packing = _local_packing(root, keys, definition, silent, options)
+    packing = local_packing(root, keys, definition, silent, options)
     sync = _Sync(root, keys, definition, packing, is_whole=False)
     sync.branch, sync.author = branch, author
-    if changed != "replace" or not plan.newer:
-        return sync.run(plan)
     for _ in range(_REPLANS):
         newer: tuple[NewInput, ...] = ()
-        handle = find_table(root, keys.database, keys.table, branch=branch)
+        gone: tuple[str, ...] = ()
+        is_wanted = changed == "replace" and plan.newer
+        handle = find_table(root, keys.database, keys.table, branch=branch) if is_wanted else None
         if handle is not None:
-            _, newer, _ = sync.look(handle, plan, _still_newer(handle, plan.newer), ())
+            newer = _still_newer(handle, plan.newer)
+            gone = tuple(one.same_as for one in newer if one.same_as)
+            _, newer, gone = sync.look(handle, plan, newer, gone)
         try:
-            return sync.run(plan, newer)
+            return sync.run(plan, newer, gone)
         except _MovedError:
             continue
     raise _moved(keys)
@@ -202,19 +206,6 @@ def _still_newer(handle: TableHandle, newer: Iterable[NewInput]) -> tuple[NewInp
     """Return those inputs whose rows in the table are those of the content that they replace."""
     known = [(one, handle.inputs.lookup(one.uri)) for one in newer]
     return tuple(one for one, before in known if before and before.etag == one.replaces)
-
-
-def _local_packing(
-    root: TableRoot,
-    keys: names.TableKeys,
-    definition: Definition,
-    progress: Callable[[int, int | None], None],
-    options: dict[str, Any],
-) -> LocalPacking:
-    """Pack as the options say, or else the definition."""
-    known = {"stats": definition.statistics, **options}
-    StatisticsChoice.of(known["stats"])
-    return LocalPacking(root, keys, progress, known)
 
 
 class _OvertakenError(Exception):
@@ -261,6 +252,10 @@ class _Sync:
     ) -> tuple[SyncPlan, tuple[NewInput, ...], tuple[str, ...]]:
         """Leave out inputs of which it cannot be told which rows are theirs."""
         self._handle = handle
+        for one in newer:
+            if one.kept_for:
+                notes.warn(f"{one.uri}: its rows are those of {one.kept_for}, too: they stay")
+        newer = tuple(one for one in newer if not one.kept_for)
         wanted = {*gone, *(one.uri for one in newer)}
         unknown = find_inputs(handle, wanted).unknown
         if unknown:
@@ -268,19 +263,22 @@ class _Sync:
             notes.warn(
                 f"{min(unknown)}{more}: packfiles do not tell which rows came from it: they stay"
             )
-        newer = tuple(one for one in newer if one.uri not in unknown)
-        return plan, newer, tuple(uri for uri in gone if uri not in unknown)
+        stays = {one.same_as for one in newer if not unknown.isdisjoint((one.uri, one.same_as))}
+        stays |= unknown
+        newer = tuple(one for one in newer if stays.isdisjoint((one.uri, one.same_as or one.uri)))
+        return plan, newer, tuple(uri for uri in gone if uri not in stays)
 
     def run(
         self, plan: SyncPlan, newer: Sequence[NewInput] = (), gone: tuple[str, ...] = ()
     ) -> Synced:
         """Pack and commit; without what others take meanwhile."""
         new: Sequence[NewInput] = [*plan.new, *newer]
-        self._gone = gone
         for _ in range(_ATTEMPTS):
             packed = self._pack([one for one in new if not one.flaw])
             flawed = [one for one in new if one.flaw]
             flawed += chain.from_iterable(one.failed for one in packed)
+            kept = {one.same_as for one in flawed}  # what cannot be read keeps its old rows
+            self._gone = tuple(uri for uri in gone if uri not in kept)
             groups = [one for one in packed if one.inputs]
             new = [*chain.from_iterable(one.inputs for one in groups), *flawed]
             self._remove([one.uri for one in new if one.replaces and not one.flaw])
@@ -316,6 +314,9 @@ class _Sync:
         for one in new:
             before = tree.lookup(one.uri) if one.replaces else None
             if one.replaces and (before is None or before.etag != one.replaces):
+                raise _MovedError
+            other = tree.lookup(one.same_as) if one.same_as else None
+            if one.same_as and (other is None or other.etag != (one.replaces or one.etag)):
                 raise _MovedError
         if any(tree.lookup(uri) is None for uri in self._gone):
             raise _MovedError
@@ -387,13 +388,14 @@ class _Sync:
             tuple(one.uri for one in taken),
             sum(one.rows for one in groups),
             sum(one.text_bytes for one in groups),
-            tuple(RejectedInput(one.uri, one.etag, one.flaw) for one in flawed),
+            rejected_of(flawed),
             tuple(uri for uri in plan.changed if uri not in replaced),
             tuple(uri for uri in plan.vanished if uri not in self._gone),
             tuple(replaced),
             self._gone,
             self._removed.rows,
             passed=plan.passed,
+            renamed=renamed_of(flawed),
         )
 
 

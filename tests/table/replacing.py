@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sdb.packfile.rewriting import RowChanges
     from sdb.table.definition import Definition
     from sdb.table.descriptor import Descriptor
-    from sdb.table.syncplan import NewInput, SyncPlan
+    from sdb.table.newinputs import NewInput, SyncPlan
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
     from tests.table.actors import World

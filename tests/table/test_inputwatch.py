@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -161,3 +162,77 @@ def test_local_folders_are_listed_when_they_change(
     monkeypatch.setattr(inputwatch, "_SETTLED_NS", 10**18)
     (tmp_path / "c").touch()
     assert listed() == listed() == ["a", "b", "c"], "it may change without looking different"
+
+
+class Folder:
+    """A folder that is watched, with a clock of the watch."""
+
+    def __init__(self, place: Path, settle_seconds: float) -> None:
+        self.place, self.now = place, 0.0
+        self._watch = InputWatch(lambda: self.now, settle_seconds=settle_seconds)
+
+    def put(self, name: str, text: str, age: float = 0) -> None:
+        (self.place / name).write_text(text)
+        at = time.time() - age
+        os.utime(self.place / name, (at, at))
+
+    def listed(self, *, ends: bool = True) -> list[str]:
+        self._watch.begin()
+        found = [one.name for one in self._watch.list(str(self.place))]
+        if ends:
+            self._watch.end()
+        return found
+
+
+@pytest.mark.parametrize("is_settled", [True, False])
+def test_29_07_files_are_given_when_they_stand_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_settled: bool
+) -> None:
+    monkeypatch.setattr(inputwatch, "_SETTLED_NS", -1 if is_settled else 10**18)
+    folder = Folder(tmp_path, 100)
+    folder.put("old", "a", 5000)  # but it came just now, as cp -p makes files
+    folder.put("late", "a", -5000)
+    assert folder.listed() == []
+    folder.now += 99
+    assert folder.listed() == []
+    folder.put("old", "aa", 5000)
+    folder.now += 2
+    assert folder.listed() == ["late"]
+    folder.now += 100
+    again = [] if is_settled else ["late"]
+    assert folder.listed(ends=False) == [*again, "old"]
+    assert folder.listed() == [*again, "old"], "the round before has not ended"
+    assert folder.listed() == ([] if is_settled else ["late", "old"])
+    folder.put("late", "b", -5000)
+    (tmp_path / "old").unlink()
+    assert folder.listed() == []
+    folder.now += 101
+    assert folder.listed() == ["late"]
+
+
+def test_29_07_many_young_files_are_listed_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputwatch, "_SETTLED_NS", -1)
+    monkeypatch.setattr(inputwatch, "MOST_YOUNG", 3)
+    folder = Folder(tmp_path, 0)
+    for name in "abcd":
+        folder.put(name, "a")
+    assert folder.listed() == folder.listed() == [*"abcd"]
+    (tmp_path / "d").unlink()
+    assert folder.listed() == [*"abc"]
+    assert folder.listed() == []
+    folder.put("b", "aa")
+    assert folder.listed() == ["b"]
+
+
+def test_29_07_files_that_do_not_stand_still_are_known_when_all_is_listed_anew(
+    tmp_path: Path,
+) -> None:
+    folder = Folder(tmp_path, 1000)
+    folder.put("late", "a", -5000)
+    assert folder.listed() == []
+    folder.now += ANEW_SECONDS + 1
+    assert folder.listed() == []
+    folder.now += ANEW_SECONDS + 1
+    assert folder.listed() == ["late"]
