@@ -288,7 +288,7 @@ def _counting(head: TableHandle, state: VersionState, key: str) -> TableHandle:
 
 
 def _as_it_was(before: VersionState, after: VersionState) -> VersionState:
-    """Give the state that an index had before a transaction, by that of its version.
+    """Return the state that an index had before a transaction, by that of its version.
 
     Names may have been set since the version was made, and an index that a branch begins with has
     no version of its own: it tells only of those versions that were still kept then.

@@ -70,7 +70,7 @@ class Transfer:
             notes.warn(f"{name} got a definition meanwhile that is not that of {self._source.name}")
 
     def has_other_definition(self) -> bool:
-        """Tell whether the other table has a definition that is not that of this one."""
+        """Check whether the other table has a definition that is not that of this one."""
         there = look(self._root, self._keys.definition)
         found = look(self._source.root, self._source.keys.definition)
         return there is not None and (found is None or found[0] != there[0])

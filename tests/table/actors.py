@@ -414,7 +414,7 @@ def read_for_days(world: World, actor: Actor, table: TableHandle) -> dict[str, t
 
 
 def read_data(table: TableHandle) -> bytes:
-    """Give the object that was read, whichever version of it counts."""
+    """Return the object that was read, whichever version of it counts."""
     return table.data if table.joint is None else table.joint.data
 
 

@@ -69,7 +69,7 @@ def untidy(is_so: bool) -> AbstractContextManager[object]:
 
 
 def begin(world: World, seed: int, *, are_kept: bool) -> None:
-    """Let those act who work with several tables; somebody keeps these tidy, if so."""
+    """Add the actors that work with several tables; `are_kept`: others expire and collect."""
     schedule, dice = world.schedule, world.random
     for number in range(dice.randrange(1, 4)):
         schedule.add(f"joint{number}", transactor(world, dice.randrange(1, 4)))
@@ -195,7 +195,7 @@ def joint_lessee(world: World, _: int) -> Callable[[Actor], None]:
 
 
 def _is_pending(world: World, keys: TableKeys) -> bool:
-    """Tell whether an index is part of a transaction under way; nobody is asked for it."""
+    """Check whether an index is part of a transaction under way; nobody is asked for it."""
     contents, place = world.store.contents, world.root.place
     data = contents.get(place(keys.index))
     state = None if data is None else decoded(data)[1]

@@ -60,7 +60,7 @@ def maker(world: World, count: int) -> Callable[[Actor], None]:
 
 
 def _carry_out(world: World, asked: Transaction) -> bool:
-    """Carry a transaction out, and tell whether it is known what became of it."""
+    """Carry a transaction out, and return whether it is known what became of it."""
     told, txn_id = world.made, asked.txn_id
     world.intended[txn_id] = (txn_id,)
     try:

@@ -350,7 +350,7 @@ HOUR = 3600
 
 
 def decided(db: TableConnection, key: str, step: str) -> None:
-    """Let a transaction that is pending be committed or given up."""
+    """Commit a transaction that is pending, or give it up."""
     found = find_intent(db.root, key)
     assert found is not None
     versions = {}
@@ -365,7 +365,7 @@ def decided(db: TableConnection, key: str, step: str) -> None:
 
 
 def aged(db: TableConnection) -> None:
-    """Let all objects be two hours older than they are."""
+    """Make all objects two hours older than they are."""
     for place in Path(db.root.location).rglob("*"):
         if place.is_file():
             os.utime(place, (time.time() - 2 * HOUR,) * 2)
