@@ -193,3 +193,40 @@ def test_errors_know_their_place() -> None:
     assert error.underlined().splitlines()[2] == "  ^^^^^^^"
     assert error.query is not None
     assert error.within("q.sql").underlined() == error.underlined()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT DISTINCT a FROM t ORDER BY b",
+        "SELECT DISTINCT a.x FROM t ORDER BY a",
+        "SELECT DISTINCT a, COUNT(*) FROM t GROUP BY a ORDER BY SUM(b)",
+        "SELECT DISTINCT a FROM t ORDER BY a + b",
+        "SELECT DISTINCT a FROM t ORDER BY RANK() OVER (ORDER BY a)",
+        "SELECT DISTINCT a FROM t ORDER BY (SELECT MIN(a) FROM u)",
+        "SELECT n FROM (SELECT DISTINCT a FROM t ORDER BY b LIMIT 3)",
+    ],
+)
+def test_29_13_distinct_is_sorted_by_its_items(query: str) -> None:
+    with pytest.raises(QueryError, match="DISTINCT cannot be sorted by"):
+        check(parse(query))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT DISTINCT a FROM t ORDER BY a",
+        "SELECT DISTINCT UPPER(a) AS u FROM t ORDER BY u DESC, CHAR_LENGTH(u)",
+        "SELECT DISTINCT a FROM t ORDER BY a.b, a[0], 1",
+        "SELECT DISTINCT x.a FROM t AS x ORDER BY a",
+        "SELECT DISTINCT a, COUNT(*) FROM t GROUP BY a ORDER BY COUNT(*), 1",
+        "SELECT DISTINCT ON (a) a FROM t ORDER BY b",
+    ],
+)
+def test_29_13_what_is_made_of_items_sorts_distinct(query: str) -> None:
+    check(parse(query))
+
+
+def test_29_13_ranks_count_all_rows() -> None:
+    with pytest.raises(QueryError, match="does not accept FILTER"):
+        check(parse("SELECT RANK() FILTER (WHERE a > 1) OVER (ORDER BY a) FROM t"))

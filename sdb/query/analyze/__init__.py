@@ -1,20 +1,21 @@
 """Meaning of a syntax tree, found without opening a file.
 
-==============  ===========================================================
-module          holds
-==============  ===========================================================
-`refusals`      errors about a place in a query
-`params`        values in the place of parameters
-`types`         types of values as bits of a mask, for all rooms
-`signatures`    types that functions take and give
-`calltypes`     types of calls of functions
-`static_types`  types of expressions; refuses what could never give a value
-`regexes`       faults of regular expressions
-`namescope`     names that the sources of a select bring, and where they lead
-`binder`        what names stand for, in their place; names of columns; fields that are read
-`timetexts`     texts that are compared with times
-`calendar`      time functions of constants
-`folding`       constants in the place of what they decide
-`check`         all checks of a statement, in order
-==============  ===========================================================
+===============  ==========================================================
+module           holds
+===============  ==========================================================
+`refusals`       errors about a place in a query
+`params`         values in the place of parameters
+`types`          types of values as bits of a mask, for all rooms
+`signatures`     types that functions take and give
+`calltypes`      types of calls of functions
+`static_types`   types of expressions; refuses what could never give a value
+`regexes`        faults of regular expressions
+`namescope`      names that the sources of a select bring, and where they lead
+`distinctorder`  what rows of DISTINCT may be sorted by
+`binder`         what names stand for, in their place; names of columns; fields that are read
+`timetexts`      texts that are compared with times
+`calendar`       time functions of constants
+`folding`        constants in the place of what they decide
+`check`          all checks of a statement, in order
+===============  ==========================================================
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdb.query.analyze.distinctorder import check_order
 from sdb.query.analyze.namescope import scope_of
 from sdb.query.analyze.refusals import refuse
 from sdb.query.syntax import ast, printer, visitor
@@ -259,6 +260,8 @@ class _Binder:
             bound = replace(bound, group_by=tuple(ast.Item(e, span=e.span) for _, e in groups))
         if is_grouped(bound):
             self._check_groups(bound)
+        if bound.distinct and not bound.distinct_on:
+            check_order(bound)
         return bound
 
     def _table(self, node: ast.Node) -> ast.Node | None:

@@ -198,6 +198,8 @@ def _aggregate(node: ast.Aggregate) -> None:
     if node.name in _RANKS:
         if node.args:
             refuse(f"{title} aggregate does not accept an argument", node)
+        if node.where is not None:
+            refuse(f"{title} window function does not accept FILTER", node)
         if node.over is None:
             refuse(f"{title} aggregate needs an OVER clause", node)
         if not node.over.order:

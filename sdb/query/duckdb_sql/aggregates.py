@@ -19,7 +19,7 @@ from sdb.query.duckdb_sql.lanes import (
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.made import whole_row
 from sdb.query.duckdb_sql.numeric import Numeric, best
-from sdb.query.duckdb_sql.operators import int64, sort_keys, within, wrap
+from sdb.query.duckdb_sql.operators import int64, window_keys, within, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,10 +77,11 @@ def window(node: ast.Aggregate, scope: Scope, context: SqlContext) -> Value:
     order = []
     for sort in node.over.order:
         value = translate(sort.expr, scope, context)
-        order += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
+        order += window_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
     over = f"PARTITION BY {', '.join(partition)}" if partition else ""
+    # With an order, an aggregate is about the rows up to this one and its peers.
+    over += f" ORDER BY {', '.join(order)}" if order else ""
     if node.name in _RANKS:
-        over += f" ORDER BY {', '.join(order)}" if order else ""
         return Typed(NUMBER, f"{_RANKS[node.name]} OVER ({over})", absent=0, whole=True)
     where = None if node.where is None else condition(node.where, scope, context)
     value = _value(node, scope, context, AggregateCall(where, over, few=True))

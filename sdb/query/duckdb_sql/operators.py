@@ -305,16 +305,31 @@ def bitwise(op: str, left: Value, right: Value) -> Value:
 
 def sort_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
     """Terms of ORDER BY that sort as the dialect does: NULL first, lists and structures last."""
+    terms = _value_keys(value, "{}", descending=descending)
+    if value.mask & NULL:
+        terms.insert(0, f"({value.lane('t')} = 1) {'ASC' if nulls_last else 'DESC'}")
+    return terms
+
+
+def window_keys(value: Value, *, descending: bool, nulls_last: bool) -> list[str]:
+    """Terms of ORDER BY of a window, which leaves out no row: what is MISSING sorts as NULL."""
+    if not value.mask & MISSING:
+        return sort_keys(value, descending=descending, nulls_last=nulls_last)
+    null = f" OR {value.lane('t')} = 1" if value.mask & NULL else ""
+    first = f"({value.missing()}{null}) {'ASC' if nulls_last else 'DESC'}"
+    # Tags of both are one, so that they are peers.
+    return [first, *_value_keys(value, "greatest({}, 1)", descending=descending)]
+
+
+def _value_keys(value: Value, tag: str, *, descending: bool) -> list[str]:
+    """Terms of ORDER BY for what is neither NULL nor MISSING."""
     terms = []
     direction = "DESC" if descending else "ASC"
-    types = value.mask & ~MISSING
-    if types & NULL:
-        terms.append(f"({value.lane('t')} = 1) {'ASC' if nulls_last else 'DESC'}")
-        types &= ~NULL
+    types = value.mask & ~(MISSING | NULL)
     if types & (LIST | STRUCT):
         terms.append(f"{value.lane('t')} >= {LIST}")
     if types & (types - 1):
-        terms.append(f"{value.lane('t')} {direction}")
+        terms.append(f"{tag.format(value.lane('t'))} {direction}")
     for kind, letter in ((BOOL, "b"), (NUMBER, "n"), (TIME, "u"), (STRING, "s")):
         if types & kind:
             lane = "x" if kind == NUMBER and _is_whole(value) else letter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdb.query.analyze.binder import columns, has_windows, is_grouped
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import MISSING
-from sdb.query.duckdb_sql import aggregates
+from sdb.query.duckdb_sql import aggregates, collected
 from sdb.query.duckdb_sql.composed import passed
 from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.fields import FieldValue
@@ -146,7 +146,7 @@ class _Select:
             self.level.order = f"ORDER BY {', '.join(terms)}"
 
     def _distinct(self, columns: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
-        """Keep one row for each combination of the items, or of the keys of DISTINCT ON."""
+        """Keep one row for each combination of items, or the first of each key of DISTINCT ON."""
         values = [value for _, value in columns]
         if self.node.distinct_on:
             values = [translate(expr, scope, self.context) for expr in self.node.distinct_on]
@@ -154,8 +154,14 @@ class _Select:
         inner = self.level
         self._after.extend(f"NOT {value.missing()}" for value in values if value.mask & MISSING)
         # DuckDB ignores DISTINCT ON when one of its keys is a literal.
-        keys = {value.key() for value in values if not isinstance(value, (Constant, Null))}
-        inner.prefix = f"DISTINCT ON ({', '.join(sorted(keys - _TRUTHS)) or '1::BIGINT'}) "
+        found = {value.key() for value in values if not isinstance(value, (Constant, Null))}
+        keys = ", ".join(sorted(found - _TRUTHS)) or "1::BIGINT"
+        if self.node.distinct_on and sorts:
+            # The first row as a whole: DISTINCT ON would take any, or parts of several.
+            order = ", ".join(collected.terms(sorts))
+            inner.qualified.append(f"row_number() OVER (PARTITION BY {keys} ORDER BY {order}) = 1")
+        else:
+            inner.prefix = f"DISTINCT ON ({keys}) "
         self.level = Level(self.context.name("q"), (inner,))
         self.windows = False
         reference = Reference(inner, inner.name)
