@@ -24,6 +24,7 @@ from sdb.query.result.result import Result
 from sdb.view.grid import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 NOON = datetime(2021, 1, 2, 12, tzinfo=UTC)
@@ -385,3 +386,18 @@ def test_html_says_of_how_many_rows_the_first_are_shown(tmp_path: Path) -> None:
     with sdb.sql(f"SELECT t FROM '{tmp_path}/y.zion'", threads=1) as result:
         page = result._repr_html_()
     assert re.search(r"<caption>the first 100 rows of [\d,]+ or more</", page), page[:200]
+
+
+def test_29_11_rows_that_ended_with_an_error_do_not_end_without_it_later() -> None:
+    schema = pa.schema([("c0", pa.int64())])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch([[1, 2]], schema=schema)
+        raise ValueError("broken")
+
+    kept = Replay(pa.RecordBatchReader.from_batches(schema, batches()))
+    for _ in range(2):
+        found = []
+        with pytest.raises(ValueError, match="broken"):
+            found.extend(batch.num_rows for batch in kept)
+        assert found in ([2], [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from sdb import _core
 from sdb.errors import QueryError, SdbError
@@ -224,7 +224,15 @@ def _executed(
         connection.close()
         spill.close()
         raise failure(error) from error
-    result = Execution(columns or plan.columns, relation, None, tuple(scans), connection.interrupt)
+
+    def interrupt() -> None:
+        # A scan that finds no row does not return to the engine, which would look.
+        for lanes in scans:
+            lanes.interrupt()
+        with suppress(duckdb.ConnectionException):  # it is over already
+            connection.interrupt()
+
+    result = Execution(columns or plan.columns, relation, None, tuple(scans), interrupt)
     if at:
         result.seen = Watching(scans[0], list(at), plan.scans[0])
     result.on_close(spill.close)

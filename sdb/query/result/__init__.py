@@ -8,6 +8,7 @@ module       holds
 `outputs`    rows as CSV, TSV, Markdown and Ion
 `frames`     rows as Arrow data
 `replay`     rows kept for a second look, and as Python values
+`waiting`    Ctrl-C while an engine computes
 `notebook`   rows as a table of HTML
 `reading`    blocks that are read, and why
 `exhausted`  what it means that memory ran out

@@ -9,7 +9,7 @@ from sdb.query.syntax.literals import INT64_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     import pyarrow as pa
@@ -32,12 +32,21 @@ class Replay:
         Has `__arrow_c_stream__`, which is called once.
     memory_bytes : int
         How much is kept in memory.
+    wait : callable
+        Runs a call that may take long, see :class:`sdb.query.result.waiting.Waiter`.
     """
 
-    def __init__(self, stream: object, memory_bytes: int = MEMORY_BYTES) -> None:
+    def __init__(
+        self,
+        stream: object,
+        memory_bytes: int = MEMORY_BYTES,
+        wait: Callable[[Callable[[], Any]], Any] = lambda call: call(),
+    ) -> None:
         import pyarrow as pa
 
-        self._source = pa.RecordBatchReader.from_stream(stream)
+        self._wait = wait
+        self._failure: BaseException | None = None
+        self._source = wait(lambda: pa.RecordBatchReader.from_stream(stream))
         self._kept: list[pa.RecordBatch | tuple[int, int]] = []
         self._left_bytes = memory_bytes
         self._rows = 0
@@ -64,13 +73,18 @@ class Replay:
         return reader.__arrow_c_stream__(requested_schema)
 
     def _read(self) -> bool:
+        if self._failure is not None:  # what has come before it is not all
+            raise self._failure
         if self._source is None:
             return False
         try:
-            batch = self._source.read_next_batch()
+            batch = self._wait(self._source.read_next_batch)
         except StopIteration:
             self._source = None
             return False
+        except BaseException as error:
+            self._failure = error.with_traceback(None)
+            raise
         self._rows += batch.num_rows
         self._left_bytes -= batch.nbytes
         self._kept.append(batch if self._left_bytes >= 0 else self._write(batch))

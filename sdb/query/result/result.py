@@ -10,11 +10,12 @@ from sdb.errors import SdbError, UsageError
 from sdb.query.result.exhausted import exhausted
 from sdb.query.result.lines import effective, lines
 from sdb.query.result.outputs import FORMATS, known_structs, structs, write_cells
+from sdb.query.result.waiting import Waiter
 from sdb.records import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from types import TracebackType
     from typing import Any, BinaryIO, Self
 
@@ -89,6 +90,7 @@ class Result:
         self._tables = tables
         self._replay: Replay | None = None
         self._frame: Frame | None = None
+        self._waiter = Waiter(self.interrupt)
 
     @property
     def columns(self) -> list[str]:
@@ -196,7 +198,17 @@ class Result:
             yield from (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
             return
         with self._explained():
-            yield from lines(self._replay or self._result.reader, self._result.columns)
+            yield from self._waited(lines)
+
+    def _waited(
+        self, make: Callable[[object, Sequence[Column]], Iterator[bytes]]
+    ) -> Iterator[bytes]:
+        """Go over what is made of the rows, as it is made."""
+        stream = self._replay or self._result.reader
+        try:
+            yield from self._waiter.each(lambda: make(stream, self._result.columns))
+        finally:
+            self._waiter.close()
 
     def _structs(self) -> Iterator[bytes]:
         """Go over the rows as a stream of Ion, as :meth:`lines` does."""
@@ -204,7 +216,7 @@ class Result:
             yield from known_structs(_known_rows(known, self._shown))
             return
         with self._explained():
-            yield from structs(self._replay or self._result.reader, self._result.columns)
+            yield from self._waited(structs)
 
     def write(self, output: BinaryIO, fmt: str = "json", *, indent: bool = False) -> None:
         """Write the rows.
@@ -289,9 +301,8 @@ class Result:
 
         if self._replay is None:
             known = self._result.known
-            self._replay = Replay(
-                self._result.reader if known is None else given(known, self._result.columns)
-            )
+            stream = self._result.reader if known is None else given(known, self._result.columns)
+            self._replay = Replay(stream, wait=self._waiter)
         return self._replay
 
     def _framed(self) -> Frame:
@@ -332,6 +343,7 @@ class Result:
             self._frame.close()
         if self._replay is not None:
             self._replay.close()
+        self._waiter.close()
         self._result.reader = None
         self._result.scans = ()
         self._result.close()
