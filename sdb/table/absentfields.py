@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sdb.packfile.absent import has, is_cut
+from sdb.packfile.reader import Packfile
+from sdb.records import replace
 from sdb.table.tablepackfile import TablePackfile
 
 TYPE_CHECKING = False
@@ -10,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sdb.packfile.presence import FieldPath
-    from sdb.packfile.reader import Packfile
     from sdb.packfile.trailer import Trailer
 
 MOST_WHOLE = 8
@@ -46,3 +47,48 @@ def telling_trailers(
             break
         found[pack.path] = pack.whole_trailer()
     return list(found.items())
+
+
+def are_cut(packs: Sequence[Packfile]) -> bool:
+    """Check whether the types of fields of some packfiles are in their own trailers alone."""
+    return any(isinstance(one, TablePackfile) and is_cut(one.trailer) for one in packs)
+
+
+def with_types(packs: Sequence[Packfile]) -> list[Packfile]:
+    """Return packfiles with the types of their fields, as far as few trailers have to be read.
+
+    Parameters
+    ----------
+    packs : sequence of Packfile
+        The packfiles, of tables or others.
+
+    Returns
+    -------
+    list of Packfile
+        The same; those of which an index does not have the types with those of their own trailers,
+        unless there are too many.
+    """
+    unread = [
+        one
+        for one in packs
+        if isinstance(one, TablePackfile) and is_cut(one.trailer) and one.known_summary is None
+    ]
+    if len(unread) > MOST_WHOLE:
+        return list(packs)
+    if len(unread) > 1 and any(one.is_remote for one in unread):
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(len(unread)) as pool:
+            list(pool.map(lambda one: one.whole_trailer(), unread))
+    return [_with_types(one) for one in packs]
+
+
+def _with_types(pack: Packfile) -> Packfile:
+    if not isinstance(pack, TablePackfile) or not is_cut(pack.trailer):
+        return pack
+    if pack.known_summary is None:
+        pack.whole_trailer()
+    trailer = pack.trailer
+    # Partitions are constants of the index alone.
+    sparse = replace(trailer.sparse, summary=pack.known_summary)
+    return Packfile(pack.path, pack.reader, replace(trailer, sparse=sparse))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from sdb.packfile.blockstatistics import BlockStatistics
-    from sdb.packfile.sparseindex import SparseIndex
+    from sdb.packfile.sparseindex import SparseIndex, Summary
     from sdb.packfile.trailer import Trailer
     from sdb.store.base import Reader
     from sdb.table.descriptor import Descriptor
@@ -72,6 +72,12 @@ class ListedPackfile(TablePackfile):
         """Read the trailer itself, which may say more than the list does."""
         self._make()
         return super().whole_trailer()
+
+    @property
+    def known_summary(self) -> Summary | None:
+        """Types of fields, if they have been read already."""
+        self._make()
+        return super().known_summary
 
     @property
     def key(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sdb.packfile.blockstatistics import BlockStatistics
     from sdb.packfile.predicate import Predicate
     from sdb.packfile.prune import Intervals
-    from sdb.packfile.sparseindex import SparseIndex
+    from sdb.packfile.sparseindex import SparseIndex, Summary
     from sdb.packfile.trailer import Trailer
     from sdb.store.base import Reader
     from sdb.table.descriptor import Descriptor
@@ -274,6 +274,7 @@ class TablePackfile(Packfile):
         self._root = root
         self._objects = objects
         self._told = told
+        self._whole: Trailer | None = None
 
     @property
     def told(self) -> Descriptor:
@@ -286,8 +287,19 @@ class TablePackfile(Packfile):
         return self._told.key
 
     def whole_trailer(self) -> Trailer:
-        """Read the trailer itself, which may say more than the index does."""
-        return LateReader(self._root, self._told, self._objects).whole_trailer()
+        """Read the trailer itself, which may say more than the index does; once."""
+        if self._whole is None:
+            self._whole = LateReader(self._root, self._told, self._objects).whole_trailer()
+        return self._whole
+
+    @property
+    def known_summary(self) -> Summary | None:
+        """Types of fields, if they have been read already beside what is known of values."""
+        if self._whole is not None:
+            return self._whole.sparse.summary
+        found = None if self._known is None else self._known[0].summary
+        # Of small packfiles nothing was read beside the index.
+        return None if found is self._trailer.sparse.summary else found
 
     @property
     def is_remote(self) -> bool:

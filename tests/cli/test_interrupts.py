@@ -127,3 +127,16 @@ def test_29_11_ctrl_c_in_python(folder: Path, tmp_path: Path, name: str) -> None
     assert time.monotonic() - started < _SOON_SECONDS
     assert (process.returncode, output, complaints) == (0, b"interrupted\n", b"")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_29_11_a_result_that_is_left_open_leaves_nothing(folder: Path, tmp_path: Path) -> None:
+    program = "import sdb; r = sdb.sql(\"SELECT DISTINCT k FROM 't.zion'\"); print(len(list(r)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        cwd=folder,
+        env=environment(TMPDIR=str(tmp_path)),
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"4\n", b"")
+    assert list(tmp_path.iterdir()) == []

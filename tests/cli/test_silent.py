@@ -188,3 +188,112 @@ def test_fields_of_sub_queries_that_no_row_has(
     assert done.returncode == 0
     assert done.stderr.decode() == f"warning: {warning}\n"
     assert run("query", "--strict", query).returncode == 2
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a table whose packfiles have more fields than an index tells of, and a narrow one."""
+    tmp_path = tmp_path_factory.mktemp("wide")
+    for part in range(2):
+        with (tmp_path / f"w{part}.json").open("w") as file:
+            for i in range(140):
+                row = {"EventID": 4624 + i % 3, "i": i, "t": f"2021-01-01T00:00:{i % 60:02}Z"}
+                row |= {f"field_{part}_{i % 7}_{j}": j for j in range(100)}
+                file.write(json.dumps(row) + "\n")
+        sdb.pack([tmp_path / f"w{part}.json"], tmp_path / f"w{part}.zion")
+    sdb.execute("CREATE TABLE d.t; CREATE TABLE d.n", root=tmp_path)
+    for part in range(2):
+        packed = f"{tmp_path}/w{part}.zion"
+        sdb.execute(f"INSERT INTO d.t SELECT * FROM '{packed}'", root=tmp_path)
+        sdb.execute(f"INSERT INTO d.n SELECT EventID, i, t FROM '{packed}'", root=tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("table", ["d.t", "d.n", "'w0.zion'"])
+@pytest.mark.parametrize(
+    ("query", "warning"),
+    [
+        (
+            "SELECT COUNT(*) AS n FROM {} WHERE EventID = '4624'",
+            "EventID has numbers and no text in any row: compare EventID = 4624",
+        ),
+        (
+            "SELECT * FROM {} WHERE EventID = '4624'",
+            "EventID has numbers and no text in any row: compare EventID = 4624",
+        ),
+        (
+            "SELECT i FROM {} WHERE EventID IN ('4624') ORDER BY i LIMIT 3",
+            "EventID has numbers and no text in any row: compare EventID = 4624",
+        ),
+        (
+            "SELECT EventID, COUNT(*) AS n FROM {} WHERE t > 1609459200 GROUP BY EventID",
+            "t has timestamps and no number in any row: compare TO_UNIX_EPOCH(t) > 1609459200",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM (SELECT * FROM {} WHERE EventID = '4624')",
+            "EventID has numbers and no text in any row: compare EventID = 4624",
+        ),
+        (
+            "SELECT SUM(t) AS n FROM {}",
+            "SUM(t) is NULL: t has timestamps and no number",
+        ),
+    ],
+)
+def test_29_14_types_are_told_however_many_fields_there_are(
+    run: Run, wide: Path, table: str, query: str, warning: str
+) -> None:
+    done = run("query", "--root", wide, query.format(table))
+    assert done.returncode == 0
+    assert done.stderr.decode() == f"warning: {warning}\n"
+
+
+@pytest.mark.parametrize("table", ["d.t", "d.n", "'w0.zion'"])
+@pytest.mark.parametrize("where", ["EventID = 4624", "EventID = 5", "t > '2020-01-01'"])
+def test_29_14_what_may_be_true_is_not_warned_of_in_tables(
+    run: Run, wide: Path, table: str, where: str
+) -> None:
+    done = run("query", "--root", wide, f"SELECT COUNT(*) AS n FROM {table} WHERE {where}")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("table", ["d.t", "d.n"])
+def test_29_14_types_are_told_to_writers_too(run: Run, wide: Path, table: str) -> None:
+    done = run("exec", "--root", wide, f"DELETE FROM {table} WHERE EventID = '4624'")
+    assert done.returncode == 0
+    warning = "warning: EventID has numbers and no text in any row: compare EventID = 4624\n"
+    assert done.stderr.decode() == warning
+
+
+@pytest.mark.parametrize("table", ["d.t", "d.n", "'w0.zion'"])
+@pytest.mark.parametrize(
+    ("query", "difference", "instead"),
+    [
+        ("SELECT MAX(t) - MIN(t) AS d FROM {}", "MAX(t) - MIN(t)", "MIN(t), MAX(t)"),
+        ("SELECT t - t AS d FROM {} LIMIT 1", "t - t", "t, t"),
+        (
+            "SELECT x.EventID, MAX(x.t) - MIN(x.t) AS d FROM {} AS x GROUP BY x.EventID",
+            "MAX(x.t) - MIN(x.t)",
+            "MIN(x.t), MAX(x.t)",
+        ),
+        ("SELECT a - b AS d FROM (SELECT MAX(t) AS a, MIN(t) AS b FROM {})", "a - b", "b, a"),
+        ("SELECT (SELECT MAX(t) - MIN(t) FROM {}) AS d", "MAX(t) - MIN(t)", "MIN(t), MAX(t)"),
+    ],
+)
+def test_29_14_the_time_between_two_times_is_told_of(
+    run: Run, wide: Path, table: str, query: str, difference: str, instead: str
+) -> None:
+    done = run("query", "--root", wide, query.format(table))
+    assert done.returncode == 0
+    assert done.stderr.decode() == (
+        f"warning: {difference} is MISSING: both are times; "
+        f"DATE_DIFF(SECOND, {instead}) is the time between\n"
+    )
+
+
+def test_29_14_the_difference_of_what_are_times_anyhow_is_refused(run: Run, wide: Path) -> None:
+    done = run("query", "--root", wide, "SELECT LATEST(t) - EARLIEST(t) AS d FROM d.n")
+    assert done.returncode == 2
+    hint = "hint: DATE_DIFF(SECOND, EARLIEST(t), LATEST(t)) is the time between two times"
+    assert hint in done.stderr.decode()
+    good = run("query", "--root", wide, "SELECT DATE_DIFF(SECOND, MIN(t), MAX(t)) AS d FROM d.t")
+    assert (good.stdout, good.stderr) == (b'{"d": 59}\n', b"")

@@ -23,6 +23,6 @@ def refuse(message: str, node: ast.Node, hint: str | None = None) -> NoReturn:
     raise rejected(message, node, hint)
 
 
-def ill_typed(node: ast.Expr, why: str) -> NoReturn:
+def ill_typed(node: ast.Expr, why: str, hint: str | None = None) -> NoReturn:
     """Refuse an expression that could never give a value."""
-    refuse(f"{printer.quoted(node)} is ill-typed: {why}", node)
+    refuse(f"{printer.quoted(node)} is ill-typed: {why}", node, hint)

@@ -169,7 +169,11 @@ def _binary(node: ast.Binary) -> int:
 
 def _arithmetic(node: ast.Binary, left: int, right: int) -> int:
     if not (left & NUMERIC and right & NUMERIC):
-        ill_typed(node, "arguments are not numeric")
+        hint = None
+        if node.op == "-" and left & TIME and right & TIME:
+            first, last = printer.text(node.right), printer.text(node.left)
+            hint = f"DATE_DIFF(SECOND, {first}, {last}) is the time between two times"
+        ill_typed(node, "arguments are not numeric", hint)
     if node.op in {"/", "%"} and _is_zero(node.right):
         ill_typed(node, "division by zero" if node.op == "/" else "modulo by zero")
     whole = are_integers(left) and are_integers(right)

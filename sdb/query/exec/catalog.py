@@ -7,7 +7,7 @@ from itertools import chain
 from sdb.errors import NotFoundError, UsageError
 from sdb.packfile.absent import tell
 from sdb.packfile.ondemand import open_table
-from sdb.packfile.predicate import Anywhere, Both, Instant, Nowhere
+from sdb.packfile.predicate import Anywhere, Both, Instant, Nowhere, path_tests
 from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
@@ -19,7 +19,7 @@ from sdb.query.plan.mismatches import mismatches
 from sdb.query.plan.pseudo import is_pseudo
 from sdb.query.plan.reduction import reduce
 from sdb.query.plan.tables import table_name
-from sdb.query.plan.tablescan import TableScan
+from sdb.query.plan.tablescan import PackfileScan, TableScan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ class Catalog:
         self._found: dict[TableName, list[Packfile]] = {}
         self.tables: list[TableScan] = []
         self.notes: list[str] = []
+        self._tested: list[tuple[Predicate, list[Packfile]]] = []
+        self._is_closed = False
 
     def __call__(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
         """Find the rows of tables.
@@ -139,16 +141,18 @@ class Catalog:
         self.tables.append(table)
         if all(map(self._named.is_whole, tables)):
             self.notes += mismatches(test, table.parts)
+            self._tested.append((test, [part.pack for part in table.parts]))
         return table
 
     def look(self, tables: tuple[TableName, ...], condition: ast.Expr | None) -> TableScan:
         """Find the rows of tables, as a call does, for something that is no part of the answer."""
-        found, told = len(self.tables), len(self.notes)
+        found, told, tested = len(self.tables), len(self.notes), len(self._tested)
         try:
             return self(tables, condition)
         finally:
             del self.tables[found:]
             del self.notes[told:]
+            del self._tested[tested:]
 
     def open_together(self, statement: ast.Statement) -> None:
         """Open the tables of a statement, so that they are of one moment."""
@@ -255,8 +259,14 @@ class Catalog:
         names = [str(one.path[0]) for one in found.fields if len(one.path) == 1]
         return names if found.complete else None
 
-    def notes_on(self, statement: ast.Statement, seen: Seen) -> list[str]:
-        """Give what users should know of the answer to a statement, as scans have seen its rows."""
+    def notes_on(
+        self, statement: ast.Statement, seen: Seen, *, is_empty: bool = False
+    ) -> list[str]:
+        """Give what users should know of the answer to a statement, as scans have seen its rows.
+
+        Where no scan has counted a row, types of fields that an index does not have are read.
+        """
+        from sdb.table.absentfields import with_types
 
         def packs(name: TableName) -> list[Packfile]:
             # Nothing is told of what was not looked at.
@@ -264,7 +274,21 @@ class Catalog:
 
         is_cut = self._period is not None
         told = left_out(statement, packs, seen, is_cut=is_cut)
-        return [*self.notes, *losses(statement, packs), *told]
+        whole = (lambda packs: packs) if self._is_closed else with_types
+        return [*self.notes, *self._untold(is_empty), *losses(statement, packs, whole), *told]
+
+    def _untold(self, is_empty: bool) -> list[str]:  # noqa: FBT001
+        """Tell of comparisons as `mismatches` does, where an index knows too little for that."""
+        from sdb.table.absentfields import are_cut, with_types
+
+        if not is_empty or self._is_closed:
+            return []
+        return [
+            line
+            for test, packs in self._tested
+            if are_cut(packs) and any(True for _ in path_tests(test))
+            for line in mismatches(test, [PackfileScan(one, ()) for one in with_types(packs)])
+        ]
 
     def tell_absent(self, statement: ast.Statement, *, strict: bool = False) -> None:
         """Warn of fields that a statement reads and no row of its tables has.
@@ -310,6 +334,7 @@ class Catalog:
 
     def close(self) -> None:
         """Close all packfiles."""
+        self._is_closed = True
         self._named.close()
         while self._open:
             self._open.popitem()[1].close()

@@ -157,6 +157,10 @@ class Execution:
             self.values = self.count()
         return self.values
 
+    def rows_found(self) -> int:
+        """Return the number of rows that scans have counted so far; 0 where none counts them."""
+        return sum(scan.watched[0] for scan in self.scans)
+
     def on_close(self, action: Callable[[], None]) -> None:
         """Have something done at the end."""
         self._close.append(action)

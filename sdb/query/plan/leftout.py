@@ -10,6 +10,7 @@ from sdb.query.syntax import ast, printer, visitor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from sdb.packfile.reader import Packfile
     from sdb.query.plan.dataset import TableName
@@ -87,8 +88,21 @@ def only_table(statement: ast.Statement, packs: Packs) -> list[Packfile]:
         None where there are other sources, or too many packfiles to look into.
     """
     source = _only_source(statement)
-    if source is None:
+    return [] if source is None else _packs_of(source, packs)
+
+
+def table_packs(select: ast.Select, packs: Packs, withs: AbstractSet[str]) -> list[Packfile]:
+    """Give the packfiles of the only table of a select, which is none of WITH; or nothing."""
+    if len(select.sources) != 1:
         return []
+    table = select.sources[0].table
+    name = table.expr if isinstance(table, ast.PathTable) else None
+    if isinstance(name, ast.Name) and name.name in withs:
+        return []
+    return _packs_of(select.sources[0], packs)
+
+
+def _packs_of(source: ast.Source, packs: Packs) -> list[Packfile]:
     parts = source.table.tables if isinstance(source.table, ast.ConcatTable) else (source.table,)
     names = [None if isinstance(p, ast.UnpivotTable) else table_name(p) for p in parts]
     opened = [pack for name in names if name is not None for pack in packs(name)]

@@ -5,18 +5,23 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
+from sdb.query.analyze.binder import columns
 from sdb.query.analyze.signatures import FUNCTIONS
-from sdb.query.analyze.types import BOOL, NULL, NUMBER, STRING, TIME, loose
-from sdb.query.plan.leftout import counted, only_table, path_of
+from sdb.query.analyze.types import ANY, BOOL, NULL, NUMBER, STRING, TIME, loose
+from sdb.query.plan.leftout import counted, path_of, table_packs
 from sdb.query.plan.mismatches import kinds, told
 from sdb.query.plan.tablescan import PackfileScan
 from sdb.query.syntax import ast, printer, visitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from sdb.packfile.reader import Packfile
     from sdb.query.plan.leftout import Packs
+
+    Whole = Callable[[Sequence[Packfile]], Sequence[Packfile]]
 
 _CASTS = {
     "INTEGER": NUMBER | BOOL,
@@ -40,7 +45,9 @@ _MOST = 8
 """So many lines are enough."""
 
 
-def losses(statement: ast.Statement, packs: Packs) -> list[str]:
+def losses(
+    statement: ast.Statement, packs: Packs, whole: Whole = lambda opened: opened
+) -> list[str]:
     """Tell of casts that values of their fields do not survive, and of operands of no use.
 
     Parameters
@@ -49,6 +56,8 @@ def losses(statement: ast.Statement, packs: Packs) -> list[str]:
         The query, with its names bound.
     packs : callable
         Gives the packfiles of a table, which are open.
+    whole : callable
+        Gives packfiles with the types of their fields, which an index may not have.
 
     Returns
     -------
@@ -56,37 +65,124 @@ def losses(statement: ast.Statement, packs: Packs) -> list[str]:
         A line for each cast and type, for each expression that no row has a value for, and for each
         test for NULL of what is MISSING instead.
     """
-    opened = only_table(statement, packs)
-    if not opened:
-        return []
-    scans = [PackfileScan(pack, ()) for pack in opened]
-
-    def types(operand: ast.Expr) -> int | None:
-        """Give the types of a path in all rows; None when they are not known."""
-        path = path_of(operand, statement.select)
-        known = [] if path is None else [scan.types(path) for scan in scans]
-        return None if None in known else reduce(or_, (one for one in known if one is not None), 0)
-
     lines: dict[str, None] = {}
-    nodes = list(visitor.nodes(statement.select, into_selects=False))
-    negated = {id(test): test.operand for test in _negated(nodes)}
-    for node in nodes:
-        null = negated.get(id(node)) or _tested_for_null(node)
-        path = None if null is None else path_of(null, statement.select)
-        if null is not None and path is not None:
-            lacking = counted(opened, path)
-            held = types(null) or 0
-            if id(node) in negated and lacking is not None and lacking[0]:
-                lines[_kept(printer.text(null), *lacking)] = None
-            elif kinds(held) and not held & NULL and lacking is not None and lacking[0]:
-                lines[_missing(printer.text(null), *lacking)] = None
-        if isinstance(node, ast.Cast):
-            lines |= dict.fromkeys(_of_cast(node, types(node.operand) or 0))
-        for operand, wanted in _operands(node):
-            held = kinds(types(operand) or 0)
-            if held and not held & loose(wanted):
-                lines[_useless(node, operand, held, wanted)] = None
+    withs = {name for name, _ in statement.with_}
+    for select in (node for node in visitor.nodes(statement) if isinstance(node, ast.Select)):
+        opened = table_packs(select, packs, withs)
+        if opened and _is_of_interest(select):
+            lines |= dict.fromkeys(_Losses(select, whole(opened)).lines(select is statement.select))
+        elif not opened and len(select.sources) == 1:
+            lines |= dict.fromkeys(_of_query(select, packs, whole, withs))
     return list(lines)[:_MOST]
+
+
+def _is_of_interest(select: ast.Select) -> bool:
+    """Check whether types matter to any expression of a select."""
+    nodes = list(visitor.nodes(select, into_selects=False))
+    return any(
+        isinstance(node, ast.Cast | ast.Is) or _tested_for_null(node) or any(_operands(node))
+        for node in nodes
+    )
+
+
+def _of_query(
+    select: ast.Select, packs: Packs, whole: Whole, withs: AbstractSet[str]
+) -> Iterator[str]:
+    """Tell of times that are subtracted from each other, in a query of a query of a table."""
+    table = select.sources[0].table
+    if not isinstance(table, ast.QueryTable) or not any(map(_differences, select.items)):
+        return
+    opened = table_packs(table.select, packs, withs)
+    if opened and not table.select.star:
+        inner = _Losses(table.select, whole(opened))
+        found = columns(table.select)
+        alias = select.sources[0].alias
+        for item in select.items:
+            for node in _differences(item):
+                exprs = [found.get(_name(side, alias)) for side in (node.left, node.right)]
+                if all(one is not None and inner.types(one) & ANY == TIME for one in exprs):
+                    yield _between(node)
+
+
+def _name(expr: ast.Expr, alias: str | None) -> str:
+    match expr:
+        case ast.Name(name):
+            return name
+        case ast.Dot(ast.Name(base), name) if base == alias:
+            return name
+    return ""
+
+
+def _differences(node: ast.Node) -> list[ast.Binary]:
+    """Find subtractions in an expression."""
+    found = visitor.nodes(node, into_selects=False)
+    return [one for one in found if isinstance(one, ast.Binary) and one.op == "-"]
+
+
+class _Losses:
+    """What is lost in one select over packfiles."""
+
+    def __init__(self, select: ast.Select, opened: Sequence[Packfile]) -> None:
+        self._select = select
+        self._opened = opened
+        self._scans = [PackfileScan(pack, ()) for pack in opened]
+
+    def types(self, operand: ast.Expr) -> int:
+        """Give the types of a value that is not MISSING or NULL; 0 when they are not known."""
+        if isinstance(operand, ast.Aggregate) and operand.name in {"MIN", "MAX"} and operand.args:
+            held = self.types(operand.args[0]) & (NUMBER | TIME)
+            return held & NUMBER or held
+        if isinstance(operand, ast.Aggregate) and operand.name in {"EARLIEST", "LATEST"}:
+            return TIME
+        return kinds(self.of_path(operand))
+
+    def of_path(self, operand: ast.Expr) -> int:
+        """Give the types of a path in all rows; 0 when they are not known."""
+        path = path_of(operand, self._select)
+        known = [] if path is None else [scan.types(path) for scan in self._scans]
+        return 0 if None in known else reduce(or_, (one for one in known if one is not None), 0)
+
+    def lines(self, is_main: bool) -> Iterator[str]:  # noqa: FBT001
+        """Give a line for each loss."""
+        nodes = list(visitor.nodes(self._select, into_selects=False))
+        negated = {id(test): test.operand for test in _negated(nodes)}
+        for node in nodes:
+            null = negated.get(id(node)) or _tested_for_null(node)
+            if null is not None:
+                yield from self._of_null(null, is_main=is_main, is_negated=id(node) in negated)
+            if isinstance(node, ast.Cast):
+                yield from _of_cast(node, self.of_path(node.operand))
+            for operand, wanted in _operands(node):
+                held = self.types(operand)
+                if held and not held & loose(wanted):
+                    yield self._useless(node, operand, held, wanted)
+
+    def _of_null(self, null: ast.Expr, *, is_main: bool, is_negated: bool) -> Iterator[str]:
+        path = path_of(null, self._select)
+        lacking = None if path is None else counted(self._opened, path)
+        if lacking is None or not lacking[0]:
+            return
+        held = self.of_path(null)
+        # In a query inside, a name that no row has may be one of the query around.
+        if is_negated and (is_main or kinds(held)):
+            yield _kept(printer.text(null), *lacking)
+        elif kinds(held) and not held & NULL and not is_negated:
+            yield _missing(printer.text(null), *lacking)
+
+    def _useless(self, node: ast.Node, operand: ast.Expr, held: int, wanted: int) -> str:
+        if isinstance(node, ast.Binary) and node.op == "-":
+            sides = {self.types(node.left), self.types(node.right)}
+            return _between(node) if sides == {TIME} else _useless(node, operand, held, wanted)
+        return _useless(node, operand, held, wanted)
+
+
+def _between(node: ast.Binary) -> str:
+    """Say what is written for the time between two times."""
+    first, last = printer.text(node.right), printer.text(node.left)
+    return (
+        f"warning: {printer.text(node)} is MISSING: both are times; "
+        f"DATE_DIFF(SECOND, {first}, {last}) is the time between"
+    )
 
 
 def _negated(nodes: Sequence[ast.Node]) -> Iterator[ast.Is]:

@@ -90,7 +90,8 @@ class Result:
         self._tables = tables
         self._replay: Replay | None = None
         self._frame: Frame | None = None
-        self._waiter = Waiter(self.interrupt)
+        # It knows nothing of this object, which goes when nobody has it any more.
+        self._waiter = Waiter(lambda: result.interrupt())  # noqa: PLW0108 - it may be replaced
 
     @property
     def columns(self) -> list[str]:

@@ -37,10 +37,14 @@ class Scratch:
         No folder can be made.
     """
 
-    __slots__ = ("_fd", "path")
+    __slots__ = ("_fd", "_remove", "path")
 
     def __init__(self) -> None:
+        import shutil
         import tempfile
+
+        # At the end of the interpreter nothing can be imported any more.
+        self._remove = shutil.rmtree
 
         try:
             above = tempfile.gettempdir()
@@ -55,9 +59,7 @@ class Scratch:
     def close(self) -> None:
         """Remove the folder; a second time does nothing."""
         if self._fd >= 0:
-            import shutil
-
-            shutil.rmtree(self.path, ignore_errors=True)
+            self._remove(self.path, ignore_errors=True)
             os.close(self._fd)
             self._fd = -1
 
