@@ -198,9 +198,7 @@ def run(  # noqa: PLR0913 - those of `sql`, and what transactions need
         catalog.close()
         raise
     result.on_close(catalog.close)
-    result.notes = lambda: catalog.notes_on(
-        statement, result.seen, is_empty=not result.rows_found()
-    )
+    result.notes = lambda: catalog.notes_on(statement, result)
     result.remarks = remarks(statement)
     return Result(statement.text, result, catalog.tables)
 

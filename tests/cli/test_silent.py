@@ -297,3 +297,150 @@ def test_29_14_the_difference_of_what_are_times_anyhow_is_refused(run: Run, wide
     assert hint in done.stderr.decode()
     good = run("query", "--root", wide, "SELECT DATE_DIFF(SECOND, MIN(t), MAX(t)) AS d FROM d.t")
     assert (good.stdout, good.stderr) == (b'{"d": 59}\n', b"")
+
+
+LEFT_OUT = [
+    {"k": "a", "t": 1, "n": 1, "at": "2021-01-01T00:00:00Z"},
+    {"k": "b", "t": None, "n": 2, "at": "2021-01-02T00:00:00Z"},
+    {"k": "b", "n": 3},
+    {"t": 5, "n": 4},
+    {"k": "a", "t": "x", "n": 5},
+]
+
+
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pack rows that lack fields, and some that lack none."""
+    folder = tmp_path_factory.mktemp("gaps")
+    (folder / "g.json").write_text("".join(json.dumps(row) + "\n" for row in LEFT_OUT))
+    (folder / "f.json").write_text(json.dumps(LEFT_OUT[0]) + "\n")
+    for name in "gf":
+        sdb.pack([folder / f"{name}.json"], folder / f"{name}.zion")
+    sdb.execute("CREATE TABLE d.g", root=folder)
+    sdb.execute(f"INSERT INTO d.g SELECT * FROM '{folder}/g.zion'", root=folder)
+    return folder
+
+
+@pytest.mark.parametrize("table", ["g", "d.g"])
+@pytest.mark.parametrize(
+    ("query", "key", "keeps"),
+    [
+        (
+            "SELECT CASE WHEN n > 3 THEN 'x' END AS c, COUNT(*) AS n FROM {} GROUP BY c",
+            "CASE WHEN n > 3 THEN 'x' END",
+            "the key COALESCE({}, '-')",
+        ),
+        ("SELECT UPPER(k) AS u FROM {} GROUP BY u", "UPPER(k)", "the key COALESCE({}, '-')"),
+        ("SELECT DISTINCT UPPER(k) AS u FROM {}", "UPPER(k)", "the key COALESCE({}, '-')"),
+        ("SELECT n FROM {} ORDER BY UPPER(k)", "UPPER(k)", "ORDER BY COALESCE({}, NULL)"),
+        ("SELECT DISTINCT ON (n % 2) n FROM {} ORDER BY t", None, "ORDER BY COALESCE({}, NULL)"),
+        (
+            "SELECT COUNT(*) AS n FROM (SELECT n FROM {} ORDER BY t LIMIT 9)",
+            "t",
+            "ORDER BY COALESCE({}, NULL)",
+        ),
+        (
+            "WITH w AS (SELECT n FROM {} ORDER BY t DESC) SELECT COUNT(*) AS n FROM w",
+            "t",
+            "ORDER BY COALESCE({}, NULL) DESC",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM (SELECT DISTINCT k FROM {})",
+            "k",
+            "the key COALESCE({}, '-')",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM (SELECT k, COUNT(*) AS c FROM {} GROUP BY k)",
+            "k",
+            "the key COALESCE({}, '-')",
+        ),
+        (
+            "SELECT (SELECT SUM(c) FROM (SELECT COUNT(*) AS c FROM {} GROUP BY k)) AS n",
+            "k",
+            "the key COALESCE({}, '-')",
+        ),
+        (
+            "SELECT n FROM {0} WHERE n IN (SELECT n FROM {0} ORDER BY k)",
+            "k",
+            "ORDER BY COALESCE({}, NULL)",
+        ),
+        (
+            "SELECT k, t FROM {0} UNION SELECT k, t FROM {0} ORDER BY t",
+            "t",
+            "ORDER BY COALESCE({}, NULL)",
+        ),
+        (
+            "SELECT a.k, COUNT(*) AS n FROM {0} AS a JOIN {0} AS b ON a.n = b.n GROUP BY a.k",
+            "a.k",
+            "the key COALESCE({}, '-')",
+        ),
+        (
+            "SELECT n, SUM(n) OVER (ORDER BY n) AS s FROM {} ORDER BY UPPER(k)",
+            "UPPER(k)",
+            "ORDER BY COALESCE({}, NULL)",
+        ),
+    ],
+)
+def test_29_14_rows_without_a_key_are_told_of_wherever_they_vanish(
+    run: Run, gaps: Path, table: str, query: str, key: str | None, keeps: str
+) -> None:
+    done = run("query", "--root", gaps, query.format(table))
+    assert done.returncode == 0
+    told = done.stderr.decode().splitlines()
+    if key is None:  # a path of the only table: with numbers
+        assert told == [
+            "note: 1 of 5 rows have no t and are left out (ORDER BY COALESCE(t, NULL) keeps them)"
+        ]
+        return
+    expected = f"note: rows that have no {key} are left out ({keeps.format(key)} keeps them)"
+    assert told == [expected]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT UPPER(k) AS u, COUNT(*) AS n FROM f GROUP BY u",
+        "SELECT COUNT(*) AS n FROM (SELECT n FROM f ORDER BY t)",
+        "SELECT UPPER(k) AS u, COUNT(*) AS n FROM g WHERE k || 'x' <> 'q' GROUP BY u",
+        "SELECT CASE WHEN n > 3 THEN 'x' ELSE 'y' END AS c, COUNT(*) AS n FROM g GROUP BY c",
+        "SELECT COUNT(*) AS n FROM (SELECT n FROM g WHERE CHAR_LENGTH(k) > 0 ORDER BY UPPER(k))",
+        "SELECT SUM(n) OVER (ORDER BY t) AS s FROM g",
+        "SELECT k FROM g UNION SELECT k FROM g",
+        "SELECT COUNT(*) AS n FROM (SELECT n FROM g ORDER BY COALESCE(t, NULL))",
+        "SELECT n FROM g HAVING ROW_NUMBER() OVER (ORDER BY n) < 2 ORDER BY UPPER(k)",
+    ],
+)
+def test_29_14_nothing_is_told_where_no_row_vanishes(run: Run, gaps: Path, query: str) -> None:
+    done = run("query", "--root", gaps, query)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_29_14_times_that_scans_group_by_are_counted(run: Run, gaps: Path) -> None:
+    query = 'SELECT DATE_TRUNC(DAY, "at") AS d, COUNT(*) AS n FROM g{} GROUP BY d'
+    done = run("query", "--root", gaps, query.format(""))
+    assert done.stderr.decode() == (
+        'note: 3 of 5 rows have no DATE_TRUNC_DAY("at") and are left out '
+        "(the key COALESCE(DATE_TRUNC_DAY(\"at\"), '-') keeps them)\n"
+    )
+    full = run("query", "--root", gaps, query.format(" WHERE \"at\" > '2020-01-01'"))
+    assert full.stderr == b""
+    (gaps / "m.json").write_text('{"t": "2021-01-01T00:00:00Z"}\n{"t": null}\n{"t": "x"}\n')
+    sdb.pack([gaps / "m.json"], gaps / "m.zion", overwrite=True)
+    mixed = "SELECT DATE_TRUNC(DAY, t) AS d, COUNT(*) AS n FROM m GROUP BY d"
+    done = run("query", "--root", gaps, mixed)
+    assert done.stderr.decode() == (
+        "note: rows that have no DATE_TRUNC_DAY(t) are left out "
+        "(the key COALESCE(DATE_TRUNC_DAY(t), '-') keeps them)\n"
+    )
+
+
+def test_29_14_python_and_writers_hear_of_rows_that_vanish(run: Run, gaps: Path) -> None:
+    expected = "rows that have no k are left out (ORDER BY COALESCE(k, NULL) keeps them)"
+    with sdb.sql("SELECT COUNT(*) AS n FROM (SELECT n FROM g ORDER BY k)", root=str(gaps)) as found:
+        assert found.to_arrow().to_pylist() == [{"n": 4}]
+        assert found.notes == [f"note: {expected}"]
+    insert = f"INSERT INTO d.h SELECT n FROM (SELECT n FROM '{gaps}/g.zion' ORDER BY k)"
+    assert run("exec", "--root", gaps, "CREATE TABLE IF NOT EXISTS d.h").returncode == 0
+    done = run("exec", "--root", gaps, insert)
+    assert done.returncode == 0
+    assert expected in done.stderr.decode()

@@ -65,6 +65,8 @@ class SqlContext:
         The common table expressions, each after those that it uses.
     queries : dict
         The entries of WITH; those that are used once are translated where they are used.
+    left_out : list of str
+        What is told of rows without a key, by the numbers of :class:`~.levels.Drop`.
     """
 
     datasets: OpenDataset
@@ -73,6 +75,7 @@ class SqlContext:
     scans: list[ScanNode] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
     queries: dict[str, Query | ast.Select] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
     _names: int = 0
 
     def name(self, prefix: str) -> str:

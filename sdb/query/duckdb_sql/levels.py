@@ -21,6 +21,26 @@ class FromItem(Protocol):
         """Write it out."""
 
 
+LEFT_OUT = "sdb_left_out"
+"""A function that takes note of a row that is left out, by the number of the reason; FALSE."""
+
+
+@record
+class Drop:
+    """Rows that are left out because a key is MISSING there.
+
+    Attributes
+    ----------
+    missing : str
+        SQL that is true for them, never NULL.
+    number : int
+        The number of what is told of them.
+    """
+
+    missing: str
+    number: int
+
+
 @changing_record
 class Level:
     """One SELECT.
@@ -37,6 +57,10 @@ class Level:
         Conditions, all of which rows must satisfy.
     qualified : list of str
         Conditions that come after the window functions.
+    drops, late_drops : list of Drop
+        Rows that are left out because a key is MISSING there, before and after windows.
+    tells : bool
+        Whether the engine tells when it meets such a row.
     group, order, tail : str
         The clauses, with their keywords; empty for none.
     columns : dict
@@ -48,6 +72,9 @@ class Level:
     prefix: str = ""
     conditions: list[str] = field(default_factory=list)
     qualified: list[str] = field(default_factory=list)
+    drops: list[Drop] = field(default_factory=list)
+    late_drops: list[Drop] = field(default_factory=list)
+    tells: bool = True
     group: str = ""
     order: str = ""
     tail: str = ""
@@ -68,13 +95,30 @@ class Level:
         clauses = [f"SELECT {self.prefix}{listed}"]
         if source:
             clauses.append(f"FROM {source}")
-        if self.conditions:
-            clauses.append(f"WHERE {' AND '.join(self.conditions)}")
+        if conditions := self._with_drops(self.conditions, self.drops):
+            clauses.append(f"WHERE {' AND '.join(conditions)}")
         clauses.append(self.group)
-        if self.qualified:
-            clauses.append(f"QUALIFY {' AND '.join(self.qualified)}")
+        if conditions := self._with_drops(self.qualified, self.late_drops):
+            clauses.append(f"QUALIFY {' AND '.join(conditions)}")
         clauses += [self.order, self.tail]
         return " ".join(clause for clause in clauses if clause)
+
+    def be_silent(self) -> None:
+        """Let it tell of no row that it leaves out, nor what is inside of it."""
+        self.tells = False
+        for part in self.source:
+            if isinstance(part, Level):
+                part.be_silent()
+
+    def _with_drops(self, conditions: list[str], drops: list[Drop]) -> list[str]:
+        """Add that keys are there; of rows that satisfy the others it is told when they are not."""
+        found = list(conditions)
+        for drop in drops:
+            told = f"{LEFT_OUT}({drop.number})" if self.tells else "false"
+            if conditions and self.tells:
+                told = f"CASE WHEN {' AND '.join(conditions)} THEN {told} ELSE false END"
+            found.append(f"CASE WHEN {drop.missing} THEN {told} ELSE true END")
+        return found
 
 
 @record

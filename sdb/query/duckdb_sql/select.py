@@ -10,11 +10,12 @@ from sdb.query.duckdb_sql.composed import passed
 from sdb.query.duckdb_sql.context import Query
 from sdb.query.duckdb_sql.fields import FieldValue
 from sdb.query.duckdb_sql.lanes import Constant, Keyed, Nothing, Null, Typed, Value
-from sdb.query.duckdb_sql.levels import Level, Reference
+from sdb.query.duckdb_sql.levels import Drop, Level, Reference
 from sdb.query.duckdb_sql.lowering import condition, translate
 from sdb.query.duckdb_sql.operators import sort_keys
 from sdb.query.duckdb_sql.scope import Scope
 from sdb.query.duckdb_sql.sources import From
+from sdb.query.plan import leftout
 from sdb.query.plan.pushdown import pushed
 
 TYPE_CHECKING = False
@@ -62,7 +63,10 @@ class _Select:
             )
         self._limit(filtered=filtered)
         correlated = self.rows.correlated
-        if not correlated:
+        if correlated:
+            # It is looked at again and again, also for rows outside that come to nothing.
+            self.level.be_silent()
+        else:
             self.context.levels.append(self.level)
         return Query(self.level, columns, self._is_single(), self._is_certain(), correlated)
 
@@ -94,7 +98,7 @@ class _Select:
             key = value.key()
             keys.append(key)
             if value.mask & MISSING:
-                inner.conditions.append(f"{key} IS NOT NULL")
+                inner.drops.append(self._drop(f"{key} IS NULL", leftout.key(expr)))
             scope.known[expr] = _grouped(reference, value, key)
         if keys:
             inner.group = f"GROUP BY {', '.join(keys)}"
@@ -141,18 +145,23 @@ class _Select:
         for value, sort in keys:
             terms += sort_keys(value, descending=sort.descending, nulls_last=sort.nulls_last)
             if value.mask & MISSING:
-                self._after.append(f"NOT {value.missing()}")
+                self._late.append(self._drop(value.missing(), leftout.sort_key(sort)))
         if terms:
             self.level.order = f"ORDER BY {', '.join(terms)}"
 
-    def _distinct(self, columns: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
+    def _distinct(self, outputs: list[tuple[str, Value]], scope: Scope) -> list[tuple[str, Value]]:
         """Keep one row for each combination of items, or the first of each key of DISTINCT ON."""
-        values = [value for _, value in columns]
+        values = [value for _, value in outputs]
         if self.node.distinct_on:
             values = [translate(expr, scope, self.context) for expr in self.node.distinct_on]
         sorts = [(translate(sort.expr, scope, self.context), sort) for sort in self.node.order_by]
         inner = self.level
-        self._after.extend(f"NOT {value.missing()}" for value in values if value.mask & MISSING)
+        exprs = self.node.distinct_on or tuple(columns(self.node).values())
+        self._late.extend(
+            self._drop(value.missing(), leftout.key(expr))
+            for value, expr in zip(values, exprs, strict=True)
+            if value.mask & MISSING
+        )
         # DuckDB ignores DISTINCT ON when one of its keys is a literal.
         found = {value.key() for value in values if not isinstance(value, (Constant, Null))}
         keys = ", ".join(sorted(found - _TRUTHS)) or "1::BIGINT"
@@ -166,7 +175,19 @@ class _Select:
         self.windows = False
         reference = Reference(inner, inner.name)
         self._sort([(passed(reference, value), sort) for value, sort in sorts])
-        return [(name, passed(reference, value)) for name, value in columns]
+        return [(name, passed(reference, value)) for name, value in outputs]
+
+    def _drop(self, missing: str, note: str) -> Drop:
+        """Leave out rows, and let that be told."""
+        notes = self.context.left_out
+        if note not in notes:
+            notes.append(note)
+        return Drop(missing, notes.index(note))
+
+    @property
+    def _late(self) -> list[Drop]:
+        """Give where rows are left out that come after window functions."""
+        return self.level.late_drops if self.windows else self.level.drops
 
     @property
     def _after(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections import Counter
 
 from sdb.query.analyze.binder import UNION
 from sdb.query.duckdb_sql.context import Query, SqlContext
-from sdb.query.duckdb_sql.levels import Level
+from sdb.query.duckdb_sql.levels import LEFT_OUT, Level
 from sdb.query.duckdb_sql.select import select
 from sdb.query.duckdb_sql.unions import united
 from sdb.query.plan.columns import Column, Shape
@@ -40,12 +40,15 @@ class Translation:
         Functions to register.
     columns : tuple of Column
         What the columns of the result mean.
+    left_out : tuple of str
+        What is told of rows without a key, should there be any, by number.
     """
 
     sql: str
     scans: tuple[ScanNode, ...]
     natives: frozenset[str]
     columns: tuple[Column, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def translate(
@@ -90,8 +93,9 @@ def translate(
     return Translation(
         sql,
         tuple(context.scans),
-        frozenset(_NATIVE.findall(sql)),
+        frozenset(_NATIVE.findall(sql)) - {LEFT_OUT},
         columns,
+        tuple(context.left_out),
     )
 
 

@@ -12,7 +12,7 @@ from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.exec.namedtables import NamedTables
-from sdb.query.plan.leftout import left_out
+from sdb.query.plan.leftout import added, left_out
 from sdb.query.plan.locations import candidates
 from sdb.query.plan.losses import losses
 from sdb.query.plan.mismatches import mismatches
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
     from sdb.query.exec.storedtable import StoredTable
+    from sdb.query.plan.columns import Execution
     from sdb.query.plan.dataset import TableName
-    from sdb.query.plan.leftout import Seen
     from sdb.query.plan.period import Period
     from sdb.query.plan.scans import Predicate as Plan
     from sdb.query.syntax import ast
@@ -259,9 +259,7 @@ class Catalog:
         names = [str(one.path[0]) for one in found.fields if len(one.path) == 1]
         return names if found.complete else None
 
-    def notes_on(
-        self, statement: ast.Statement, seen: Seen, *, is_empty: bool = False
-    ) -> list[str]:
+    def notes_on(self, statement: ast.Statement, result: Execution) -> list[str]:
         """Give what users should know of the answer to a statement, as scans have seen its rows.
 
         Where no scan has counted a row, types of fields that an index does not have are read.
@@ -273,15 +271,20 @@ class Catalog:
             return self._found.get(name, []) if self._named.is_whole(name) else []
 
         is_cut = self._period is not None
-        told = left_out(statement, packs, seen, is_cut=is_cut)
+        told = added(left_out(statement, packs, result.seen, is_cut=is_cut), result.left_out())
         whole = (lambda packs: packs) if self._is_closed else with_types
-        return [*self.notes, *self._untold(is_empty), *losses(statement, packs, whole), *told]
+        return [
+            *self.notes,
+            *self._untold(result.rows_found()),
+            *losses(statement, packs, whole),
+            *told,
+        ]
 
-    def _untold(self, is_empty: bool) -> list[str]:  # noqa: FBT001
+    def _untold(self, found: int) -> list[str]:
         """Tell of comparisons as `mismatches` does, where an index knows too little for that."""
         from sdb.table.absentfields import are_cut, with_types
 
-        if not is_empty or self._is_closed:
+        if found or self._is_closed:
             return []
         return [
             line

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from sdb import _core
 from sdb.errors import QueryError, SdbError
 from sdb.query.analyze.types import STRING
+from sdb.query.duckdb_sql.levels import LEFT_OUT
 from sdb.query.exec import udfs
 from sdb.query.exec.indexed import counted_groups
 from sdb.query.exec.native import run as answered
@@ -217,6 +218,9 @@ def _executed(
             scans.append(lanes)
             connection.register(scan.name, lanes)
         udfs.register(connection, plan.natives)
+        met: set[int] = set()
+        if plan.left_out:
+            udfs.listen(connection, LEFT_OUT, met)
         relation = connection.sql(plan.sql)
         if columns is not None:
             relation = relation.project(_placed(plan.columns, columns))
@@ -233,6 +237,7 @@ def _executed(
             connection.interrupt()
 
     result = Execution(columns or plan.columns, relation, None, tuple(scans), interrupt)
+    result.left_out = lambda: [plan.left_out[number] for number in sorted(met)]
     if at:
         result.seen = Watching(scans[0], list(at), plan.scans[0])
     result.on_close(spill.close)

@@ -148,6 +148,7 @@ def _instead(result: Execution, engine: Callable[[], Execution]) -> Callable[[],
         result.on_close(other.close)
         result.scans += other.scans
         result.interrupt, result.seen = other.interrupt, other.seen
+        result.left_out = other.left_out
         return other.reader
 
     return run

@@ -65,6 +65,38 @@ def register(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> Non
         )
 
 
+def listen(connection: duckdb.DuckDBPyConnection, name: str, seen: set[int]) -> None:
+    """Register a function that takes note of the numbers that it is called with; it is FALSE.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        The connection.
+    name : str
+        The name of the function.
+    seen : set of int
+        Where the numbers go.
+    """
+    from duckdb import func
+
+    def take(numbers: pa.ChunkedArray) -> pa.Array:
+        import pyarrow as pa
+
+        # All of one call are of one place in the query.
+        seen.update(numbers.slice(0, 1).to_pylist())
+        return pa.array([False] * len(numbers))
+
+    connection.create_function(
+        name,
+        _taking(1, take),
+        ["INTEGER"],
+        _BOOL,
+        type=func.ARROW,
+        null_handling=func.SPECIAL,
+        side_effects=True,
+    )
+
+
 def _apply(name: str, *columns: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 

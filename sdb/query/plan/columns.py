@@ -128,6 +128,8 @@ class Execution:
     seen : callable
         Tells how many rows without a path a scan has met, and of how many; None as long as it has
         not read all that it has to.
+    left_out : callable
+        Gives lines about rows without a key that were met so far.
     notes : callable
         Gives what whoever reads the rows should know of them, as far as it is known by then.
     remarks : list of str
@@ -145,6 +147,7 @@ class Execution:
     is_plan: bool = False
     note: str = ""
     seen: Callable[[tuple[str, ...]], tuple[int, int] | None] = lambda _: None
+    left_out: Callable[[], list[str]] = list
     notes: Callable[[], list[str]] = list
     remarks: list[str] = field(default_factory=list)
     count: Callable[[], tuple[tuple[Any, ...], ...]] | None = None

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Fields = tuple[str, ...]
     Seen = Callable[[Fields], tuple[int, int] | None]
 
+_TIMES = 1 << 6
+"""The Ion type of timestamps, as a mask."""
 _MOST_PACKFILES = 64
 """Of more than these, counts are not looked up."""
 
@@ -51,10 +53,15 @@ def left_out(
     is_cut = is_cut or select.where is not None
     lines = []
     for expr, keeps in _keys(select) if opened else ():
-        path = path_of(expr, select)
+        path = _watched_path(expr, select)
         if path is None:
             continue
         text = printer.text(expr)
+        if path_of(expr, select) is None and _has_others(opened, path):
+            # Those that have something else than a time are not counted.
+            if not _is_named(select.where, _operand(expr)):
+                lines.append(_without(text, keeps))
+            continue
         found = seen(path)
         if found is None and not is_cut:
             found = counted(opened, path)
@@ -130,7 +137,7 @@ def watched(statement: ast.Statement) -> list[Fields]:
     if _only_source(statement) is None:
         return []
     select = statement.select
-    paths = [path_of(expr, select) for expr, _ in _keys(select)]
+    paths = [_watched_path(expr, select) for expr, _ in _keys(select)]
     return list(dict.fromkeys(path for path in paths if path is not None))
 
 
@@ -158,18 +165,58 @@ def remarks(statement: ast.Statement) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+_GIVEN = "the key COALESCE({}, '-')"
+
+
+def key(expr: ast.Expr) -> str:
+    """Say that rows without a key of GROUP BY or DISTINCT are left out."""
+    return _without(printer.text(expr), _GIVEN)
+
+
+def sort_key(sort: ast.Sort) -> str:
+    """Say that rows without a key of ORDER BY are left out."""
+    return _without(printer.text(sort.expr), _order(sort))
+
+
+def _without(text: str, keeps: str) -> str:
+    return f"note: rows that have no {text} are left out ({keeps.format(text)} keeps them)"
+
+
+def added(told: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Add lines about rows that are left out to those that know their number.
+
+    Parameters
+    ----------
+    told : sequence of str
+        The lines of :func:`left_out`.
+    others : sequence of str
+        Those of :func:`key` and :func:`sort_key`.
+
+    Returns
+    -------
+    list of str
+        All of these, each key once.
+    """
+    ends = {line[line.index("left out (") :] for line in told}
+    return [*told, *(line for line in others if line[line.index("left out (") :] not in ends)]
+
+
+def _order(sort: ast.Sort) -> str:
+    return (
+        f"ORDER BY COALESCE({{}}, NULL){' DESC' * sort.descending}{' NULLS LAST' * sort.nulls_last}"
+    )
+
+
 def _keys(select: ast.Select) -> Iterator[tuple[ast.Expr, str]]:
     """Give the keys that rows must have, and what would keep the others."""
-    given = "the key COALESCE({}, '-')"
     for item in select.group_by or ():
-        yield item.expr, given
+        yield item.expr, _GIVEN
     if select.distinct:
         for expr in select.distinct_on or [item.expr for item in select.items]:
-            yield expr, given
+            yield expr, _GIVEN
     if select.group_by is None:
         for sort in select.order_by:
-            order = f"{' DESC' * sort.descending}{' NULLS LAST' * sort.nulls_last}"
-            yield sort.expr, f"ORDER BY COALESCE({{}}, NULL){order}"
+            yield sort.expr, _order(sort)
 
 
 def path_of(expr: ast.Expr, select: ast.Select) -> Fields | None:
@@ -191,6 +238,23 @@ def path_of(expr: ast.Expr, select: ast.Select) -> Fields | None:
     steps = () if place is None else place.steps
     names = tuple([step for step in steps if isinstance(step, str)])
     return names if names and names == steps else None
+
+
+def _operand(expr: ast.Expr) -> ast.Expr:
+    """Give what has to be there for an expression to be."""
+    is_time = isinstance(expr, ast.Call) and expr.name in {"DATE_TRUNC", "DATE_BIN"}
+    return expr.args[0] if isinstance(expr, ast.Call) and is_time else expr
+
+
+def _watched_path(expr: ast.Expr, select: ast.Select) -> Fields | None:
+    """Give the path that a key is, or that a key of times is made of by a scan."""
+    return path_of(_operand(expr), select)
+
+
+def _has_others(opened: Sequence[Packfile], path: Fields) -> bool:
+    """Check whether it is known that some rows have something else than a time at a path."""
+    found = [pack.trailer.sparse.summary for pack in opened]
+    return any(one is not None and one.types.get(path, 0) & ~_TIMES for one in found)
 
 
 def _is_named(where: ast.Expr | None, expr: ast.Expr) -> bool:
