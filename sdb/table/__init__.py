@@ -31,6 +31,7 @@
 ``intents``          what transactions over several tables are about to do
 ``objectwriter``     objects that are written once
 ``tablechange``      what a commit does to an index
+``adoption``         packfiles of the original, which become ours
 ``succession``       versions that follow each other
 ``overwritten``      what other programs have made of an index, and overwritten
 ``parentage``        versions that a version came from
@@ -102,6 +103,7 @@
 ``tablesharpness``   blocks that a search in a table would read
 ``inputstates``      inputs that were taken, have failed, changed or vanished
 ``tablevalidation``  all that is wrong with a table
+``keptversions``     whether all that kept versions lead to is there
 ``rootconfig``       settings of a root, for people and shells
 ===================  =============================================================
 """

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UncertainError
+from sdb.errors import (
+    ConflictError,
+    CorruptError,
+    ExistsError,
+    NotFoundError,
+    SdbError,
+    UncertainError,
+)
 from sdb.records import record, replace
 from sdb.table import etags, names
 from sdb.table.freshness import CollectedError, Freshness
@@ -164,7 +171,7 @@ def commit(  # noqa: PLR0913 - by name
                 raise
             # Whatever became of it, the next attempt finds the id in the history, or not.
             unknown = error if isinstance(error, UncertainError) else unknown
-            if around.elapsed() - began >= patience_seconds:
+            if around.elapsed() - began - attempts.recovered_seconds >= patience_seconds:
                 if unknown is None:
                     raise
                 raise _uncertain(unknown, attempts) from error
@@ -207,6 +214,7 @@ class _Attempts:
         self._first_seen: int | None = None
         self._looked_through = 0
         self._has_stored = False
+        self.recovered_seconds = 0.0
         self._is_given = is_given
 
     def run(self) -> Committed:
@@ -228,7 +236,13 @@ class _Attempts:
             if head is not None and not is_locked:
                 message = f"{self.writer.head} appeared meanwhile"
                 raise ConflictError(message, path=self.writer.head)
-            return self._joint(head) or self._follow(head)
+            try:
+                return self._joint(head) or self._follow(head)
+            except CorruptError as error:
+                # Another program deletes what only an index led to that it has replaced.
+                if not self._is_replaced(head):
+                    raise
+                raise ConflictError(error.message, path=error.path, hint="run it again") from error
 
     def _joint(self, head: TableHandle | None) -> Committed | None:
         """Find out whether the head is part of a transaction; None: of none that matters."""
@@ -243,7 +257,10 @@ class _Attempts:
         return Committed(number, self.commit_id, is_new=True, attempts=self.count)
 
     def _follow(self, head: TableHandle | None) -> Committed:
+        began = self.writer.around.elapsed()
         last = succession_of(head, self.writer, self._transaction)
+        if last.pending:  # packfiles of others may have been copied, which takes its time
+            self.recovered_seconds += self.writer.around.elapsed() - began
         number = 0 if last.state is None else last.state.version
         if self._first_seen is None:
             self._first_seen = number
@@ -296,8 +313,12 @@ class _Attempts:
 
     def _is_overtaken(self, head: TableHandle | None) -> bool:
         """Look where others are at work: who has lost already need not write what it has made."""
+        return self.writer.root.store.is_remote and self._is_replaced(head)
+
+    def _is_replaced(self, head: TableHandle | None) -> bool:
+        """Return whether the index is another one by now than the one that was read."""
         root = self.writer.root
-        if head is None or not root.store.is_remote:
+        if head is None:
             return False
         return root.store.version(root.place(self.writer.head)) != head.reader.version
 

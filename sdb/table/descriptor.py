@@ -168,7 +168,8 @@ def has_all_times(descriptor: Descriptor, path: Path) -> bool:
     index = sparse.indices.get(path)
     if index is not None and not index.is_empty:
         return True
-    if sparse.summary is None and descriptor.name.startswith("packed-"):
+    is_foreign = names.is_packed(descriptor.key) or descriptor.name.startswith(names.ADOPTED)
+    if sparse.summary is None and is_foreign:
         return True
     return sparse.is_without_times(path)
 

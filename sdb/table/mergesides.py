@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from sdb.records import field, record
-from sdb.table.tablechange import inputs_between, packfiles_between
+from sdb.table.names import own_key
+from sdb.table.tablechange import (
+    has_longer_journal,
+    inputs_between,
+    own_keys,
+    packfiles_between,
+)
 from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
@@ -69,7 +75,9 @@ class Part:
         )
 
 
-def side_of(handle: TableHandle, base: TableHandle, index: TableIndex) -> Side:
+def side_of(
+    handle: TableHandle, base: TableHandle, index: TableIndex, *, are_inputs_wanted: bool = True
+) -> Side:
     """Tell what an index has otherwise than the version in common.
 
     Parameters
@@ -80,6 +88,8 @@ def side_of(handle: TableHandle, base: TableHandle, index: TableIndex) -> Side:
         The version in common.
     index : TableIndex
         The index.
+    are_inputs_wanted : bool
+        Whether to compare inputs as well, of which nodes are read.
 
     Returns
     -------
@@ -88,12 +98,15 @@ def side_of(handle: TableHandle, base: TableHandle, index: TableIndex) -> Side:
     """
     fetch = handle.root.fetch
     added, removed = packfiles_between(base.index, index, fetch)
+    if not are_inputs_wanted:
+        return Side({own_key(one.key): one for one in added}, frozenset(own_keys(removed)), {}, {})
     taken = inputs_between(base.index, index, fetch)
     known = {one.path: one.etag for one in taken if not one.is_failed}
-    dropped = inputs_between(index, base.index, fetch)
+    has_all = has_longer_journal(base.index, index) and not any(one.is_failed for one in taken)
+    dropped = () if has_all else inputs_between(index, base.index, fetch)
     return Side(
-        {one.key: one for one in added},
-        frozenset(one.key for one in removed),
+        {own_key(one.key): one for one in added},
+        frozenset(own_keys(removed)),
         known,
         {one.path: one.etag for one in dropped if not one.is_failed and one.path not in known},
     )

@@ -29,6 +29,10 @@ _SHOWN = 40
 _MARK_BYTES = 15
 _MOST_NAME_BYTES = 255
 _MOST_KEY_BYTES = 1024
+ADOPTED = "adopted-"
+"""What names of packfiles of ours begin with that are copies of packfiles of the original."""
+
+_PACKED = "packed-"
 _USUAL_LETTERS = range(3, _MOST_NAME_BYTES + 1)  # none of "", "." and ".."
 _FIRST_PRINTABLE = 32
 _DELETE = 127
@@ -168,6 +172,48 @@ def folder_of(key: str) -> str:
     'db/web/gha'
     """
     return "/".join(key.split("/", 3)[:3])
+
+
+def is_packed(key: str) -> bool:
+    """Return whether the original has named a packfile: its collection may delete it.
+
+    Examples
+    --------
+    >>> is_packed("db/web/gha/packed-X.zion"), is_packed("db/web/gha/data/X.zion")
+    (True, False)
+    """
+    return key.rpartition("/")[2].startswith(_PACKED)
+
+
+def own_key(key: str) -> str:
+    """Return the key that a packfile has once it is ours; all its copies have the same.
+
+    Examples
+    --------
+    >>> own_key("db/web/gha/2026/packed-X.ion.zst")
+    'db/web/gha/data/2026/adopted-X.zion'
+    >>> own_key("db/web/gha/data/2026/adopted-X~Y.zion")
+    'db/web/gha/data/2026/adopted-X.zion'
+    >>> own_key("db/web/gha/data/2026/Z.zion")
+    'db/web/gha/data/2026/Z.zion'
+    """
+    if _PACKED not in key and ADOPTED not in key:  # almost all
+        return key
+    folder, (above, _, name) = folder_of(key), key.rpartition("/")
+    directory = above.removeprefix(folder).removeprefix("/")
+    if name.startswith(_PACKED):
+        stem = name.removeprefix(_PACKED).removesuffix(".zion").removesuffix(".ion.zst")
+        if f"{directory}/".startswith("data/"):
+            directory = directory.removeprefix("data").removeprefix("/")
+        return "/".join(filter(None, (folder, "data", directory, f"{ADOPTED}{stem}.zion")))
+    if name.startswith(ADOPTED) and f"{directory}/".startswith("data/"):
+        return f"{above}/{name.removesuffix('.zion').partition('~')[0]}.zion"
+    return key
+
+
+def another_copy(key: str, uid: str) -> str:
+    """Return the key of another copy of an adopted packfile."""
+    return f"{own_key(key).removesuffix('.zion')}~{uid}.zion"
 
 
 @record
@@ -363,10 +409,15 @@ def check_new_ref(name: str, *, is_hold: bool = False) -> str:
 
 def _mark(commit: str) -> str:
     """Give what tells the id of a commit from all others, in few letters."""
+    return short_digest(commit.encode())
+
+
+def short_digest(data: bytes) -> str:
+    """Return what tells an object from all others, in 24 letters and digits."""
     from base64 import b32encode
     from hashlib import blake2b
 
-    return b32encode(blake2b(commit.encode(), digest_size=_MARK_BYTES).digest()).decode()
+    return b32encode(blake2b(data, digest_size=_MARK_BYTES).digest()).decode()
 
 
 def _ref(name: str) -> str:

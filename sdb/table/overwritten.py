@@ -14,7 +14,7 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import ConflictError, CorruptError, SdbError, UnsupportedError
 from sdb.records import record, replace
-from sdb.table import etags
+from sdb.table import etags, names
 from sdb.table.freshness import Freshness
 from sdb.table.index import TableIndex
 from sdb.table.intents import COMMITTED, PENDING, find_intent
@@ -27,7 +27,9 @@ from sdb.table.tablechange import (
     InputKnownError,
     TableChange,
     apply_change,
+    has_longer_journal,
     inputs_between,
+    own_keys,
     packfiles_between,
 )
 from sdb.table.undecided import InTransactionError
@@ -38,6 +40,7 @@ _TAKEN_OUT = "its rows were taken out; sync --retry takes them again"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sdb.table.inputnodes import TakenInput
     from sdb.table.objectwriter import ObjectWriter
     from sdb.table.tablehandle import JointVersion, TableHandle
 
@@ -100,29 +103,31 @@ class _Recovery:
         base = self._base()
         lost = self._lost(base)
         index, state = self._head.index, self._head.state
-        if base is not None and state is not None:
-            pointer = VersionPointer(base.state.version, base.key, base.etag)
-            tags = {name: tag for one in lost for name, tag in one.state.tags.items()}
-            branches = (name for one in lost for name in one.state.branches)
+        tags = {name: tag for one in lost for name, tag in one.state.tags.items()}
+        branches = [name for one in lost for name in one.state.branches]
+        if state is not None:
             named = replace(
-                base.state,
+                state if base is None else base.state,
                 tags={**tags, **state.tags},
                 branches=tuple(dict.fromkeys([*state.branches, *branches])),
                 together=self._together(state, lost),
             )
-            before = Succession(self._writer, base.index, named, pointer)
-        elif state is not None:
-            before = Succession(self._writer, index, replace(state, rows=0, size_bytes=0))
+            if base is None:
+                before = Succession(self._writer, index, replace(named, rows=0, size_bytes=0))
+            else:
+                pointer = VersionPointer(base.state.version, base.key, base.etag)
+                before = Succession(self._writer, base.index, named, pointer)
         else:
             table = lost[0].state.table if lost else b""
-            before = Succession(self._writer, index, table=table)
+            names_of = tags, tuple(dict.fromkeys(branches))
+            before = Succession(self._writer, index, table=table, names_of=names_of)
         highest = max([one.state.version for one in lost], default=0)
         number = max(highest, 0 if state is None else state.version) + 1
-        commit = f"{FOREIGN}-{_short(self._head.data)}"
+        commit = f"{FOREIGN}-{names.short_digest(self._head.data)}"
         # Who has overwritten the version of a collector has not made undone what it deleted.
         boundary_us = max([one.state.boundary_us for one in lost], default=0)
         had = None if base is None else base.index
-        found = before.foreign(index, had, number, commit, boundary_us)
+        found = before.foreign(index, had, number, commit, boundary_us, self._head.data)
         for one in lost:
             found = self._again(found, one)
         return found
@@ -141,11 +146,11 @@ class _Recovery:
             fetch = self._root.fetch
             before = None if head.is_void else head.index
             came, went = packfiles_between(before, made.index, fetch)
-            there = {one.key for one in packfiles_between(None, index, fetch)[0]}
+            there = own_keys(packfiles_between(None, index, fetch)[0])
             change = TableChange(
                 FOREIGN,
-                tuple([one for one in went if one.key not in there]),
-                frozenset({one.key for one in came} & there),
+                tuple([one for one in went if names.own_key(one.key) not in there]),
+                frozenset(own_keys(came) & there),
             )
             index = apply_change(index, change, self._writer).index
         user_data = {name: one for name, one in index.user_data.items() if name != MEMBER}
@@ -259,7 +264,7 @@ class _Recovery:
         if gone:
             raise ConflictError(f"{gone[0]} is not there any more")
         first = 0 if before is None else before.objects
-        taken = inputs_between(before, lost.index, self._root.fetch)
+        taken, untaken = self._inputs(lost, before)
         inputs = [
             ChangedInput(
                 one.path, one.etag, FAILED if one.is_failed else max(0, one.number - first)
@@ -270,7 +275,7 @@ class _Recovery:
             kept = {one.path for one in taken}
             inputs += [  # inputs whose rows a restore has taken out
                 ChangedInput(one.path, one.etag, FAILED, is_forced=True, reason=_TAKEN_OUT)
-                for one in inputs_between(lost.index, before, self._root.fetch)
+                for one in untaken
                 if one.path not in kept and not one.is_failed
             ]
         return TableChange(
@@ -285,11 +290,31 @@ class _Recovery:
             since_us=lost.state.boundary_us,
         )
 
+    def _inputs(
+        self, lost: _Kept, before: TableIndex | None
+    ) -> tuple[tuple[TakenInput, ...], tuple[TakenInput, ...]]:
+        """Return the inputs that a version has otherwise than the one before it, and these there.
+
+        The original deletes nodes of inputs that its own index does not refer to.
+        """
+        fetch = self._root.fetch
+        try:
+            taken = inputs_between(before, lost.index, fetch)
+            if before is None or has_longer_journal(before, lost.index):
+                return taken, ()
+            return taken, inputs_between(lost.index, before, fetch)
+        except CorruptError as error:
+            if error.path is None or self._root.has(error.path):
+                raise
+            message = f"{error.message}, so that its inputs are not known: the next sync takes them"
+            raise ConflictError(message) from None
+
     def _without_known(self, found: Succession, change: TableChange) -> TableChange:
         """Leave out packfiles that are there: the other program may have read an earlier head."""
         there, _ = packfiles_between(None, found.index, self._root.fetch)
-        known = {one.key for one in there}
-        return replace(change, added=tuple([one for one in change.added if one.key not in known]))
+        known = own_keys(there)
+        added = [one for one in change.added if names.own_key(one.key) not in known]
+        return replace(change, added=tuple(added))
 
 
 def _merged(state: VersionState) -> tuple[str, VersionPointer] | None:
@@ -298,10 +323,3 @@ def _merged(state: VersionState) -> tuple[str, VersionPointer] | None:
         return None
     names = [name for name, one in state.merges.items() if one == state.merged]
     return (names[0] if names else ""), state.merged
-
-
-def _short(data: bytes) -> str:
-    from base64 import b32encode
-    from hashlib import blake2b
-
-    return b32encode(blake2b(data, digest_size=15).digest()).decode()

@@ -8,6 +8,7 @@ understood is an error: what it leads to is not known.
 from __future__ import annotations
 
 from sdb.errors import ConflictError, CorruptError
+from sdb.records import replace
 from sdb.table import etags
 from sdb.table.descriptorlist import DescriptorList
 from sdb.table.index import TableIndex
@@ -23,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sdb.table.inputnodes import StoredInputs
     from sdb.table.names import TableKeys
     from sdb.table.parentage import ReadVersion
     from sdb.table.tablehandle import TableHandle
@@ -95,11 +97,13 @@ class Reach:
         """
         late = [one.key for one in index.to_delete if one.expiry_us > self._since_us]
         self.found.update(late)
-        self._content(index)
+        self._content(index, is_head=True)
         if state is None:
             return
         self.found.add(self._keys.version(state.version, state.commit))
         self._kept_by(state)
+        if current_us is None or current_us > self._since_us:
+            self._replaced_by(state)
         self._since(state, branch, current_us)
 
     def branch(
@@ -167,6 +171,8 @@ class Reach:
                 return
             self._kept_by(one.state)
             ended_us = later.parent_since_us or later.at_us
+            if ended_us > self._since_us:
+                self._replaced_by(one.state)
             later = one.state
         else:
             return
@@ -177,6 +183,14 @@ class Reach:
                 path=self._keys.index,
                 hint="collect when the grace time is over",
             )
+
+    def _replaced_by(self, state: VersionState) -> None:
+        """Add what another program had written, where its packfiles were adopted.
+
+        It was the newest until then. Where it is gone nobody was to be reading it any more.
+        """
+        if state.replaced is not None and look(self._root, state.replaced.key) is not None:
+            self._version(state.replaced)
 
     def _begun_with(self, state: VersionState) -> None:
         """Add the lists of the version that a branch began with.
@@ -219,7 +233,7 @@ class Reach:
             raise error.within(f"reading {pointer.key}", path=pointer.key) from None
         self._content(index)
 
-    def _content(self, index: TableIndex) -> None:
+    def _content(self, index: TableIndex, *, is_head: bool = False) -> None:
         """Add what an index leads to: packfiles, their lists, and nodes of the inputs tree."""
         self.found.update(one.key for one in index.inline)
         for ref in index.indirect.refs:
@@ -229,8 +243,20 @@ class Reach:
                 listed = DescriptorList(self._fetch(ref.key, ref.etag), ref)
                 self.found.update(listed.keys())
         if not {ref.key for ref in index.inputs.root} <= self._lists:
-            self.found.update(InputsTree(index.inputs, self._fetch).nodes())
+            self._inputs(index.inputs, is_head=is_head)
             self._lists.update(ref.key for ref in index.inputs.root)
+
+    def _inputs(self, inputs: StoredInputs, *, is_head: bool) -> None:
+        """Add the nodes of an inputs tree.
+
+        The original deletes those that its own index does not refer to: what they led to is of use
+        to nobody but versions that reach it otherwise.
+        """
+        try:
+            self.found.update(InputsTree(replace(inputs, journal=None), self._fetch).nodes())
+        except CorruptError as error:
+            if is_head or error.path is None or self._root.has(error.path):
+                raise
 
     def _fetch(self, key: str, etag: str) -> bytes:
         """Read a node; inner nodes of the inputs tree are those of many versions."""

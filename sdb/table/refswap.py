@@ -11,6 +11,7 @@ from sdb.errors import ConflictError, ExistsError, NotFoundError, UncertainError
 from sdb.records import replace
 from sdb.table import etags
 from sdb.table.commit import PATIENCE_SECONDS, commit
+from sdb.table.names import is_packed
 from sdb.table.succession import is_overwritten
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import open_table
@@ -41,14 +42,16 @@ _LONGEST_PAUSE_SECONDS = 2.0
 def adopted(root: TableRoot, keys: TableKeys, around: Surroundings) -> TableHandle:
     """Open a table, after a commit that makes a version of what another program has written.
 
+    An older `sdb` has made versions that refer to packfiles of the original: these are copied once.
+
     Raises
     ------
     ConflictError
         It writes all the time.
     """
-    for _ in range(_ADOPTIONS):
+    for attempt in range(_ADOPTIONS):
         head = open_table(root, keys.database, keys.table)
-        if not is_overwritten(head):
+        if not is_overwritten(head) and (attempt or not strange_packfiles(head)):
             return head
         commit(root, keys, TableChange(ADOPT), around=around)
     raise ConflictError(
@@ -56,6 +59,13 @@ def adopted(root: TableRoot, keys: TableKeys, around: Surroundings) -> TableHand
         path=keys.index,
         hint="run it again",
     )
+
+
+def strange_packfiles(handle: TableHandle) -> int:
+    """Return how many packfiles of a version the original may delete."""
+    if handle.state is not None and handle.state.is_own:
+        return 0
+    return sum(is_packed(one.key) for one in handle.descriptors())
 
 
 def swap(root: TableRoot, keys: TableKeys, change: Change, around: Surroundings) -> None:

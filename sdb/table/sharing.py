@@ -43,7 +43,7 @@ def is_shareable(key: str) -> bool:
     (True, False)
     """
     above = f"{names.folder_of(key)}/data/"
-    return key.startswith(above) and not key.rpartition("/")[2].startswith("packed-")
+    return key.startswith(above) and not names.is_packed(key)
 
 
 def settled(source: TableHandle, around: Surroundings) -> TableHandle:

@@ -65,6 +65,11 @@ def count(value: dict[str, Any], name: str, default: int | None = None) -> int:
     return found
 
 
+def count_if_told(value: dict[str, Any], name: str) -> int | None:
+    """Return a member that is an integer from 0 to 2^63-1; None where it is not there."""
+    return count(value, name) if name in value else None
+
+
 def flag(value: dict[str, Any], name: str) -> bool:
     """Give a member that is true or false; false when it is not there."""
     found = value.get(name, False)

@@ -9,28 +9,34 @@ from functools import partial
 
 from sdb import ion
 from sdb.records import field, record, replace
-from sdb.table import etags, knownindexes
+from sdb.table import etags, knownindexes, names
+from sdb.table.adoption import Adopted, adopt
+from sdb.table.names import is_packed
+from sdb.table.objectwriter import put_new
 from sdb.table.references import MAIN
 from sdb.table.tablechange import (
     HOUSEKEEPING,
     TableChange,
     apply_change,
     packfiles_between,
+    rows_in,
+    rows_of,
 )
 from sdb.table.versionhistory import VersionPointer, listed_versions
 from sdb.table.versionstate import (
     TABLE_BYTES,
     VersionChanges,
     VersionState,
+    state_of,
     with_state,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from sdb.table.descriptor import Descriptor
-    from sdb.table.index import TableIndex
+    from sdb.table.index import Quarantined, TableIndex
     from sdb.table.objectwriter import ObjectWriter
     from sdb.table.tablehandle import TableHandle
     from sdb.table.versionhistory import HistoryRef
@@ -79,6 +85,8 @@ class Succession:
         Versions to be stored before the last of them becomes the index.
     table : bytes
         What tells the table from all others, for its first version; empty: made then.
+    names_of : tuple
+        Tags and branches that the first version tells of.
     """
 
     writer: ObjectWriter
@@ -87,6 +95,7 @@ class Succession:
     pointer: VersionPointer | None = None
     pending: tuple[NewVersion, ...] = field(default=(), repr=False)
     table: bytes = b""
+    names_of: tuple[dict[str, VersionPointer], tuple[str, ...]] = field(default=({}, ()))
 
     def follow(self, change: TableChange, commit: str) -> Succession:
         """Add the version that a change makes.
@@ -109,25 +118,32 @@ class Succession:
             The change does not fit.
         """
         changed = apply_change(self.index, change, self.writer)
+        adopted = self._adopted(changed.index, change)
         at_us = max(self.writer.around.now_us(), self.index.created_us + 1)
         if self.state is not None:
             at_us = max(at_us, self.state.at_us + 1)
-        index = replace(changed.index, name=self.writer.keys.table, created_us=at_us)
-        changes = VersionChanges(
-            len(change.added),
-            len(changed.removed),
-            _rows(change.added),
-            _rows(changed.removed),
-            _bytes(change.added),
-            _bytes(changed.removed),
-        )
+        index = replace(adopted.index, name=self.writer.keys.table, created_us=at_us)
+        changes = changes_of(change.added, changed.removed)
         size = changes.bytes_added - changes.bytes_removed
-        rows = changes.rows_added - changes.rows_removed
+        rows = self._rows(index, changes)
         number = 1 if self.state is None else self.state.version + 1
         state = self._state(number, commit, at_us, at_us, change, rows, size)
-        made = self._with(index, replace(state, changes=changes))
-        last = replace(made.pending[-1], packfiles=tuple([one.key for one in change.added]))
-        return replace(made, pending=(*self.pending, last))
+        new = (*(one.key for one in change.added), *adopted.copies)
+        state = replace(state, changes=changes, adopted=number if adopted.is_whole else 0)
+        return self._with(index, state, new)
+
+    def _adopted(self, index: TableIndex, change: TableChange) -> Adopted:
+        """Make packfiles ours that a change brings, or that were there before anybody did that."""
+        is_own = not self.index.objects if self.state is None else self.state.is_own
+        is_usual = is_own and change.content is None
+        if is_usual and not any(is_packed(one.key) for one in change.added):
+            return Adopted(index)
+        boundary_us = 0 if self.state is None else self.state.boundary_us
+        return adopt(index, self.writer, boundary_us, self._own_lists if is_own else ())
+
+    @property
+    def _own_lists(self) -> set[str]:
+        return {ref.key for ref in self.index.indirect.refs}
 
     def foreign(
         self,
@@ -136,8 +152,9 @@ class Succession:
         number: int,
         commit: str,
         boundary_us: int = 0,
+        seen: bytes = b"",
     ) -> Succession:
-        """Add what another program has made of the index.
+        """Add what another program has made of the index, with packfiles that are ours.
 
         Parameters
         ----------
@@ -151,6 +168,8 @@ class Succession:
             The id that it gets.
         boundary_us : int
             The latest boundary of versions that were overwritten.
+        seen : bytes
+            The object that the index is.
 
         Returns
         -------
@@ -158,23 +177,57 @@ class Succession:
             With one version more to be stored.
         """
         added, removed = packfiles_between(before, index, self.writer.root.fetch)
+        is_own = before is not None and self.state is not None and self.state.is_own
+        boundary_us = max(boundary_us, 0 if self.state is None else self.state.boundary_us)
+        adopted = adopt(index, self.writer, boundary_us, self._own_lists if is_own else ())
         at_us = max(index.created_us, 0)
         if self.state is not None:
             at_us = max(at_us, self.state.at_us + 1)
-        counts = (len(added), len(removed), _rows(added), _rows(removed))
-        changes = VersionChanges(*counts, _bytes(added), _bytes(removed))
-        rows = max(changes.rows_added - changes.rows_removed, -self._total_rows)
+        changes = changes_of(added, removed)
+        rows = self._rows(index, changes)
         size = changes.bytes_added - changes.bytes_removed
         change = TableChange(FOREIGN, boundary_us=boundary_us)
-        if before is not None and before.indirect.refs != index.indirect.refs:
+        is_listed_anew = before is not None and before.indirect.refs != index.indirect.refs
+        index = replace(index, inline=adopted.index.inline, indirect=adopted.index.indirect)
+        if is_listed_anew:
             # The other program takes for absent what packfiles of ours do not index.
             index = replace(index, indirect=replace(index.indirect, indices={}))
+        index = replace(index, to_delete=self._collectable(index, before, removed))
         state = self._state(number, commit, at_us, index.created_us, change, rows, size)
-        return self._with(index, replace(state, changes=changes))
+        whole = number if adopted.is_whole else 0
+        replaced = self._replaced(seen, number) if adopted.copies else None
+        state = replace(state, changes=changes, adopted=whole, replaced=replaced)
+        return self._with(index, state, adopted.copies)
 
-    @property
-    def _total_rows(self) -> int:
-        return 0 if self.state is None else self.state.rows
+    def _replaced(self, seen: bytes, number: int) -> VersionPointer:
+        """Keep an index of another program for those who read it, as a lease does."""
+        key = self.writer.keys.lease(names.short_digest(seen))
+        put_new(self.writer.root, key, seen)
+        return VersionPointer(number, key, etags.of_content([seen]))
+
+    def _collectable(
+        self, index: TableIndex, before: TableIndex | None, removed: Iterable[Descriptor]
+    ) -> tuple[Quarantined, ...]:
+        """Return what another program may delete: nothing that a version of ours refers to."""
+        if before is None:
+            return index.to_delete
+        needed = {one.key for one in removed} | {ref.key for ref in before.indirect.refs}
+        needed |= {ref.key for ref in before.inputs.root}
+        return tuple([one for one in index.to_delete if one.key not in needed])
+
+    def _rows(self, index: TableIndex, changes: VersionChanges) -> int | None:
+        """Return the number of rows of the version that follows; None: a packfile does not tell.
+
+        The original does not count rows. As long as a packfile of it is there, nobody knows them.
+        """
+        came, went = changes.rows_added, changes.rows_removed
+        if came is None:
+            return None
+        before = 0 if self.state is None else self.state.rows
+        is_counted = self.state is None or self.state.is_own  # else added up by who took it for 0
+        if is_counted and went is not None:
+            return None if before is None else before + came - went
+        return rows_in(index, self.writer.root.fetch)
 
     def _state(
         self,
@@ -183,7 +236,7 @@ class Succession:
         at_us: int,
         created_us: int,
         change: TableChange,
-        rows: int,
+        rows: int | None,
         size_bytes: int,
     ) -> VersionState:
         """Make the state of the next version, without what it has changed."""
@@ -191,12 +244,16 @@ class Succession:
         if before is None:
             table = self.table or self.writer.around.random_bytes(TABLE_BYTES)
             state = VersionState(table, number, commit, at_us, created_us, "")
+            tags, branches = self.names_of
+            state = replace(state, tags=tags, branches=branches)
         else:
             history = before.history
             if self.pointer is not None:
                 history = (*history, before.past(self.pointer.key, self.pointer.etag))
+            replaced = before.replaced if self.pending else None
+            state = replace(before, replaced=replaced)
             state = replace(
-                before, version=number, commit=commit, at_us=at_us, created_us=created_us
+                state, version=number, commit=commit, at_us=at_us, created_us=created_us
             )
             state = replace(state, history=history, parent=self.pointer, kept="", merged=None)
             state = state.spilled(self.writer.history, self._fetch_history)
@@ -220,14 +277,16 @@ class Succession:
             shares={**state.shares, **change.shares},
             transaction=change.transaction,
             dropped=change.operation == DROP or (state.dropped and change.operation in _LEAVING),
-            rows=max(0, state.rows + rows),
+            rows=rows,
             size_bytes=max(0, state.size_bytes + size_bytes),
         )
 
     def _fetch_history(self, ref: HistoryRef) -> bytes:
         return self.writer.root.fetch(ref.key, ref.etag)
 
-    def _with(self, index: TableIndex, state: VersionState) -> Succession:
+    def _with(
+        self, index: TableIndex, state: VersionState, packfiles: tuple[str, ...]
+    ) -> Succession:
         state = replace(state, seal=seal_of(index))
         index = replace(index, user_data=with_state(index.user_data, state))
         keyring = self.writer.root.keyring
@@ -235,7 +294,7 @@ class Succession:
         knownindexes.remember(data, keyring, index)
         key = self.writer.keys.version(state.version, state.commit)
         pointer = VersionPointer(state.version, key, etags.of_content([data]))
-        pending = (*self.pending, NewVersion(key, data))
+        pending = (*self.pending, NewVersion(key, data, packfiles))
         return Succession(self.writer, index, state, pointer, pending)
 
     def place_of(self, commit: str, since: int = 0) -> VersionPointer | None:
@@ -316,8 +375,25 @@ def is_overwritten(head: TableHandle) -> bool:
     return state is None or is_foreign(index, state)
 
 
-def _rows(packfiles: Iterable[Descriptor]) -> int:
-    return sum(one.rows or 0 for one in packfiles)
+def told_rows(index: TableIndex, told: int | None) -> int | None:
+    """Return the rows of an index where these may have been added up by an older `sdb`.
+
+    The original does not count rows, and to an older `sdb` packfiles without a count were empty.
+    What is in the index alone is counted.
+    """
+    known = rows_of(index.inline)
+    if not index.indirect.refs or known is None:
+        return known
+    state = state_of(index.user_data)
+    past = () if state is None else state.history
+    operations = {one.operation for one in past} | ({state.operation} if state else set())
+    return None if FOREIGN in operations else told
+
+
+def changes_of(added: Sequence[Descriptor], removed: Sequence[Descriptor]) -> VersionChanges:
+    """Return what a version tells of packfiles that came in, and that went."""
+    counts = len(added), len(removed), rows_of(added), rows_of(removed)
+    return VersionChanges(*counts, _bytes(added), _bytes(removed))
 
 
 def _bytes(packfiles: Iterable[Descriptor]) -> int:

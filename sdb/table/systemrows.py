@@ -73,7 +73,7 @@ def table_rows(root: TableRoot) -> Iterator[Row]:
 
 def _versions(handle: TableHandle) -> Iterator[Row]:
     for one in log(handle):
-        changes = one.changes.struct()
+        changes = one.changes.as_dict()
         yield {
             "version": one.version,
             "at": _time(one.at_us),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from sdb.errors import ConflictError
 from sdb.records import field, record, replace
+from sdb.table import names
 from sdb.table.indirect import Writer, read_list
 from sdb.table.inputstree import InputsTree, Taking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
     from sdb.table.descriptor import Descriptor
@@ -193,9 +194,10 @@ def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -
         return _replaced(index, change, change.content, writer)
     first = index.objects
     inputs = _with_inputs(index, change, first, writer)
-    changed, removed = _without(index, change.removed, writer)
+    gone = frozenset(map(names.own_key, change.removed))
+    changed, removed = _without(index, gone, writer)
     at = next(
-        (at for at, one in enumerate(index.inline) if one.key in change.removed),
+        (at for at, one in enumerate(index.inline) if names.own_key(one.key) in gone),
         len(changed.inline),
     )
     inline = (*changed.inline[:at], *change.added, *changed.inline[at:])
@@ -212,9 +214,8 @@ def _replaced(
 ) -> ChangedIndex:
     """Give an index the packfiles and inputs of another one."""
     added, removed = packfiles_between(index, content, writer.root.fetch)
-    if {one.key for one in added} != {one.key for one in change.added} or change.removed != {
-        one.key for one in removed
-    }:
+    gone = frozenset(map(names.own_key, change.removed))
+    if own_keys(added) != own_keys(change.added) or gone != own_keys(removed):
         raise PackfileGoneError("someone else has changed the packfiles")
     full = replace(index, inline=content.inline, indirect=content.indirect, inputs=content.inputs)
     return ChangedIndex(spill(full, writer), removed)
@@ -251,9 +252,10 @@ def _without(
     """Take packfiles out of an index: of the list in it, and of those that hold the others."""
     if not keys:
         return index, ()
-    removed = [one for one in index.inline if one.key in keys]
-    inline = tuple([one for one in index.inline if one.key not in keys])
-    missing = keys - {one.key for one in removed}
+    own = names.own_key
+    removed = [one for one in index.inline if own(one.key) in keys]
+    inline = tuple([one for one in index.inline if own(one.key) not in keys])
+    missing = keys - own_keys(removed)
     if not missing:
         return replace(index, inline=inline), tuple(removed)
     lists = Writer(writer.root.fetch, writer.indirect)
@@ -261,10 +263,10 @@ def _without(
     for ref in index.indirect.refs:
         if missing and not missing.isdisjoint(_keys(lists, ref)):
             listed = lists.read(ref)
-            gone = [one for one in listed if one.key in missing]
-            kept = tuple([one for one in listed if one.key not in missing])
+            gone = [one for one in listed if own(one.key) in missing]
+            kept = tuple([one for one in listed if own(one.key) not in missing])
             removed += gone
-            missing -= {one.key for one in gone}
+            missing -= own_keys(gone)
             refs.append(replace(lists.write(kept), original_objects=ref.original_objects))
         else:
             refs.append(ref)
@@ -278,13 +280,16 @@ def _without(
 def _keys(lists: Writer, ref: IndirectRef) -> list[str]:
     from sdb.table.descriptorlist import DescriptorList
 
-    return DescriptorList(lists.fetch(ref.key, ref.etag), ref).keys()
+    found = DescriptorList(lists.fetch(ref.key, ref.etag), ref).keys()
+    return [names.own_key(key) for key in found]
 
 
 def packfiles_between(
     before: TableIndex | None, after: TableIndex, fetch: Fetch
 ) -> tuple[tuple[Descriptor, ...], tuple[Descriptor, ...]]:
     """Compare the packfiles of two versions; lists that both have are not read.
+
+    A packfile of the original and our copy of it (:mod:`sdb.table.adoption`) are the same.
 
     Parameters
     ----------
@@ -317,16 +322,51 @@ def _listed(index: TableIndex | None, shared: set[str], fetch: Fetch) -> dict[st
         return found
     for ref in index.indirect.refs:
         if ref.key not in shared:
-            found |= {one.key: one for one in read_list(fetch(ref.key, ref.etag), ref)}
-    return found | {one.key: one for one in index.inline}
+            listed = read_list(fetch(ref.key, ref.etag), ref)
+            found |= {names.own_key(one.key): one for one in listed}
+    return found | {names.own_key(one.key): one for one in index.inline}
+
+
+def rows_of(packfiles: Iterable[Descriptor]) -> int | None:
+    """Return the number of rows of packfiles; None: one does not tell."""
+    total = 0
+    for one in packfiles:
+        if one.rows is None:
+            return None
+        total += one.rows
+    return total
+
+
+def rows_in(index: TableIndex, fetch: Fetch) -> int | None:
+    """Return the number of rows of an index, of which lists are read; None: it is not known."""
+    total = rows_of(index.inline)
+    for ref in index.indirect.refs if total is not None else ():
+        more = rows_of(read_list(fetch(ref.key, ref.etag), ref))
+        if total is None or more is None:
+            return None
+        total += more
+    return total
+
+
+def own_keys(packfiles: Iterable[Descriptor]) -> set[str]:
+    """Return the keys by which packfiles are compared, see :func:`sdb.table.names.own_key`."""
+    return {names.own_key(one.key) for one in packfiles}
+
+
+def has_longer_journal(before: TableIndex, after: TableIndex) -> bool:
+    """Return whether an index has the inputs of another, and what it has noted of more of them."""
+    old, new = ({one.path for one in index.inputs.journal or ()} for index in (before, after))
+    return before.inputs.root == after.inputs.root and old <= new
 
 
 def inputs_between(
     before: TableIndex | None, after: TableIndex, fetch: Fetch
 ) -> tuple[TakenInput, ...]:
     """Give the inputs that a version has otherwise than the one before it."""
-    if before is not None and before.inputs == after.inputs:
-        return ()
+    if before is not None and has_longer_journal(before, after):
+        old = {one.path: one for one in before.inputs.journal or ()}
+        new = {one.path: one for one in after.inputs.journal or ()}
+        return tuple([new[path] for path in sorted(new) if old.get(path) != new[path]])
     known: dict[str, TakenInput] = {}
     if before is not None:
         known = {one.path: one for one in InputsTree(before.inputs, fetch).walk()}

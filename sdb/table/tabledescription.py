@@ -7,14 +7,13 @@ from sdb.packfile.describe import file_dict, file_lines, index_descriptions, tot
 from sdb.packfile.descriptions import Description, FileDescription
 from sdb.records import record, replace
 from sdb.table.index import ZERO_US
-from sdb.table.succession import is_foreign
+from sdb.table.succession import is_foreign, told_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.table.descriptor import Descriptor
     from sdb.table.tablehandle import TableHandle
-    from sdb.table.versionstate import VersionState
 
 
 @record
@@ -113,12 +112,13 @@ def facts(handle: TableHandle) -> TableFacts:
     # When another program has written the index since, the state is old.
     counts = None if state is None or is_foreign(index, state) else state
     known = None if index.indirect.refs else index.inline
+    told = None if counts is None else counts.rows
     path = time_path(handle)
     return TableFacts(
         handle.keys.database,
         handle.keys.table,
-        None if state is None else state.version,
-        _rows(known) if known is not None or counts is None else _counted(counts, index.inline),
+        None if counts is None else counts.version,
+        told if counts is not None and counts.is_own else told_rows(index, told),
         sum(ref.objects for ref in index.indirect.refs) + len(index.inline),
         _size(known) if known is not None or counts is None else counts.size_bytes,
         path,
@@ -159,23 +159,6 @@ def _newest_us(handle: TableHandle, path: Path) -> int | None:
     found.append(handle.index.indirect.indices.get(path))
     times = [index.last_us for index in found if index is not None and not index.is_empty]
     return max(times, default=None)
-
-
-def _rows(descriptors: tuple[Descriptor, ...] | None) -> int | None:
-    if descriptors is None:
-        return None
-    counts = [one.rows for one in descriptors]
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
-
-
-def _counted(state: VersionState, inline: tuple[Descriptor, ...]) -> int | None:
-    """Give the rows that a version counts; None where packfiles of others may be among them.
-
-    The original does not count rows, and they are none then to whoever adds them up.
-    """
-    operations = {state.operation, *(one.operation for one in state.history)}
-    return None if "foreign" in operations or _rows(inline) is None else state.rows
 
 
 def _size(descriptors: tuple[Descriptor, ...] | None) -> int | None:

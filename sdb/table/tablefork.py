@@ -20,6 +20,7 @@ from sdb.table.versionstate import state_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.progress import Progress
+    from sdb.table.descriptor import Descriptor
     from sdb.table.index import TableIndex
     from sdb.table.surroundings import Surroundings
     from sdb.table.tablehandle import TableHandle
@@ -209,8 +210,8 @@ def push(
     told = counted(progress, total)
     known = _known(source, find_table(root, database, table))
     brought = {
-        one.name: one
-        for one in transfer.packfiles([one for one in wanted if one.name not in known], told)
+        _name(one): one
+        for one in transfer.packfiles([one for one in wanted if _name(one) not in known], told)
     }
 
     def plan(index: TableIndex) -> TableChange | None:
@@ -219,15 +220,17 @@ def push(
             present = _known(source, there)
         except ConflictError as error:
             raise _GivenUpError(error) from None
-        missing = [one for one in wanted if one.name not in present]
+        missing = [one for one in wanted if _name(one) not in present]
         brought.update(
-            (one.name, one)
-            for one in transfer.packfiles([one for one in missing if one.name not in brought], told)
+            (_name(one), one)
+            for one in transfer.packfiles(
+                [one for one in missing if _name(one) not in brought], told
+            )
         )
         change = TableChange(
             PUSH,
-            tuple([brought[one.name] for one in missing]),
-            frozenset(present.values()) - {present.get(one.name, "") for one in wanted},
+            tuple([brought[_name(one)] for one in missing]),
+            frozenset(present.values()) - {present.get(_name(one), "") for one in wanted},
             transfer.inputs(there),
             author=author,
             message=message or f"push of {_shown(source)}",
@@ -257,12 +260,12 @@ def _known(source: TableHandle, there: TableHandle | None) -> dict[str, str]:
     """
     if there is None:
         return {}
-    found = {one.name: one.key for one in there.descriptors()}
-    unknown = found.keys() - {one.name for one in source.descriptors()}
+    found = {_name(one): one.key for one in there.descriptors()}
+    unknown = found.keys() - {_name(one) for one in source.descriptors()}
     past = Versions(source).newest_first() if unknown else iter(())
     for version in past:
         had = source.version(version.key, version.etag)
-        unknown -= {one.name for one in had.descriptors()}
+        unknown -= {_name(one) for one in had.descriptors()}
         if not unknown:
             break
     if unknown:
@@ -273,6 +276,11 @@ def _known(source: TableHandle, there: TableHandle | None) -> dict[str, str]:
             hint="sdb push --as DB.NEW makes another table there",
         )
     return found
+
+
+def _name(packfile: Descriptor) -> str:
+    """Return the name by which both tables know a packfile."""
+    return names.own_key(packfile.key).rpartition("/")[2]
 
 
 def _shown(source: TableHandle) -> str:

@@ -8,7 +8,9 @@ from sdb import instants, ion, notes
 from sdb.errors import CorruptError, SdbError
 from sdb.records import field, record, replace
 from sdb.table import structs
-from sdb.table.tablechange import inputs_between, packfiles_between
+from sdb.table.index import TableIndex
+from sdb.table.succession import changes_of, told_rows
+from sdb.table.tablechange import inputs_between, packfiles_between, rows_of
 from sdb.table.versionhistory import VersionPointer, any_struct, required_instant
 from sdb.table.versionlookup import Versions
 from sdb.table.versionstate import MEMBER, VersionChanges
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.table.descriptor import Descriptor
-    from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
     from sdb.table.versionhistory import PastVersion
 
@@ -40,8 +41,10 @@ class LoggedVersion:
         Id of its commit.
     operation, author, message : str
         What made it, who, and why.
-    rows, size_bytes : int
-        Rows and bytes of all packfiles.
+    rows : int or None
+        Rows of all packfiles; None: not known, since the original does not count them.
+    size_bytes : int
+        Bytes of all packfiles.
     changes : VersionChanges
         What is different from the parent.
     parents : tuple of int
@@ -56,7 +59,7 @@ class LoggedVersion:
     operation: str
     author: str
     message: str
-    rows: int
+    rows: int | None
     size_bytes: int
     changes: VersionChanges
     parents: tuple[int, ...]
@@ -64,7 +67,7 @@ class LoggedVersion:
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
-        changes = self.changes.struct()
+        changes = self.changes.as_dict()
         return {
             "version": self.version,
             "at": instants.text(self.at_us),
@@ -207,10 +210,10 @@ def show(handle: TableHandle) -> ShownVersion:
         An object that it leads to is missing or damaged.
     """
     state = handle.state
-    is_whole = state is None or Versions(handle).is_foreign
-    logged = _stranger(handle) if is_whole else _logged(handle.data, handle, names_of(handle))
-    before = None
-    if state is not None and state.parent is not None and not is_whole:
+    is_strange = state is None or Versions(handle).is_foreign
+    logged = _stranger(handle) if is_strange else _logged(handle.data, handle, names_of(handle))
+    before = _overwritten(handle) if is_strange else None
+    if state is not None and state.parent is not None and not is_strange:
         before = _before(handle, state.version, state.parent)
     added, removed = packfiles_between(before, handle.index, handle.root.fetch)
     taken = inputs_between(before, handle.index, handle.root.fetch)
@@ -246,11 +249,25 @@ def _kept(handle: TableHandle, one: PastVersion) -> bytes:
 
 def _stranger(handle: TableHandle) -> LoggedVersion:
     """Tell of an index that another program has written, and that no commit has followed yet."""
-    inline = handle.index.inline
-    rows = sum(one.rows or 0 for one in inline)
-    size = sum(one.size_bytes for one in inline)
+    before, fetch = _overwritten(handle), handle.root.fetch
+    found = list(handle.descriptors())
+    size = sum(one.size_bytes for one in found)
+    added, removed = packfiles_between(before, handle.index, fetch)
+    changes = changes_of(added, removed)
     at_us = handle.index.created_us
-    return LoggedVersion(None, at_us, "", FOREIGN, "", "", rows, size, VersionChanges(), ())
+    return LoggedVersion(None, at_us, "", FOREIGN, "", "", rows_of(found), size, changes, ())
+
+
+def _overwritten(handle: TableHandle) -> TableIndex | None:
+    """Read the version that another program has read, and passed on; None: it is not known."""
+    state = handle.state
+    if state is None:
+        return None
+    try:
+        return handle.version(handle.keys.version(state.version, state.commit)).index
+    except CorruptError as error:
+        notes.warn(f"{error.message}: what another program has changed since is not known")
+        return None
 
 
 def _listed(
@@ -260,6 +277,18 @@ def _listed(
     commit = "" if found is None else found[1]
     told = (one.version, one.at_us, commit, one.operation, "", "", one.rows, 0)
     return LoggedVersion(*told, VersionChanges(), (), names.get(one.key, ()))
+
+
+def _recounted(
+    data: bytes, handle: TableHandle, rows: int | None, changes: VersionChanges
+) -> tuple[int | None, VersionChanges]:
+    """Count the rows of a version of an older `sdb`, which took packfiles of others for empty."""
+    index = TableIndex.decode(data, handle.root.keyring)
+    rows = told_rows(index, rows)
+    if rows is None:
+        added, removed = changes.rows_added or None, changes.rows_removed or None
+        changes = replace(changes, rows_added=added, rows_removed=removed)
+    return rows, changes
 
 
 def _logged(data: bytes, handle: TableHandle, names: dict[str, tuple[str, ...]]) -> LoggedVersion:
@@ -277,6 +306,10 @@ def _logged(data: bytes, handle: TableHandle, names: dict[str, tuple[str, ...]])
         key = handle.keys.version(version, commit)
     except SdbError as error:
         raise CorruptError(error.message) from None
+    rows = structs.count_if_told(state, "rows")
+    changes = VersionChanges.from_struct(state.get("changes", {}))
+    if structs.count(state, "adopted", 0) != version:
+        rows, changes = _recounted(data, handle, rows, changes)
     return LoggedVersion(
         version,
         required_instant(state, "at"),
@@ -284,9 +317,9 @@ def _logged(data: bytes, handle: TableHandle, names: dict[str, tuple[str, ...]])
         structs.text(state, "operation"),
         structs.text(state, "author", ""),
         structs.text(state, "message", ""),
-        structs.count(state, "rows"),
+        rows,
         structs.count(state, "bytes"),
-        VersionChanges.from_struct(state.get("changes", {})),
+        changes,
         tuple(parents),
         names.get(key, ()),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from sdb.errors import ConflictError, UsageError
+from sdb.errors import ConflictError, CorruptError, UsageError
 from sdb.records import field, record
 from sdb.table import names
 from sdb.table.commit import check_branch, commit
@@ -204,13 +204,20 @@ class _Merging:
         if base is None:
             return None
         self.base = None if base.state is None else base.state.version
-        ours = side_of(theirs, base, index)
-        other = side_of(theirs, base, theirs.index)
-        parts: tuple[list[Part], list[Part]] | None = None
-        if self._only or ours.overlaps(other):
-            parts = changed_parts(theirs, base, index), changed_parts(theirs, base, theirs.index)
+        try:
+            other, parts = self._compared(base, index)
+        except CorruptError as error:
+            if error.path is None or theirs.root.has(error.path):
+                raise
+            # The original deletes nodes of inputs that its own index does not refer to.
+            told = ConflictError(
+                f"merging {self._source or theirs.name}: {error.message}",
+                path=error.path,
+                hint="where both have taken inputs since, INSERT INTO ... SELECT takes over rows",
+            )
+            raise _GivenUpError(told) from None
         present, _ = packfiles_between(None, index, fetch)
-        result = _Result({one.key: one for one in present}, base, theirs)
+        result = _Result({names.own_key(one.key): one for one in present}, base, theirs)
         if parts is None:
             result.apply(other)
         else:
@@ -227,6 +234,19 @@ class _Merging:
             merged=("" if self._only else self._source, self.pointer),
         )
         return self.change
+
+    def _compared(
+        self, base: TableHandle, index: TableIndex
+    ) -> tuple[Side, tuple[list[Part], list[Part]] | None]:
+        """Compare both sides with what they have in common; in parts where they overlap."""
+        theirs = self._theirs
+        other = side_of(theirs, base, theirs.index)
+        has_inputs = bool(other.inputs or other.dropped)
+        ours = side_of(theirs, base, index, are_inputs_wanted=has_inputs)
+        if not (self._only or ours.overlaps(other)):
+            return other, None
+        parts = changed_parts(theirs, base, index), changed_parts(theirs, base, theirs.index)
+        return other, parts
 
     def _apply(self, result: _Result, ours: list[Part], theirs: list[Part]) -> None:
         """Apply the parts of the source that are wanted."""
@@ -313,7 +333,7 @@ class _Result:
         lost = part.before - self._present.keys() - self.added.keys()
         if lost:
             for one in self._base.descriptors():
-                if one.key in lost:
+                if names.own_key(one.key) in lost:
                     self._take([one], ())
         for path, etag in part.inputs.items():
             self.inputs[path] = _taken_out(path, etag)
@@ -322,9 +342,10 @@ class _Result:
         for key in removed:
             self._remove(key)
         for one in added:
-            self.removed.discard(one.key)
-            if one.key not in self._present:
-                self.added[one.key] = one
+            key = names.own_key(one.key)
+            self.removed.discard(key)
+            if key not in self._present:
+                self.added[key] = one
 
     def _remove(self, key: str) -> None:
         self.added.pop(key, None)

@@ -6,6 +6,7 @@ packfiles, the same number and other names.
 
 from __future__ import annotations
 
+from sdb import notes
 from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
 from sdb.records import replace
 from sdb.table import names
@@ -15,7 +16,7 @@ from sdb.table.holds import check_free
 from sdb.table.namedversions import NamedVersion, named_version, pointer_to
 from sdb.table.objectwriter import put_new
 from sdb.table.references import MAIN
-from sdb.table.refswap import adopted, swap
+from sdb.table.refswap import adopted, strange_packfiles, swap
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablehandle import open_table
 from sdb.table.versionlookup import UnknownReferenceError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sdb.table.references import Given
+    from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
     from sdb.table.versionstate import VersionState
 
@@ -73,7 +75,7 @@ def tag(
         See :func:`sdb.table.commit.commit`.
     """
     keys = _checked(root, database, table, names.check_new_ref(name))
-    handle = adopted(root, keys, around).at(reference)
+    handle = _opened(root, keys, reference, around)
     pointer = pointer_to(handle)
 
     def change(state: VersionState) -> VersionState | None:
@@ -164,7 +166,7 @@ def branch(
     """
     names.check_new_ref(name, is_hold=bool(held_for))
     keys = _checked(root, database, table, name)
-    handle = adopted(root, keys, around).at(reference)
+    handle = _opened(root, keys, reference, around)
     data = first_index(handle, pointer_to(handle), around, held_for=held_for)
     exists = ExistsError(f"{handle.name} has a branch {name!r}", hint=f"sdb branch -d {name}")
     tried = False
@@ -240,6 +242,19 @@ def delete_branch(
         return replace(state, branches=tuple([one for one in state.branches if one != name]))
 
     swap(root, keys, change, around)
+
+
+def _opened(
+    root: TableRoot, keys: names.TableKeys, reference: Given, around: Surroundings
+) -> TableHandle:
+    """Open the version that gets a name, and warn where it may not outlive other programs."""
+    handle = adopted(root, keys, around).at(reference)
+    if number := strange_packfiles(handle):
+        notes.warn(
+            f"{handle.name}: the original may delete {number:,} packfiles of this version, which "
+            "an older sdb has made; the newest version has copies of its own"
+        )
+    return handle
 
 
 def _checked(root: TableRoot, database: str, table: str, name: str) -> names.TableKeys:

@@ -25,7 +25,13 @@ from sdb.table.retention import retire
 from sdb.table.settledlisting import SettledListing
 from sdb.table.syncplan import plan_sync
 from sdb.table.syncresult import Synced
-from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
+from sdb.table.tablechange import (
+    FAILED,
+    ChangedInput,
+    TableChange,
+    own_keys,
+    packfiles_between,
+)
 from sdb.table.tablehandle import find_table, read_definition
 
 TYPE_CHECKING = False
@@ -322,7 +328,7 @@ class _Sync:
             raise _MovedError
         if self._removed.removed:
             there, _ = packfiles_between(None, index, self._root.fetch)
-            if not self._removed.removed <= {one.key for one in there}:
+            if not set(map(names.own_key, self._removed.removed)) <= own_keys(there):
                 raise _MovedError
 
     def _commit(self, change: TableChange, new: Sequence[NewInput]) -> int | None:

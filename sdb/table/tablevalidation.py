@@ -8,14 +8,14 @@ from sdb.packfile.reader import open_packfile
 from sdb.progress import silent
 from sdb.records import record
 from sdb.table import contentid, etags, names
+from sdb.table.keptversions import KeptVersions
 from sdb.table.leases import hold
 from sdb.table.references import MAIN
 from sdb.table.tablehandle import find_table
-from sdb.table.versionhistory import read_history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from sdb.packfile.trailer import Trailer
     from sdb.progress import Progress
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sdb.table.tablehandle import TableHandle
 
 _CONTENT_ID_LETTERS = 32
+_MOST_LOOKS = 3
 
 
 @record
@@ -119,7 +120,7 @@ def validate_table(
     finally:
         lease.release()
     check.provenance()
-    check.history()
+    check.kept([one.key for one in descriptors])
     return TableReport(
         handle.name,
         tuple(check.findings),
@@ -255,53 +256,32 @@ class _TableCheck:
             if len(keys) > 1 and name in self.inputs:
                 self.find(max(keys), f"has rows of {name}, as {min(keys)} has")
 
-    def history(self) -> None:
-        """Read the versions that the table keeps, and what names them.
+    def kept(self, seen: Collection[str]) -> None:
+        """Look at the versions that the table keeps, and at what they lead to.
 
         What an old version tells of those before it may have expired since.
         """
-        state, keys, path = self._handle.state, self._handle.keys, self._handle.reader.path
-        if state is None or path.startswith(self._root.place(f"{keys.folder}/versions/")):
+        keys, path = self._handle.keys, self._handle.reader.path
+        if path.startswith(self._root.place(f"{keys.folder}/versions/")):
             return
-        listed = list(state.history)
-        missing = {}
-        for ref in state.older:
-            try:
-                listed += read_history(self._root.fetch(ref.key, ref.etag), ref)
-            except SdbError as error:
-                missing[ref.key] = error.message
-        wanted = [(one.key, one.etag) for one in listed]
-        wanted += [(tag.key, tag.etag) for tag in state.tags.values()]
-        # A branch may begin with a version whose parent has expired.
-        has_begun = path == self._root.place(keys.branch(state.branch or MAIN))
-        if state.parent is not None and has_begun:
-            wanted.append((state.parent.key, state.parent.etag))
-        for key, etag in dict.fromkeys(wanted):
-            try:
-                self._root.fetch(key, etag)
-            except SdbError as error:
-                missing[key] = error.message
-        for key, text in missing.items():
-            if self._is_kept(key, state.branch or MAIN):
-                self.find(key, text)
+        head, found = self._handle, []
+        for _ in range(_MOST_LOOKS):
+            found = list(KeptVersions(head, seen).findings())
+            now = self._head() if found else head
+            if now is None:
+                return  # the branch has gone
+            if now.data == head.data:
+                break
+            head = now  # what is missing may have expired since the head before was read
+        for key, text in found:
+            self.find(key, text)
 
-    def _is_kept(self, key: str, branch: str) -> bool:
-        """Return whether a version, or a list of them, is one that has not expired meanwhile."""
-        keys = self._handle.keys
+    def _head(self) -> TableHandle | None:
+        """Return the newest version of the branch as it is now; None if the branch has gone."""
+        keys, state = self._handle.keys, self._handle.state
+        branch = MAIN if state is None else state.branch or MAIN
         head = find_table(self._root, keys.database, keys.table, branch=branch)
-        if head is None:
-            return branch == MAIN
-        state = head.state
-        if state is None or head.data == self._handle.data:
-            return True
-        kept = {ref.key for ref in state.older} | {tag.key for tag in state.tags.values()}
-        kept |= {one.key for one in state.history}
-        try:
-            for ref in state.older:
-                kept |= {one.key for one in read_history(self._root.fetch(ref.key, ref.etag), ref)}
-        except SdbError:
-            return True
-        return key in kept
+        return self._handle if head is None and branch == MAIN else head
 
 
 def _content_id(key: str) -> str | None:

@@ -6,7 +6,7 @@ from sdb import notes
 from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError
 from sdb.records import replace
 from sdb.table import etags
-from sdb.table.names import folder_of
+from sdb.table.names import folder_of, own_key
 from sdb.table.objectwriter import look, put_new
 from sdb.table.tablechange import FAILED, ChangedInput
 
@@ -51,8 +51,8 @@ class Transfer:
         self.sent = self.sent_bytes = 0
 
     def key(self, key: str) -> str:
-        """Give the key that a packfile has in the other table."""
-        return f"{self._keys.folder}/{self.relative(key)}"
+        """Give the key that a packfile has in the other table, where it is one of ours."""
+        return f"{self._keys.folder}/{self.relative(own_key(key))}"
 
     def relative(self, key: str) -> str:
         """Give the key of a packfile below the folder of its table, which may be a third one."""

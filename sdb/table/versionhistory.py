@@ -35,8 +35,8 @@ class PastVersion:
         Its index, by the digest of the content.
     operation : str
         What made it.
-    rows : int
-        Number of rows that it has.
+    rows : int or None
+        Number of rows that it has; None: not known.
     marks : bytes
         What tells ids of transactions that its commit did besides its own, see :func:`marks_of`.
     """
@@ -46,7 +46,7 @@ class PastVersion:
     key: str
     etag: str
     operation: str
-    rows: int
+    rows: int | None
     marks: bytes = b""
 
     def struct(self) -> dict[str, object]:
@@ -57,8 +57,8 @@ class PastVersion:
             "path": self.key,
             "etag": self.etag,
             "operation": self.operation,
-            "rows": self.rows,
         }
+        value |= {} if self.rows is None else {"rows": self.rows}
         return value | {"marks": self.marks} if self.marks else value
 
     @classmethod
@@ -71,7 +71,7 @@ class PastVersion:
             names.check_key(structs.text(found, "path")),
             etags.check(structs.text(found, "etag")),
             structs.text(found, "operation"),
-            structs.count(found, "rows"),
+            structs.count_if_told(found, "rows"),
             structs.blob(found, "marks") if "marks" in found else b"",
         )
 

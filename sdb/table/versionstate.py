@@ -49,21 +49,25 @@ class VersionChanges:
     ----------
     packfiles_added, packfiles_removed : int
         Numbers of packfiles.
-    rows_added, rows_removed : int
-        Numbers of rows.
+    rows_added, rows_removed : int or None
+        Numbers of rows; None: a packfile does not tell.
     bytes_added, bytes_removed : int
         Sizes of these packfiles.
     """
 
     packfiles_added: int = 0
     packfiles_removed: int = 0
-    rows_added: int = 0
-    rows_removed: int = 0
+    rows_added: int | None = 0
+    rows_removed: int | None = 0
     bytes_added: int = 0
     bytes_removed: int = 0
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
+        return {name: one for name, one in self.as_dict().items() if one is not None}
+
+    def as_dict(self) -> dict[str, int | None]:
+        """Return all numbers, also those that are not known."""
         return {
             "packfiles-added": self.packfiles_added,
             "packfiles-removed": self.packfiles_removed,
@@ -77,7 +81,16 @@ class VersionChanges:
     def from_struct(cls, value: object) -> Self:
         """Read the struct that is stored."""
         found = any_struct(value, "the changes of a version")
-        return cls(*(structs.count(found, name, 0) for name in cls().struct()))
+        if not found:
+            return cls()
+        return cls(
+            structs.count(found, "packfiles-added", 0),
+            structs.count(found, "packfiles-removed", 0),
+            structs.count_if_told(found, "rows-added"),
+            structs.count_if_told(found, "rows-removed"),
+            structs.count(found, "bytes-added", 0),
+            structs.count(found, "bytes-removed", 0),
+        )
 
 
 @record
@@ -98,8 +111,10 @@ class VersionState:
         The same as in the index; another value there tells that someone else has written it.
     operation : str
         What made the version.
-    rows, size_bytes : int
-        Rows and bytes of all packfiles.
+    rows : int or None
+        Rows of all packfiles; None: one does not tell.
+    size_bytes : int
+        Bytes of all packfiles.
     author, message : str
         Who made it, and why; may be empty.
     parent : VersionPointer or None
@@ -149,6 +164,12 @@ class VersionState:
     together : dict
         For other indexes, by key, the version of each that a transaction has made together with one
         of this table, the newest: whoever reads both must not read an older one.
+    adopted : int
+        Its own number if all packfiles have names of ours. Another program that passes it on has
+        another number.
+    replaced : VersionPointer or None
+        An index of another program whose packfiles the commit has adopted: somebody may have been
+        reading it until the commit was true.
     """
 
     table: bytes
@@ -157,7 +178,7 @@ class VersionState:
     at_us: int
     created_us: int
     operation: str
-    rows: int = 0
+    rows: int | None = 0
     size_bytes: int = 0
     author: str = ""
     message: str = ""
@@ -182,6 +203,13 @@ class VersionState:
     transaction: str = ""
     together: dict[str, int] = field(default_factory=dict)
     keeps_for: str = ""
+    adopted: int = 0
+    replaced: VersionPointer | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """True if none of its packfiles is one that the original may delete."""
+        return self.adopted == self.version
 
     def struct(self) -> dict[str, object]:
         """Give the struct that is stored."""
@@ -193,7 +221,6 @@ class VersionState:
             "at": ion.instant_from_us(self.at_us),
             "created": ion.instant_from_us(self.created_us),
             "operation": self.operation,
-            "rows": self.rows,
             "bytes": self.size_bytes,
             "author": self.author,
             "message": self.message,
@@ -206,6 +233,7 @@ class VersionState:
             "seal": self.seal,
             "failures": [{"path": path, "reason": why} for path, why in self.failures.items()],
         }
+        value |= {} if self.rows is None else {"rows": self.rows}
         if self.parent is not None:
             value["parent"] = self.parent.struct()
         if self.merged is not None:
@@ -221,6 +249,8 @@ class VersionState:
         value |= {"shares": dict(self.shares)} if self.shares else {}
         value |= {"keeps-for": self.keeps_for} if self.keeps_for else {}
         value |= {"transaction": self.transaction} if self.transaction else {}
+        value |= {"adopted": self.adopted} if self.adopted else {}
+        value |= {} if self.replaced is None else {"replaced": self.replaced.struct()}
         if self.together:
             listed = sorted(self.together.items())
             value["together"] = [{"index": key, "version": one} for key, one in listed]
@@ -257,7 +287,7 @@ class VersionState:
             required_instant(found, "at"),
             required_instant(found, "created"),
             structs.text(found, "operation"),
-            structs.count(found, "rows"),
+            structs.count_if_told(found, "rows"),
             structs.count(found, "bytes"),
             structs.text(found, "author", ""),
             structs.text(found, "message", ""),
@@ -282,6 +312,8 @@ class VersionState:
             _transaction(found["transaction"]) if "transaction" in found else "",
             dict(all_listed(found, "together", _joint)),
             _table(found["keeps-for"]) if "keeps-for" in found else "",
+            structs.count(found, "adopted", 0),
+            VersionPointer.from_struct(found["replaced"]) if "replaced" in found else None,
         )
         _check_order(state)
         return state
@@ -378,7 +410,7 @@ _MEMBERS = frozenset(
         *("author", "message", "parent", "changes", "history", "older", "tags", "branches"),
         *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
         "parent-since",
-        *("dropped", "shares", "transaction", "together", "keeps-for"),
+        *("dropped", "shares", "transaction", "together", "keeps-for", "adopted", "replaced"),
     }
 )
 

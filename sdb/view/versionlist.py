@@ -69,7 +69,7 @@ def version(found: ShownVersion, *, columns: int) -> str:
         ("names", ", ".join(one.names)),
         ("parents", " and ".join(f"{parent:,}" for parent in one.parents)),
         ("id", one.commit),
-        ("rows", f"{one.rows:,}{_signed(one.changes.rows_added, one.changes.rows_removed)}"),
+        ("rows", f"{_count(one.rows)}{_signed(one.changes.rows_added, one.changes.rows_removed)}"),
         ("size", f"{sizes.human(one.size_bytes)}{_signed_size(one)}"),
         ("packfiles", f"{found.packfiles:,}{_signed(len(found.added), len(found.removed))}"),
         ("inputs", f"{len(found.inputs):,} taken" if found.inputs else ""),
@@ -109,9 +109,16 @@ def _told(one: LoggedVersion) -> str:
     return " ".join(filter(None, (names, one.message.replace("\n", " "))))
 
 
-def _signed(added: int, removed: int) -> str:
+def _count(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
+
+
+def _signed(added: int | None, removed: int | None) -> str:
     """Tell what came and went, in parentheses; empty: nothing."""
-    parts = [f"+{added:,}" if added else "", f"-{removed:,}" if removed else ""]
+    parts = [
+        "" if added == 0 else f"+{_count(added)}",
+        "" if removed == 0 else f"-{_count(removed)}",
+    ]
     text = " ".join(filter(None, parts))
     return f" ({text})" if text else ""
 

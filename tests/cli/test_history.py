@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import sdb
+from tests.table.roots import unpacked
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -213,3 +216,104 @@ def test_a_fork_that_shares(run: Run, lake: Path) -> None:
     refused = run("branch", "-d", "d.t", hold.decode())
     assert refused.returncode == 5
     assert b"for d.f, which shares them" in refused.stderr
+
+
+@pytest.fixture
+def shared(run: Run, tmp_path: Path) -> Path:
+    """Insert a row, and name the version, in a table that the original has made."""
+    unpacked("02-append-1", tmp_path)
+    assert not run("insert", "demo.t", data=b'{"x": "ours"}\n').returncode
+    assert not run("tag", "demo.t", "mine").returncode
+    assert not run("insert", "demo.t", data=b'{"x": "later"}\n').returncode
+    return tmp_path
+
+
+def synced(folder: Path, step: int) -> None:
+    """Put the index in place that the original wrote next, which did not see ours, and collect."""
+    unpacked(f"02-append-{step}", folder)
+    found = sdb.connect(folder).table("demo.t").handle.descriptors()
+    kept = {folder / one.key for one in found}
+    for old in set(folder.glob("db/demo/t/packed-*")) - kept:
+        old.unlink()
+
+
+def count(run: Run, table: str) -> int:
+    done = run("query", "--root", ".", "--fmt", "json", f"SELECT COUNT(*) AS n FROM {table}")
+    assert not done.returncode, done.stderr
+    number: int = json.loads(done.stdout)["n"]
+    return number
+
+
+def test_29_05_versions_outlive_what_the_original_collects(run: Run, shared: Path) -> None:
+    first = count(run, "demo.t@mine")
+    for step in (2, 3):
+        synced(shared, step)
+        theirs = count(run, "demo.t")
+        assert not run("insert", "demo.t", data=b'{"x": "more"}\n').returncode
+        assert count(run, "demo.t") == theirs + step + 1  # those it has overwritten, and one more
+        assert count(run, "demo.t WHERE x = 'ours'") == 1
+        assert count(run, "demo.t@mine") == first
+    listed = [
+        one["version"] for one in json.loads(run("log", "--json", "demo.t").stdout)["versions"]
+    ]
+    assert all(count(run, f"demo.t@{number}") for number in listed)
+    done = run("validate", "demo", "t")
+    assert not done.returncode, done.stderr
+    left = [path.name for path in shared.rglob("packed-*")]
+    assert len(left) == 1, "what is collected is not missed"
+
+
+def test_29_05_validate_tells_which_versions_miss_what(run: Run, shared: Path) -> None:
+    assert not run("branch", "demo.t", "side").returncode
+    assert not run("exec", "DELETE FROM demo.t WHERE x = 'ours' OR x IS MISSING").returncode
+    assert not run("validate", "demo", "t").returncode
+    (adopted,) = shared.glob("db/demo/t/data/adopted-*")
+    adopted.unlink()
+    done = run("validate", "demo", "t")
+    assert done.returncode == 6
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith(f"{adopted.relative_to(shared)}: is missing, which ")
+    assert "tag mine, version 1, version 3 and 1 more need" in line
+
+
+def test_29_06_what_the_original_does_not_count_is_not_told(run: Run, shared: Path) -> None:
+    def logged() -> list[tuple[object, ...]]:
+        versions = json.loads(run("log", "--json", "demo.t").stdout)["versions"]
+        return [
+            (one["version"], one["rows"], one["changes"]["rows_added"], one["operation"])
+            for one in versions
+        ]
+
+    assert logged() == [
+        (3, None, 1, "insert"),
+        (2, None, 1, "insert"),
+        (1, None, None, "foreign"),
+    ]
+    synced(shared, 2)
+    newest, *_ = logged()
+    assert newest == (None, None, None, "foreign")
+    assert json.loads(run("describe", "--json", "demo", "t").stdout)["version"] is None
+    assert not run("insert", "demo.t", data=b'{"x": "more"}\n').returncode
+    assert [one[:3] for one in logged()] == [
+        (7, None, 1),
+        (6, None, 1),
+        (5, None, 1),
+        (4, None, None),
+    ]
+    shown = run("show", "demo.t@4").stdout.decode()
+    assert "rows       ? (+?" in shown
+    assert "+?" in run("log", "demo.t").stdout.decode()
+    rows = "SELECT version, rows, rows_added FROM sdb.versions('demo.t')"
+    done = run("query", "--root", ".", "--fmt", "json", rows)
+    assert b"33" not in done.stdout
+    # Once no packfile of the original is there, all rows are counted.
+    assert not run("exec", "UPDATE demo.t SET seen = TRUE").returncode
+    assert logged()[0][:2] == (8, count(run, "demo.t"))
+
+
+def test_29_06_rows_that_nobody_counts_are_told_when_they_go(run: Run, shared: Path) -> None:
+    assert shared
+    done = run("exec", "TRUNCATE demo.t")
+    assert b"rows of 1 packfiles that the original wrote are not counted" in done.stderr
+    (newest, *_) = json.loads(run("log", "--json", "-n", "1", "demo.t").stdout)["versions"]
+    assert (newest["rows"], newest["changes"]["rows_removed"]) == (0, None)

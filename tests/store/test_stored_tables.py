@@ -11,6 +11,7 @@ import pytest
 
 import sdb
 from sdb.packfile.sparseindex import build_indices
+from sdb.records import replace
 from sdb.store import url as stores
 from sdb.table import etags
 from sdb.table.descriptor import Descriptor, joined_ranges, slim
@@ -18,6 +19,7 @@ from sdb.table.index import TableIndex
 from sdb.table.indirect import IndirectTree, Writer
 from sdb.table.inputnodes import StoredInputs, TakenInput
 from sdb.table.names import TableKeys, new_uid
+from sdb.table.objectwriter import ObjectWriter
 from sdb.table.signature import Keyring
 
 if TYPE_CHECKING:
@@ -146,3 +148,45 @@ def test_without_a_key_a_warning_says_so(
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(bytes(32)).decode())
     with pytest.raises(sdb.errors.CorruptError, match="bad index signature"):
         sdb.sql("SELECT COUNT(*) AS n FROM web.logs", root=bucket.root)
+
+
+def test_29_05_packfiles_of_the_original_are_adopted_in_every_store(
+    place: Place, tmp_path: Path
+) -> None:
+    """Those of its index, and those of its lists; what it deletes then nobody misses."""
+    fill(place, tmp_path)
+    store = stores.store_of(place.root)
+    table = sdb.connect(place.root).table("web.logs").handle
+    named = {}
+    for one in table.descriptors():
+        key = KEYS.packfile("p", ".zion", new_uid())
+        store.make(place.at(f"{KEYS.folder}/p"))
+        with closing(stores.open_read(place.at(one.key))) as reader:
+            data = reader.read(0, reader.size_bytes)
+        with store.create(place.at(key)) as file:
+            file.write(data)
+        named[one.key] = replace(one, key=key, etag=etag_of(place.at(key)))
+        store.delete(place.at(one.key))
+    lists = Writer(table.root.fetch, ObjectWriter(table.root, KEYS).indirect)
+    refs = tuple(
+        lists.write(tuple(named[one.key] for one in table.listed(ref)))
+        for ref in table.index.indirect.refs
+    )
+    foreign = replace(
+        table.index,
+        inline=tuple(named[one.key] for one in table.index.inline),
+        indirect=replace(table.index.indirect, refs=refs),
+    )
+    with store.create(place.at(KEYS.index), overwrite=True) as file:
+        file.write(foreign.encode(table.root.keyring))
+    db = sdb.connect(place.root)
+    db.append("web.logs", [{"day": 9}])
+    for one in named.values():
+        store.delete(place.at(one.key))
+    with db.sql("SELECT COUNT(*) AS n FROM web.logs") as result:
+        assert list(result) == [{"n": DAYS * 24 + 1}]
+    keys = [one.key for one in db.table("web.logs").handle.descriptors()]
+    assert [key.startswith(f"{KEYS.folder}/data/p/adopted-") for key in keys] == [True] * DAYS + [
+        False
+    ]
+    assert db.table("web.logs").validate().ok

@@ -19,12 +19,11 @@ from sdb.query.writes.effects import Effect
 from sdb.query.writes.transaction import Transaction, carried_out
 from sdb.records import replace
 from sdb.store.faults import CrashError
-from sdb.table import collector, compaction, etags, expiry, names
+from sdb.table import collector, compaction, expiry, names
 from sdb.table import commit as committing
 from sdb.table.calendarspan import CalendarSpan
 from sdb.table.descriptor import Descriptor
-from sdb.table.index import Quarantined, TableIndex
-from sdb.table.inputstree import InputsTree, Taking
+from sdb.table.inputstree import InputsTree
 from sdb.table.leases import Lease
 from sdb.table.mergedpackfile import MergedPackfile
 from sdb.table.objectwriter import put_new
@@ -33,8 +32,10 @@ from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import find_table, open_table
 from sdb.table.tableroot import TableRoot
 from tests.table.branched import Appended, Branching, Joint, Made
+from tests.table.decoding import is_ours
 from tests.table.editions import INPUTS, Editions, rows_of
 from tests.table.scheduler import DAY_SECONDS, Actor, LoggedStore, Schedule
+from tests.table.strangers import Stranger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
     from sdb.query.writes.carrying import StatementWork
+    from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
 
 LOCAL = Keyring.of_root(is_remote=False)
@@ -89,6 +91,7 @@ class World:
         self.reads: list[tuple[bytes, TableIndex, dict[str, tuple[str, ...]]]] = []
         self.leased: list[tuple[TableIndex, float, float]] = []
         self.has_foreign = False
+        self.stranger = Stranger(seed)
         self.needs: dict[bytes, set[str]] = {}
         # Either retries end before what they have done can expire, or there are none.
         self.policy = self.random.choice(((1, 0), (2, 0), (None, 1), (3, 1)))
@@ -172,7 +175,7 @@ class World:
         try:
             yield
         except (CorruptError, NotFoundError) as error:
-            if self.schedule.seconds - began > SLOW_SECONDS:
+            if self.schedule.seconds - began > SLOW_SECONDS or self.stranger.has_swept(error):
                 return
             if isinstance(error, CorruptError) or (self.store.deleted and is_there):
                 raise
@@ -382,13 +385,19 @@ def lessee(world: World, _: int) -> Callable[[Actor], None]:
                 return
             world.schedule.sleep(1)
         rows = read_for_days(world, actor, table)
-        world.reads.append((read_data(table), table.index, rows))
+        if rows is not None:
+            world.reads.append((read_data(table), table.index, rows))
 
     return work
 
 
-def read_for_days(world: World, actor: Actor, table: TableHandle) -> dict[str, tuple[str, ...]]:
-    """Read a table for days under a lease, while it expires and is collected."""
+def read_for_days(
+    world: World, actor: Actor, table: TableHandle
+) -> dict[str, tuple[str, ...]] | None:
+    """Read a table for days under a lease, while it expires and is collected.
+
+    None: an original has deleted what an original has written, which knows no leases.
+    """
     lease, began = Lease(table, world.random.randbytes), world.schedule.seconds
     world.schedule.hurried += 1  # it is never as slow as to miss its turn to renew
     for _ in range(world.random.randrange(6, 16)):
@@ -403,9 +412,16 @@ def read_for_days(world: World, actor: Actor, table: TableHandle) -> dict[str, t
             else:
                 collect(world, actor, table.keys)
     lease.renew()
-    rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
-    for node in InputsTree(table.index.inputs, world.root.fetch).nodes():
-        assert world.store.version(world.root.place(node))
+    try:
+        rows = {one.key: tuple(world.read(one.key)) for one in table.descriptors()}
+    except NotFoundError as error:
+        if is_ours(table.data) or not world.stranger.has_swept(error):
+            raise
+        world.schedule.hurried -= 1
+        return None
+    for node in InputsTree(replace(table.index.inputs, journal=None), world.ever).nodes():
+        place = world.root.place(node)
+        assert world.store.version(place) or world.stranger.is_lost_node(place)
     world.leased.append((table.index, began, world.schedule.seconds))
     if world.random.random() < 0.5:
         lease.release()
@@ -416,74 +432,3 @@ def read_for_days(world: World, actor: Actor, table: TableHandle) -> dict[str, t
 def read_data(table: TableHandle) -> bytes:
     """Return the object that was read, whichever version of it counts."""
     return table.data if table.joint is None else table.joint.data
-
-
-def original(world: World, count: int) -> Callable[[Actor], None]:
-    """Act the original's sync: it looks whether the index is the same, and then just writes."""
-
-    def work(actor: Actor) -> None:
-        actor.fault_rate = 0
-        for _ in range(count):
-            world.schedule.hurried += 1  # it takes no longer than the grace time
-            original_sync(world, actor)
-            world.schedule.hurried -= 1
-
-    return work
-
-
-def original_sync(world: World, actor: Actor) -> None:
-    root, store = world.root, world.store
-    place = root.place(KEYS.index)
-    try:
-        head = open_table(root, "d", "t")
-        # It knows nothing of transactions.
-        index = head.index if head.joint is None else head.joint.index
-        etag: str | None = head.reader.etag
-    except SdbError:
-        index, etag = TableIndex("t"), None
-    tree = InputsTree(index.inputs, root.fetch)
-    if world.random.random() < 0.25:
-        # Nothing new, but it has collected something: `created` stays as it is.
-        gone = Quarantined(f"{KEYS.folder}/packed-gone{world.random.random()}", actor.now_us())
-        index = replace(index, to_delete=(gone,))
-        if etag is None:
-            return
-    else:
-        most = world.random.randrange(1, 4)
-        new = [path for path in INPUTS if tree.lookup(path) is None][:most]
-        read = {path: world.editions.etag(path) for path in new}
-        tokens = [row for path, etag in read.items() for row in rows_of(path, etag)]
-        extended = [one for one in index.inline if one.name.startswith("packed-")][-1:]
-        for one in extended:
-            tokens = [*world.raw(one.key), *tokens]
-        if not new:
-            return
-        key = KEYS.packfile("", ".zion", names.new_uid(world.random.randbytes))
-        data = json.dumps(tokens).encode()
-        with store.create(root.place(key), overwrite=True) as file:
-            file.write(data)
-        packed = descriptor(key, etags.of_content([data]), tokens, ours=False)
-        number = index.inline.index(extended[0]) if extended else index.objects
-        for path in new:
-            assert tree.insert(path, read[path], number) is Taking.TAKEN
-        inline = [packed if one in extended else one for one in index.inline]
-        inputs = tree.write_out(lambda data: _put_node(world, data)).stored
-        index = replace(
-            index,
-            inline=tuple(inline if extended else (*inline, packed)),
-            inputs=inputs,
-            created_us=actor.now_us(),
-        )
-    if store.version(place) != etag:
-        return  # synchronization violation detected
-    # Here someone else may slip in.
-    with store.create(place, overwrite=True) as file:
-        file.write(index.encode(LOCAL))
-    world.has_foreign = True
-
-
-def _put_node(world: World, data: bytes) -> tuple[str, str]:
-    key = KEYS.inputs(names.new_uid(world.random.randbytes))
-    with world.store.create(world.root.place(key), overwrite=True) as file:
-        file.write(data)
-    return key, etags.of_content([data])

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdb.errors import ConflictError, UsageError
+from sdb.errors import ConflictError, SdbWarning, UsageError
 from sdb.records import replace
 from sdb.store.memory import MemoryStore
+from sdb.table import adoption, succession, tablechange, tablerefs
 from sdb.table import commit as committing
-from sdb.table import tablechange
+from sdb.table.adoption import Adopted, adopt
 from sdb.table.commit import commit, find_commit
 from sdb.table.index import Quarantined, TableIndex
 from sdb.table.inputstree import InputsTree
-from sdb.table.names import TableKeys
-from sdb.table.objectwriter import put_new
+from sdb.table.names import TableKeys, own_key
+from sdb.table.objectwriter import ObjectWriter, put_new
 from sdb.table.signature import Keyring
 from sdb.table.succession import FOREIGN
 from sdb.table.tablechange import ChangedInput, PackfileGoneError, TableChange
 from sdb.table.tablehandle import open_table
+from sdb.table.tablelog import show
 from sdb.table.tableroot import TableRoot
 from tests.table.actors import descriptor
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:
     from sdb.table.descriptor import Descriptor
+    from sdb.table.inputnodes import StoredInputs
     from sdb.table.tablehandle import TableHandle
 
 KEYS = TableKeys("d", "t")
@@ -121,7 +125,7 @@ def test_an_overwritten_version_is_done_again(root: TableRoot) -> None:
     assert state is not None
     told = [(one.version, one.operation) for one in state.history]
     assert told == [(1, "insert"), (3, FOREIGN), (4, "insert")]
-    assert (state.version, state.rows) == (5, 3)
+    assert (state.version, state.rows) == (5, None)  # the original does not count rows
     assert find_commit(root, KEYS, "second") == 4
     kept = TableIndex.decode(root.fetch(state.history[1].key, state.history[1].etag), LOCAL)
     assert kept.inline == (*theirs.inline, foreign)
@@ -233,3 +237,109 @@ def test_a_version_that_was_stored_and_never_put_in_place_is_finished(root: Tabl
     assert state is not None
     commit(root, KEYS, added(root, "c"))
     assert committing.find_commit(root, KEYS, "job") == 2
+
+
+def foreign_packfile(root: TableRoot, name: str, *rows: str) -> Descriptor:
+    """Write a packfile as the original names it."""
+    key = f"{KEYS.folder}/packed-{name}.zion"
+    return descriptor(key, put_new(root, key, "".join(rows).encode()), rows, ours=False)
+
+
+def test_29_05_tables_of_an_older_sdb_are_adopted_once(
+    root: TableRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(root, KEYS, added(root, "a"))
+    with monkeypatch.context() as patch:
+        patch.setattr(succession, "adopt", lambda index, *_: Adopted(index, (), is_whole=False))
+        patch.setattr(tablechange, "MAX_INLINE", 2)
+        old = head(root).index
+        inline = (*old.inline, foreign_packfile(root, "X", "x"), foreign_packfile(root, "Y", "y"))
+        overwrite(root, replace(old, inline=inline, created_us=10**15))
+        commit(root, KEYS, added(root, "b"))
+        commit(root, KEYS, added(root, "c"))
+        assert head(root).index.indirect.refs
+        before = head(root)
+    assert "packed-X" in names(before)
+    with pytest.warns(SdbWarning, match="may delete 2 packfiles"):
+        tablerefs.tag(root, "d", "t", "old", -1)
+    commit(root, KEYS, added(root, "d"))
+    tablerefs.tag(root, "d", "t", "new")
+    found = head(root)
+    assert sorted(names(found)) == ["a", "adopted-X", "adopted-Y", "b", "c", "d"]
+    shown = show(found)
+    assert ([one.name for one in shown.added], shown.removed) == (["d.zion"], ())
+    copies = [one for one in found.descriptors() if one.name.startswith("adopted-")]
+    assert [root.fetch(one.key, one.etag) for one in copies] == [b"x", b"y"]
+    assert found.state is not None
+    assert (found.state.is_own, found.state.rows) == (True, None)
+    commit(root, KEYS, added(root, "e"))
+    assert sum("adopted-" in url for url in root.store.contents) == 2  # type: ignore[attr-defined]
+
+
+def test_29_05_an_index_put_back_over_an_adoption_has_its_rows_once(root: TableRoot) -> None:
+    theirs = TableIndex("t", 10**15, inline=(foreign_packfile(root, "X", "x"),))
+    theirs = replace(theirs, inputs=taken(root, "in/x"))
+    put_new(root, KEYS.index, theirs.encode(LOCAL))
+    commit(root, KEYS, added(root, "a"))
+    gone = frozenset({head(root).index.inline[0].key})
+    commit(root, KEYS, TableChange("update", (packed(root, "X2"),), gone))
+    # As it was, and with the packfile extended: rows of "in/x" are known to both.
+    overwrite(root, replace(theirs, is_scanning=True))
+    commit(root, KEYS, added(root, "b"))
+    assert sorted(names(head(root))) == ["X2", "a", "b"]
+    extended = replace(theirs, inline=(foreign_packfile(root, "XY", "x", "y"),), created_us=10**16)
+    overwrite(root, extended)
+    with pytest.warns(SdbWarning, match="was overwritten by another program"):
+        commit(root, KEYS, added(root, "c"))
+    assert sorted(names(head(root))) == ["a", "adopted-XY", "b", "c"]
+
+
+def test_29_05_a_packfile_that_is_missing_stops_nobody(root: TableRoot) -> None:
+    lost = foreign_packfile(root, "X", "x")
+    put_new(root, KEYS.index, TableIndex("t", 10**15, inline=(lost,)).encode(LOCAL))
+    root.store.delete(root.place(lost.key))
+    commit(root, KEYS, added(root, "a"))
+    assert names(head(root)) == ["packed-X", "a"]
+    put_new(root, lost.key, b"x")
+    commit(root, KEYS, added(root, "b"))
+    assert names(head(root)) == ["adopted-X", "a", "b"]
+
+
+def test_29_05_a_copy_that_may_be_collected_is_not_taken(
+    root: TableRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = foreign_packfile(root, "X", "x")
+    index, writer = TableIndex("t", inline=(one,)), ObjectWriter(root, KEYS)
+    (copy,) = adopt(index, writer, 0).index.inline
+    (same,) = adopt(index, writer, 0).index.inline
+    assert copy.key == same.key
+    look = root.store.look(root.place(copy.key))
+    assert look is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(adoption, "MARGIN_US", 0)
+        time.sleep(0.002)
+        (fresh,) = adopt(index, writer, look.modified_us).index.inline
+    assert fresh.key != copy.key
+    assert own_key(fresh.key) == copy.key
+
+
+def taken(root: TableRoot, *paths: str) -> StoredInputs:
+    """Write the inputs tree of a table that has taken some."""
+    tree = InputsTree(TableIndex("t").inputs, root.fetch)
+    for path in paths:
+        tree.insert(path, '"1"', 0)
+    return tree.write_out(ObjectWriter(root, KEYS).inputs).stored
+
+
+def test_29_05_inputs_that_another_program_has_collected_stop_nobody(root: TableRoot) -> None:
+    theirs = TableIndex("t", 10**15, inline=(foreign_packfile(root, "X", "x"),))
+    put_new(root, KEYS.index, theirs.encode(LOCAL))
+    commit(root, KEYS, added(root, "a"), commit_id="one")
+    many = tuple(ChangedInput(f"in/{number}", '"1"') for number in range(60))
+    commit(root, KEYS, TableChange("sync", (packed(root, "b"),), inputs=many))
+    (node,) = [ref.key for ref in head(root).index.inputs.root]
+    overwrite(root, replace(theirs, is_scanning=True))
+    root.store.delete(root.place(node))
+    with pytest.warns(SdbWarning, match="the next sync takes them"):
+        commit(root, KEYS, added(root, "c"))
+    assert sorted(names(head(root))) == ["a", "adopted-X", "c"]

@@ -16,6 +16,7 @@ from sdb.packfile import extension
 from sdb.query.writes import targettable, transaction
 from sdb.records import replace
 from sdb.table import (
+    adoption,
     collector,
     commit,
     compaction,
@@ -25,6 +26,7 @@ from sdb.table import (
     jointcommit,
     jointreading,
     leases,
+    names,
     overwritten,
     reachability,
     refswap,
@@ -488,6 +490,46 @@ PASSED_OVER: dict[Patch, int] = {
 }
 
 
+def packfiles_of_strangers_stay_theirs(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(succession, "adopt", lambda index, *_: adoption.Adopted(index, (), False))
+
+
+def packfiles_are_there_beside_their_copies(patch: pytest.MonkeyPatch) -> None:
+    good = adoption.adopt
+
+    def adopt(index: Any, *given: Any) -> Any:
+        found = good(index, *given)
+        theirs = [one for one in index.inline if names.is_packed(one.key)]
+        both = replace(found.index, inline=(*theirs, *found.index.inline))
+        return replace(found, index=both, is_whole=False) if found.copies else found
+
+    patch.setattr(succession, "adopt", adopt)
+
+
+def what_strangers_had_written_is_collected(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reachability.Reach, "_replaced_by", lambda *_: None)
+
+
+def nodes_that_strangers_collect_are_needed(patch: pytest.MonkeyPatch) -> None:
+    def inputs(recovery: Any, lost: Any, before: Any) -> Any:
+        fetch = recovery._root.fetch
+        return tablechange.inputs_between(before, lost.index, fetch), ()
+
+    patch.setattr(overwritten._Recovery, "_inputs", inputs)
+
+
+def what_slow_writers_miss_is_damage(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(commit._Attempts, "_is_replaced", lambda *_: False)
+
+
+def rows_that_nobody_counts_are_none(patch: pytest.MonkeyPatch) -> None:
+    def rows(last: Any, _: Any, changes: Any) -> int:
+        before = 0 if last.state is None else last.state.rows or 0
+        return before + (changes.rows_added or 0) - (changes.rows_removed or 0)
+
+    patch.setattr(succession.Succession, "_rows", rows)
+
+
 def usual(mutations: list[Any], *quick: Any) -> list[Any]:
     """Leave two of three to the slow suite: they show what the seeds are worth, not the product.
 
@@ -536,6 +578,12 @@ def usual(mutations: list[Any], *quick: Any) -> list[Any]:
             packfiles_are_merged_that_are_gone,
             rows_that_came_in_meanwhile_are_not_updated,
             rows_that_came_in_meanwhile_are_passed_over,
+            packfiles_of_strangers_stay_theirs,
+            packfiles_are_there_beside_their_copies,
+            rows_that_nobody_counts_are_none,
+            what_strangers_had_written_is_collected,
+            nodes_that_strangers_collect_are_needed,
+            what_slow_writers_miss_is_damage,
         ]
     ),
 )

@@ -126,7 +126,7 @@ def test_impossible_states_are_refused(changes: dict[str, object], message: str)
 
 
 def test_missing_members_are_told() -> None:
-    for name in ("table", "id", "at", "created", "operation", "rows", "bytes", "boundary"):
+    for name in ("table", "id", "at", "created", "operation", "bytes", "boundary"):
         value = STATE.struct()
         del value[name]
         with pytest.raises(CorruptError, match=f"{name} is"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 
+from sdb import notes
 from sdb.errors import UnsupportedError
 from sdb.packfile.inputs import Input
 from sdb.packfile.rewriting import blocks_with
@@ -145,11 +146,13 @@ class StatementWork:
         return self._insert_query(writes.InsertQuery(create.table, None, create.query), "create")
 
     def _truncate(self, operation: str) -> Effect:
-        rows = 0
         removed = list(self.view.descriptors())
+        known = [one.rows for one in removed if one.rows is not None]
+        rows = sum(known)
         for one in removed:
-            rows += one.rows or 0
             self.view.replace(one.key, ())
+        if number := len(removed) - len(known):
+            notes.warn(f"rows of {number:,} packfiles that the original wrote are not counted")
         return Effect(operation, self.table, rows_deleted=rows, packfiles_removed=len(removed))
 
     def _delete(self, delete: writes.Delete) -> Effect:

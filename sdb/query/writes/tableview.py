@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdb.packfile.predicate import Anywhere
 from sdb.query.exec.storedtable import StoredTable
 from sdb.query.plan.tablescan import IndexSteps
+from sdb.table.names import own_key
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
 
 TYPE_CHECKING = False
@@ -71,7 +72,7 @@ class TableView:
     def replace(self, key: str, new: Iterable[Descriptor]) -> None:
         """Let packfiles take the place of another one."""
         if self.added.pop(key, None) is None:
-            self.removed.add(key)
+            self.removed.add(own_key(key))
         self.add(new)
 
     def add(self, new: Iterable[Descriptor]) -> None:
@@ -81,7 +82,8 @@ class TableView:
     def descriptors(self) -> Iterator[Descriptor]:
         """Go over all packfiles."""
         if self.handle is not None:
-            yield from (one for one in self.handle.descriptors() if one.key not in self.removed)
+            there = self.handle.descriptors()
+            yield from (one for one in there if own_key(one.key) not in self.removed)
         yield from self.added.values()
 
     def table(self, only: Collection[str] | None = None) -> ViewedTable:
@@ -134,7 +136,7 @@ class ViewedTable(StoredTable):
         return [*(one for one in old if self._is_read(key_of(one))), *self._new]
 
     def _is_read(self, key: str) -> bool:
-        return key not in self._removed and (self._only is None or key in self._only)
+        return own_key(key) not in self._removed and (self._only is None or key in self._only)
 
     @property
     def is_whole(self) -> bool:

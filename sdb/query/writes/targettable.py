@@ -6,9 +6,9 @@ from sdb import notes
 from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
 from sdb.query.syntax import writes
 from sdb.records import record
-from sdb.table.names import TableKeys
+from sdb.table.names import TableKeys, own_key
 from sdb.table.references import MAIN
-from sdb.table.tablechange import packfiles_between
+from sdb.table.tablechange import own_keys, packfiles_between
 from sdb.table.tablehandle import dropped, find_table, read_definition
 from sdb.table.versionstate import state_of
 
@@ -100,7 +100,7 @@ class TargetTable:
         self._check_whole(handle, index)
         before = None if handle is None else handle.index
         added, gone = packfiles_between(before, index, self.root.fetch)
-        if lost := change.removed & {one.key for one in gone}:
+        if lost := set(map(own_key, change.removed)) & own_keys(gone):
             message = f"{min(lost)}: someone else has replaced it"
             raise StaleError(message, min(lost), self.head, index)
         if added and any(isinstance(one.write, _JUDGING) for one in self.statements):

@@ -29,10 +29,15 @@ from sdb.table.commit import (
 from sdb.table.intents import MOST_TABLES
 from sdb.table.jointcommit import TablePart, commit_together
 from sdb.table.jointreading import read_together
-from sdb.table.names import check_id, commit_on, new_uid
+from sdb.table.names import check_id, commit_on, new_uid, own_key
 from sdb.table.references import MAIN
 from sdb.table.surroundings import REAL, Surroundings
-from sdb.table.tablechange import TableChange, TransactionDoneError, packfiles_between
+from sdb.table.tablechange import (
+    TableChange,
+    TransactionDoneError,
+    own_keys,
+    packfiles_between,
+)
 from sdb.table.undecided import GivenUpError
 
 TYPE_CHECKING = False
@@ -371,7 +376,7 @@ class _Attempts:
         if handle is None or before is None:
             return None
         added, gone = packfiles_between(before.index, handle.index, self._root.fetch)
-        if done.views[head].removed & {one.key for one in gone}:
+        if set(map(own_key, done.views[head].removed)) & own_keys(gone):
             return None
         views = {head: TableView.following(handle, done.views[head])}
         new = {one.key for one in added}
