@@ -27,9 +27,8 @@ def filled(place: Place, name: str = "d.t") -> TableConnection:
     """Make a table of four versions: version k has 1 + ... + k rows."""
     stores.store_of(place.root).make(place.root)
     db = sdb.connect(place.root)
-    db.create(
-        name, f"{place.root}/in/*.json" if stores.store_of(place.root).is_remote else "file://in/*"
-    )
+    is_remote = stores.store_of(place.root).is_remote
+    db.create(name, "s3://b/in/*.json" if is_remote else "file://in/*", allow_inputs="s3://b")
     for number in range(1, 5):
         db.append(name, [{"n": n, "v": number} for n in range(number)])
     return db
