@@ -120,7 +120,7 @@ def _differences(node: ast.Node) -> list[ast.Binary]:
 
 
 class _Losses:
-    """What is lost in one select over packfiles."""
+    """Finds what one select over packfiles loses."""
 
     def __init__(self, select: ast.Select, opened: Sequence[Packfile]) -> None:
         self._select = select
