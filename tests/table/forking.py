@@ -40,8 +40,9 @@ def forker(world: World, count: int) -> Callable[[Actor], None]:
                     source = open_table(world.root, *place)
                     fork(source, "f", name, share=True, around=actor.around())
                     break
-                except CorruptError:
-                    raise
+                except CorruptError as error:
+                    if not world.stranger.has_swept(error):
+                        raise
                 except SdbError:
                     continue  # there is no table, others were faster, or nobody knows
             if world.random.random() < 0.5:
