@@ -17,6 +17,8 @@
 ``interrupts``     Ctrl-C
 ``report``         summaries of `pack` and `append`, malformed records
 ``executed``       what `exec` has done
+``collectedlines``  what `gc` has deleted, and what keeps the rest
+``purgedlines``    what `purge` has erased, and what is left
 ``answers``        answers of `query`
 ``found``          rows of `grep`
 ``shown``          rows of `head` and `tail`

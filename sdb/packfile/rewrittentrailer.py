@@ -110,6 +110,16 @@ class FieldChange:
         )
         self._counts, self._is_complete = joined.fields, joined.complete
 
+    @property
+    def gone(self) -> set[tuple[str | None, ...]]:
+        """Paths that no row has any more; their names may be what was to go."""
+        if self._known is None:
+            return set()
+        constants = self._pack.trailer.sparse.constants
+        return {
+            path for path, one in self._counts.items() if not one.rows and path[0] not in constants
+        }
+
     def encode(self, summary: Summary, rows: int) -> bytes:
         """Give what is stored; nothing where it is not known."""
         if self._known is None or any(one.rows < 0 for one in self._counts.values()):
@@ -174,6 +184,8 @@ def rewritten_trailer(
     known = [old.sparse.summary or Summary(tuple(rows), {}, complete=False)]
     known += [one.summary for one in new if one.summary is not None]
     types, complete = join_types((one.types, one.complete) for one in known)
+    gone = fields.gone
+    types = {path: one for path, one in types.items() if path not in gone}
     summary = Summary.bounded(counts, types, complete=complete and len(known) == len(new) + 1)
     sparse = SparseIndex(
         len(blocks),

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from sdb.packfile.given import Inputs
     from sdb.progress import Progress
     from sdb.query.tableinspection import TableInspection
+    from sdb.query.writes.purged import Purged
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
-    from sdb.table.collector import Collected
+    from sdb.table.collectionresult import Collected
     from sdb.table.compaction import Compacted
     from sdb.table.expiry import Expired
     from sdb.table.inputstates import InputStatus
@@ -166,6 +167,16 @@ class StoredTableView:
         root, keys = self._handle.root, self._handle.keys
         seconds = seconds_of(grace) if isinstance(grace, str) else grace
         found = collect(root, keys.database, keys.table, grace_seconds=seconds, dry_run=dry_run)
+        self._reopen()
+        return found
+
+    def purge(self, where: str, **options: Any) -> Purged:  # noqa: ANN401 - its own
+        """Erase rows for good, see :func:`sdb.query.writes.purge.purge`; this is what is left."""
+        from sdb.query.writes.purge import purge
+
+        self._check_main()
+        root, keys = self._handle.root, self._handle.keys
+        found = purge(root, keys.database, keys.table, where, **options)
         self._reopen()
         return found
 

@@ -43,7 +43,10 @@
 ``expiry``           versions that leave the history
 ``reachability``     objects that a table needs
 ``intentsweep``      transactions over several tables that are long over
-``collector``        objects that it does not
+``heldobjects``      what keeps objects that a collection leaves
+``collectionresult`` what a collection came to
+``collector``        objects that a table does not need
+``forgetting``       versions that lose all places that keep them
 ``newinputs``        inputs that a sync takes, and what else it finds
 ``renamedinputs``    inputs that were taken under another name
 ``temporaryinputs``  names that files have while they are written

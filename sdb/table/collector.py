@@ -15,8 +15,8 @@ from __future__ import annotations
 from sdb import notes
 from sdb.errors import AccessError, CorruptError, UnsupportedError
 from sdb.progress import silent
-from sdb.records import record
 from sdb.table import names
+from sdb.table.collectionresult import KINDS, Collected, Garbage, held_of, kind_of
 from sdb.table.commit import check_writable, commit
 from sdb.table.freshness import MARGIN_US
 from sdb.table.index import TableIndex
@@ -32,7 +32,7 @@ from sdb.table.versionlookup import UnknownReferenceError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from sdb.progress import Progress
     from sdb.store.base import Entry
@@ -42,89 +42,12 @@ if TYPE_CHECKING:
     from sdb.table.tableroot import TableRoot
 
 GRACE_SECONDS = 86_400
-KINDS = (
-    "version",
-    "history",
-    "list",
-    "inputs",
-    "packfile",
-    "lease",
-    "unfinished",
-    "transaction",
-    "upload",
-)
-_NODES = {"history-": "history", "indirect-": "list", "inputs-": "inputs"}
-_PACKFILES = (".zion", ".ion.zst")
 _SECOND_US = 1_000_000
+LEASE_SECONDS = 2_400.0
+"""A lease that was not renewed for so long is over, where no grace time says otherwise."""
+
 DELETERS = 16
 """So many objects of a remote store are deleted at once."""
-
-
-@record
-class Garbage:
-    """An object that nothing leads to, or an upload that nobody will complete.
-
-    Attributes
-    ----------
-    key : str
-        The object.
-    kind : str
-        One of `KINDS`.
-    size_bytes : int
-        Its size.
-    modified_us : int
-        When it was written.
-    """
-
-    key: str
-    kind: str
-    size_bytes: int
-    modified_us: int
-
-
-@record
-class Collected:
-    """The result of a collection.
-
-    Attributes
-    ----------
-    version : int or None
-        The version that it made; None: there was nothing to delete, or nothing was to be done.
-    boundary_us : int
-        What was written up to then could be deleted.
-    garbage : tuple of Garbage
-        What was deleted, or would have been.
-    objects : int
-        Number of objects that were looked at.
-    versions : int
-        Number of versions that were read.
-    """
-
-    version: int | None
-    boundary_us: int
-    garbage: tuple[Garbage, ...]
-    objects: int
-    versions: int
-
-    @property
-    def size_bytes(self) -> int:
-        """Size of what was deleted."""
-        return sum(one.size_bytes for one in self.garbage)
-
-    def as_dict(self) -> dict[str, object]:
-        """Give it as plain values with stable names, for JSON."""
-        from sdb import instants
-
-        return {
-            "version": self.version,
-            "boundary": instants.text(self.boundary_us),
-            "objects": self.objects,
-            "versions": self.versions,
-            "bytes": self.size_bytes,
-            "garbage": [
-                {"key": one.key, "kind": one.kind, "bytes": one.size_bytes} for one in self.garbage
-            ],
-        }
 
 
 def collect(  # noqa: PLR0913 - the command's options, by name
@@ -183,6 +106,47 @@ def collect(  # noqa: PLR0913 - the command's options, by name
     return collector.run(grace_seconds, progress, dry_run=dry_run)
 
 
+def collect_at_once(
+    root: TableRoot,
+    keys: names.TableKeys,
+    only: Collection[str],
+    *,
+    author: str = "",
+    message: str = "",
+    around: Surroundings = REAL,
+    progress: Progress = silent,
+) -> Collected:
+    """Delete some objects of a table without a grace period, as far as nothing leads to them.
+
+    The boundary moves, so that whoever writes meanwhile finds out. What somebody reads under a
+    lease stays.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    only : collection of str
+        The keys of the objects.
+    author, message, around, progress
+        See :func:`collect`.
+
+    Returns
+    -------
+    Collected
+        What was deleted, and what keeps the others.
+
+    Raises
+    ------
+    NotFoundError, CorruptError, UnsupportedError, ConflictError, UncertainError
+        See :func:`collect`.
+    """
+    check_writable(root)
+    collector = _Collector(root, keys, around, (author, message))
+    return collector.run(0, progress, dry_run=False, only=only)
+
+
 class _Collector:
     """Collects once."""
 
@@ -198,24 +162,39 @@ class _Collector:
         self._keys = keys
         self._around = around
 
-    def run(self, grace_seconds: float, progress: Progress, *, dry_run: bool) -> Collected:
+    def run(
+        self,
+        grace_seconds: float,
+        progress: Progress,
+        *,
+        dry_run: bool,
+        only: Collection[str] | None = None,
+    ) -> Collected:
         now_us = self._around.now_us()
         listed = list(self._root.store.below(self._root.place(self._keys.folder)))
         heads = self._heads(listed)
         before_us = max([one.state.boundary_us for one in heads.values() if one.state], default=0)
         boundary_us = max(now_us - int(grace_seconds * _SECOND_US), before_us + 1)
-        old = [one for one in self._known(listed) if one.modified_us <= boundary_us]
-        leases = self._leases(listed, now_us - int(grace_seconds * _SECOND_US))
-        reach = Reach(self._root, self._keys, boundary_us)
-        reach.leases(leases)
+        leased_us = now_us - int(grace_seconds * _SECOND_US)
+        known = self._known(listed)
         current_us = {branch: self._current_us(branch, head) for branch, head in heads.items()}
+        if only is not None:
+            known = [one for one in known if one.key in only]
+            heads_us = [one or 0 for one in current_us.values()]
+            boundary_us = max(boundary_us, *heads_us, *(one.modified_us for one in known))
+            leased_us = now_us - int(LEASE_SECONDS * _SECOND_US)
+        old = [one for one in known if one.modified_us <= boundary_us]
+        leases = self._leases(listed, leased_us)
+        reach = Reach(self._root, self._keys, boundary_us)
         for branch, head in heads.items():
             reach.branch(branch, head, current_us[branch])
+        reach.leases(leases)
+        reach.lately()
         garbage = [one for one in old if one.key not in reach.found]
-        uploads = self._uploads(boundary_us)
-        if not dry_run:
+        uploads = self._uploads(boundary_us) if only is None else []
+        if not dry_run and only is None:
             self._let_go(heads.values(), reach.found)
-        swept = self._intents(boundary_us, dry_run=dry_run)
+        swept = self._intents(boundary_us, dry_run=dry_run) if only is None else []
         version = None
         if garbage and not dry_run:
             made = {
@@ -225,15 +204,7 @@ class _Collector:
             main = made[MAIN]
             if main is None:
                 raise self._root.absent(self._keys)
-            reach = Reach(self._root, self._keys, boundary_us)
-            reach.leases(leases)
-            # And not from the index: others may have overwritten it since.
-            for branch, one in made.items():
-                reach.branch(branch, one or heads[branch])
-            for branch in main.state.branches:  # those that were begun since
-                found = None if made.get(branch) else self._open(branch)
-                if found is not None:
-                    reach.branch(branch, found)
+            reach = self._reach_of(heads, made, leases, boundary_us)
             garbage = [one for one in old if one.key not in reach.found]
             version = main.state.version
         garbage += swept
@@ -241,8 +212,34 @@ class _Collector:
             self._delete(garbage, progress)
             for upload in uploads:
                 self._root.store.give_up(upload)
+        gone = {one.key for one in garbage}
+        kept = [one for one in known if one.key not in gone]
+        held = held_of(kept, reach.found, now_us, int(grace_seconds * _SECOND_US))
         everything = (*garbage, *map(self._garbage, uploads))
-        return Collected(version, boundary_us, everything, len(listed), reach.versions)
+        return Collected(version, boundary_us, everything, len(listed), reach.versions, held)
+
+    def _reach_of(
+        self,
+        heads: dict[str, TableHandle],
+        made: dict[str, ReadVersion | None],
+        leases: dict[str, TableIndex],
+        boundary_us: int,
+    ) -> Reach:
+        """Return what is needed, by the versions that have the boundary.
+
+        And not by the index: others may have overwritten it since.
+        """
+        reach = Reach(self._root, self._keys, boundary_us)
+        for branch, one in made.items():
+            reach.branch(branch, one or heads[branch])
+        main = made[MAIN]
+        for branch in main.state.branches if main else ():  # those that were begun since
+            found = None if made.get(branch) else self._open(branch)
+            if found is not None:
+                reach.branch(branch, found)
+        reach.leases(leases)
+        reach.lately()
+        return reach
 
     def _uploads(self, boundary_us: int) -> list[Entry]:
         """Give the uploads that writers have left who died, or are as good as dead."""
@@ -256,10 +253,10 @@ class _Collector:
     def _garbage(self, upload: Entry) -> Garbage:
         start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
         key = upload.location[start:]
-        kind = "upload" if self._kind(key) else ""
+        kind = "upload" if kind_of(self._keys, key) else ""
         return Garbage(key, kind, upload.size_bytes, upload.modified_us)
 
-    def _let_go(self, heads: Iterable[TableHandle], needed: set[str]) -> None:
+    def _let_go(self, heads: Iterable[TableHandle], needed: Iterable[str]) -> None:
         """Let other tables collect what this one has shared with them and needs no more."""
         shares = {
             table: name for one in heads if one.state for table, name in one.state.shares.items()
@@ -357,29 +354,10 @@ class _Collector:
         start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
         for entry in listed:
             key = entry.location[start:]
-            kind = self._kind(key)
+            kind = kind_of(self._keys, key)
             if kind:
                 found.append(Garbage(key, kind, entry.size_bytes, entry.modified_us))
         return sorted(found, key=lambda one: (KINDS.index(one.kind), one.key))
-
-    def _kind(self, key: str) -> str:
-        """Tell what an object is; empty: nothing that a collector knows."""
-        rest = key.removeprefix(f"{self._keys.folder}/")
-        first, name = rest.partition("/")[0], rest.rpartition("/")[2]
-        if name.startswith(".") and name.endswith(".tmp"):
-            return "unfinished"
-        if self._keys.version_of(key) is not None:
-            return "version"
-        if self._keys.is_lease(key):
-            return "lease"
-        if "/" not in rest:
-            for start, kind in _NODES.items():
-                if rest.startswith(start) and rest.removeprefix(start).isalnum():
-                    return kind
-        is_ours = first == "data" and "/" in rest and name.endswith(".zion")
-        if is_ours or (name.startswith("packed-") and name.endswith(_PACKFILES)):
-            return "packfile"
-        return ""
 
     def _delete(self, garbage: list[Garbage], progress: Progress) -> None:
         """Delete objects; versions go before what they lead to."""

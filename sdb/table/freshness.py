@@ -61,7 +61,12 @@ class Freshness:
         """
         if not boundary_us or change.since_us == boundary_us:
             return change
-        if change.content is not None:  # of a version that is kept, or of another branch
+        if change.content is not None and change.added:
+            # Of a version that was kept: an object that is still there may be about to go.
+            head = self._writer.head
+            message = f"{head}: a collection has begun since the version was read"
+            raise CollectedError(message, path=head, hint="run it again")
+        if change.content is not None:
             return change
         own = f"{self._writer.keys.folder}/"  # what is another table's, that one keeps
         added = [
@@ -95,6 +100,9 @@ class Freshness:
             finally:
                 reader.close()
             etag = root.store.version(place) if root.store.is_remote else found.etag
+            if not root.has(found.key):  # whoever deletes it has not seen the copy
+                root.store.delete(place)
+                etag = None
             if etag is None:
                 raise NotFoundError(f"{place} is not there", path=place)  # noqa: TRY301
         except NotFoundError as error:

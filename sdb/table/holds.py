@@ -67,6 +67,20 @@ def is_hold_for(root: TableRoot, holder: TableKeys, branch: str, keys: TableKeys
     return head is None or head.state is None or head.state.keeps_for in {"", name}
 
 
+def holder_of(branch: str) -> TableKeys | None:
+    """Return the names of the table that a branch keeps packfiles for; None: it is no such branch.
+
+    Examples
+    --------
+    >>> holder_of("fork-web.trial-ABCDEFGH").table, holder_of("audit")
+    ('trial', None)
+    """
+    found = _NAME.fullmatch(branch)
+    if found is None or flaw_of_name(found[1]) or flaw_of_name(found[2]):
+        return None
+    return TableKeys(found[1], found[2])
+
+
 def check_free(root: TableRoot, keys: TableKeys, branch: str) -> None:
     """Insist on a branch that keeps nothing for another table.
 
@@ -75,10 +89,10 @@ def check_free(root: TableRoot, keys: TableKeys, branch: str) -> None:
     ConflictError
         There is a table that shares packfiles by it.
     """
-    found = _NAME.fullmatch(branch)
-    if found is None or flaw_of_name(found[1]) or flaw_of_name(found[2]):
+    holder = holder_of(branch)
+    if holder is None:
         return
-    other = find_table(root, found[1], found[2])
+    other = find_table(root, holder.database, holder.table)
     name = f"{keys.database}.{keys.table}"
     if other is None or other.state is None or other.state.shares.get(name) != branch:
         return

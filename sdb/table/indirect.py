@@ -208,6 +208,13 @@ class IndirectTree:
         indices = build_indices([ranges], sure, len(self.refs))
         return replace(self, refs=(*self.refs, ref), indices=indices), ()
 
+    def narrowed(self, writer: Writer) -> Self:
+        """Return the tree with time indexes that tell no more than what its lists have now."""
+        known = [joined_ranges(writer.read(ref)) for ref in self.refs]
+        paths = [path for path in self.indices if all(path in ranges for ranges in known)]
+        told = [{path: ranges[path] for path in paths} for ranges in known]
+        return replace(self, indices=build_indices(told))
+
 
 @record
 class Writer:

@@ -56,7 +56,17 @@ def merge_base(
     newest = max(found, key=lambda one: one.at_us)
     if key in {one.key for one in found}:
         return None
+    if _is_purged(newest, own, other):
+        raise ConflictError(
+            f"{theirs.name}: the version that both branches come from was purged",
+            hint="delete the branch and begin it anew, or insert its rows into the other one",
+        )
     return theirs.version(newest.key, newest.etag)
+
+
+def _is_purged(newest: PastVersion, own: VersionState, other: VersionState) -> bool:
+    """Return True if both sides have forgotten a later version, which may be the common one."""
+    return newest.version < min(own.purged, other.purged)
 
 
 def _past(theirs: TableHandle, pointer: VersionPointer) -> PastVersion | None:

@@ -6,7 +6,7 @@ the newest version a short while ago is there still: collectors leave it alone.
 
 from __future__ import annotations
 
-from sdb.errors import CorruptError
+from sdb.errors import CorruptError, UncertainError
 from sdb.records import record
 from sdb.table import etags
 from sdb.table.index import TableIndex
@@ -129,6 +129,8 @@ def expired_place(last: Succession, commit: str, since: int) -> int | None:
     ------
     CorruptError
         A version is gone, so that nobody can tell.
+    UncertainError
+        It was purged.
     """
     if last.state is None or last.state.version - since <= 1:
         return None
@@ -141,9 +143,18 @@ def expired_place(last: Succession, commit: str, since: int) -> int | None:
     def fetch(key: str, etag: str) -> bytes:
         return new[key] if key in new else root.fetch(key, etag)
 
-    for one in parents_of(last.pointer, fetch, root.keyring):
-        if one.state.version <= since:
-            return None
-        if keys.version_of(one.key) == (one.state.version, commit):
-            return one.state.version
+    pointer = last.pointer
+    while pointer is not None and pointer.version > since:
+        if keys.version_of(pointer.key) == (pointer.version, commit):
+            return pointer.version
+        if pointer.version <= since + 1:
+            break
+        try:
+            data = fetch(pointer.key, pointer.etag)
+        except CorruptError as error:
+            if last.state.purged < pointer.version:
+                raise
+            message = f"whether {commit} was done cannot be told: {pointer.key} was purged"
+            raise UncertainError(message, path=error.path) from None
+        pointer = read_version(pointer.key, data, root.keyring).state.parent
     return None

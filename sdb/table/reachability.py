@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from sdb.errors import ConflictError, CorruptError
 from sdb.records import replace
-from sdb.table import etags
+from sdb.table import etags, heldobjects
 from sdb.table.descriptorlist import DescriptorList
+from sdb.table.heldobjects import FoundObjects, KeepReason
+from sdb.table.holds import holder_of
 from sdb.table.index import TableIndex
 from sdb.table.inputstree import InputsTree
 from sdb.table.objectwriter import look
@@ -48,8 +50,8 @@ class Reach:
 
     Attributes
     ----------
-    found : set of str
-        The keys.
+    found : FoundObjects
+        The keys, and why each is needed.
     versions : int
         Number of versions that were read.
     """
@@ -61,7 +63,8 @@ class Reach:
         self._read: dict[str, bytes] = {}
         self._lists: set[str] = set()
         self._versions: set[tuple[str, str]] = set()
-        self.found: set[str] = set()
+        self._heads: list[tuple[VersionState, str, int | None]] = []
+        self.found = FoundObjects()
 
     @property
     def versions(self) -> int:
@@ -75,7 +78,7 @@ class Reach:
         branch: str,
         current_us: int | None = None,
     ) -> None:
-        """Add the newest version, and all that it keeps.
+        """Add the newest version, and all that it keeps; :meth:`lately` adds what it has replaced.
 
         Parameters
         ----------
@@ -92,19 +95,18 @@ class Reach:
         ------
         CorruptError, UnsupportedError
             An object is missing or damaged, or of a later format.
-        ConflictError
-            It is not known what could be read within the time.
         """
-        late = [one.key for one in index.to_delete if one.expiry_us > self._since_us]
-        self.found.update(late)
+        newest = reason_of(branch)
+        self.found.reason = newest
         self._content(index, is_head=True)
-        if state is None:
-            return
-        self.found.add(self._keys.version(state.version, state.commit))
-        self._kept_by(state)
-        if current_us is None or current_us > self._since_us:
-            self._replaced_by(state)
-        self._since(state, branch, current_us)
+        if state is not None:
+            self.found.add(self._keys.version(state.version, state.commit))
+            self._kept_by(state, newest)
+            self._heads.append((state, branch, current_us))
+        for one in index.to_delete:
+            if one.expiry_us > self._since_us:
+                self.found.reason = KeepReason(heldobjects.QUARANTINE, ended_us=one.expiry_us)
+                self.found.add(one.key)
 
     def branch(
         self, branch: str, head: TableHandle | ReadVersion, current_us: int | None = None
@@ -119,10 +121,14 @@ class Reach:
         except CorruptError:
             if branch == MAIN:
                 raise
-            keys = self._keys
-            found = find_table(self._root, keys.database, keys.table, branch=branch)
-            if found is not None:  # the same, or begun anew
+            found = self._now(branch)
+            if found is not None:
                 self.head(found.index, found.state, branch)
+
+    def _now(self, branch: str) -> TableHandle | None:
+        """Open a branch again: it may be gone, or begun anew."""
+        keys = self._keys
+        return find_table(self._root, keys.database, keys.table, branch=branch)
 
     def leases(self, found: Mapping[str, TableIndex]) -> None:
         """Add what somebody is reading, by the keys of the leases.
@@ -130,8 +136,9 @@ class Reach:
         An index of a transaction over several tables may stand for the version before it, whatever
         has become of the transaction since: other programs write leases, too.
         """
-        self.found.update(found)
-        for index in found.values():
+        for key, index in found.items():
+            self.found.reason = KeepReason(heldobjects.LEASE, key.rpartition("/")[2])
+            self.found.add(key)
             self._content(index)
             state = state_of(index.user_data)
             if state is not None and state.transaction and state.parent is not None:
@@ -148,6 +155,27 @@ class Reach:
             if self._root.has(pointer.key):  # else another collector deletes it just now
                 raise
 
+    def lately(self) -> None:
+        """Add what could be read within the time, after all that lasts longer was added.
+
+        Raises
+        ------
+        CorruptError, UnsupportedError
+            An object is missing or damaged, or of a later format.
+        ConflictError
+            It is not known what could be read within the time.
+        """
+        for state, branch, current_us in self._heads:
+            self.found.reason = reason_of(branch)
+            try:
+                self._since(state, branch, current_us)
+            except CorruptError:
+                if branch == MAIN:
+                    raise
+                found = self._now(branch)
+                if found is not None and found.state is not None:
+                    self._since(found.state, branch, None)
+
     def _since(self, state: VersionState, branch: str, current_us: int | None) -> None:
         """Add what was the newest version within the time, and what these kept.
 
@@ -156,6 +184,8 @@ class Reach:
         with was never the newest of that branch.
         """
         later, ended_us = state, current_us
+        if ended_us is None or ended_us > self._since_us:
+            self._replaced_by(state)
         if (later.branch or MAIN) != branch:
             self._begun_with(later)
             return
@@ -164,12 +194,14 @@ class Reach:
             one = next(parents, None)  # another collector may have deleted what is not needed
             if one is None:
                 break
+            over_us = 0 if ended_us is None else ended_us
+            self.found.reason = KeepReason(heldobjects.GRACE, ended_us=over_us)
             self._version(VersionPointer(one.state.version, one.key, one.etag), one)
             if (one.state.branch or MAIN) != branch:
                 # The branch began here, with what was left of the history.
                 self.found.update(ref.key for ref in one.state.older)
                 return
-            self._kept_by(one.state)
+            self._kept_by(one.state, self.found.reason)
             ended_us = later.parent_since_us or later.at_us
             if ended_us > self._since_us:
                 self._replaced_by(one.state)
@@ -203,8 +235,18 @@ class Reach:
             before = read_version(key, found[0], self._root.keyring).state
             self.found.update(ref.key for ref in before.older)
 
-    def _kept_by(self, state: VersionState) -> None:
-        """Add the versions of a history, and those with tags."""
+    def _kept_by(self, state: VersionState, reason: KeepReason) -> None:
+        """Add the versions of a history, and those with tags; those that a branch keeps are its."""
+        is_newest = reason.kind == heldobjects.NEWEST
+        if is_newest:
+            reason = KeepReason(heldobjects.VERSIONS)
+        for name, tag in state.tags.items():
+            self.found.reason = KeepReason(heldobjects.TAG, name) if is_newest else reason
+            self._version(tag)
+        for name, merged in state.merges.items():
+            self.found.reason = KeepReason(heldobjects.MERGE, name) if is_newest else reason
+            self._version(merged)
+        self.found.reason = reason
         for one in state.history:
             self._version(VersionPointer(one.version, one.key, one.etag))
         for ref in state.older:
@@ -213,8 +255,6 @@ class Reach:
                 self._lists.add(ref.key)
                 for one in read_history(self._fetch(ref.key, ref.etag), ref):
                     self._version(VersionPointer(one.version, one.key, one.etag))
-        for tag in (*state.tags.values(), *state.merges.values()):
-            self._version(tag)
         if state.merged is not None:
             self._version(state.merged)
 
@@ -265,3 +305,13 @@ class Reach:
             while len(self._read) > _MOST_NODES:
                 del self._read[next(iter(self._read))]
         return self._read[key]
+
+
+def reason_of(branch: str) -> KeepReason:
+    """Return why what the newest version of a branch leads to is needed."""
+    if branch == MAIN:
+        return KeepReason(heldobjects.NEWEST)
+    other = holder_of(branch)
+    if other is not None:
+        return KeepReason(heldobjects.FORK, f"{other.database}.{other.table}")
+    return KeepReason(heldobjects.BRANCH, branch)

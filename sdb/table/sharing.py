@@ -23,7 +23,7 @@ from sdb.table.versionlookup import ExpiredError, UnknownReferenceError, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from sdb.table.surroundings import Surroundings
     from sdb.table.tablehandle import TableHandle
@@ -161,7 +161,7 @@ def let_go(
     root: TableRoot,
     own: names.TableKeys,
     shares: Mapping[str, str],
-    needed: Collection[str],
+    needed: Iterable[str],
     around: Surroundings,
 ) -> None:
     """Take away the branches that keep what a table does not need any more.
@@ -177,7 +177,7 @@ def let_go(
         The names of the table.
     shares : mapping
         The tables, and their branches.
-    needed : collection of str
+    needed : iterable of str
         Keys of all objects that the table needs.
     around : Surroundings
         The clock and the dice.

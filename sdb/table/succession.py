@@ -16,6 +16,7 @@ from sdb.table.objectwriter import put_new
 from sdb.table.references import MAIN
 from sdb.table.tablechange import (
     HOUSEKEEPING,
+    PURGE,
     TableChange,
     apply_change,
     packfiles_between,
@@ -264,16 +265,19 @@ class Succession:
             name, pointer = change.merged
             merges = {**state.merges, name: pointer} if name else state.merges
             state = replace(state, merged=pointer, merges=merges)
+        gone = change.expired if change.operation == PURGE else ()
         return replace(
             state,
             failures=_failures(state.failures, change),
             tags={name: tag for name, tag in state.tags.items() if name not in change.untagged},
+            merges={name: one for name, one in state.merges.items() if name not in change.unmerged},
             boundary_us=max(state.boundary_us, change.boundary_us),
             parent_since_us=change.parent_since_us,
             operation=change.operation,
             author=change.author,
             message=change.message,
             ids=change.ids,
+            purged=max(state.purged, *gone, 0),
             shares={**state.shares, **change.shares},
             transaction=change.transaction,
             dropped=change.operation == DROP or (state.dropped and change.operation in _LEAVING),

@@ -29,7 +29,8 @@ FAILED = -1
 
 EXPIRE = "expire"
 COLLECT = "gc"
-HOUSEKEEPING = frozenset({EXPIRE, COLLECT})
+PURGE = "purge"
+HOUSEKEEPING = frozenset({EXPIRE, COLLECT, PURGE})
 """What makes versions that have the rows of those before them, and are of no interest later."""
 
 
@@ -111,6 +112,8 @@ class TableChange:
         Numbers of versions that the history does not tell any more.
     untagged : frozenset of str
         Names of tags that go.
+    unmerged : frozenset of str
+        Branches whose last merge is forgotten.
     boundary_us : int
         What is older may be collected, from the version on that this makes; 0: as before.
     parent_since_us : int
@@ -136,6 +139,7 @@ class TableChange:
     since_us: int | None = None
     expired: frozenset[int] = frozenset()
     untagged: frozenset[str] = frozenset()
+    unmerged: frozenset[str] = frozenset()
     boundary_us: int = 0
     parent_since_us: int = 0
     shares: dict[str, str] = field(default_factory=dict)
@@ -202,6 +206,9 @@ def apply_change(index: TableIndex, change: TableChange, writer: ObjectWriter) -
     )
     inline = (*changed.inline[:at], *change.added, *changed.inline[at:])
     full = replace(changed, inline=inline, inputs=inputs)
+    if change.operation == PURGE and full.indirect.indices:  # times of rows that are gone
+        lists = Writer(writer.root.fetch, writer.indirect)
+        full = replace(full, indirect=full.indirect.narrowed(lists))
     if change.definition is not None:
         # All inputs were listed, so that a scan that the original has begun is over.
         user_data = index.user_data | {"definition": {"hash": change.definition}}

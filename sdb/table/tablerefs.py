@@ -6,8 +6,10 @@ packfiles, the same number and other names.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from sdb import notes
-from sdb.errors import ConflictError, ExistsError, NotFoundError, UsageError
+from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, UsageError
 from sdb.records import replace
 from sdb.table import names
 from sdb.table.branchstart import first_index
@@ -75,10 +77,24 @@ def tag(
         See :func:`sdb.table.commit.commit`.
     """
     keys = _checked(root, database, table, names.check_new_ref(name))
-    handle = _opened(root, keys, reference, around)
-    pointer = pointer_to(handle)
+    while True:
+        with suppress(_CollectedMeanwhileError):
+            head = adopted(root, keys, around)
+            return _tagged(head, _version(head, reference), name, around, overwrite=overwrite)
+
+
+class _CollectedMeanwhileError(Exception):
+    """The boundary has moved: what was looked up may have been collected."""
+
+
+def _tagged(
+    head: TableHandle, handle: TableHandle, name: str, around: Surroundings, *, overwrite: bool
+) -> NamedVersion:
+    """Give a version a name, unless it may have been collected since the head was read."""
+    root, keys, pointer = head.root, head.keys, pointer_to(handle)
 
     def change(state: VersionState) -> VersionState | None:
+        _check_boundary(head, state)
         known = state.tags.get(name)
         if known == pointer:
             return None
@@ -91,6 +107,12 @@ def tag(
 
     swap(root, keys, change, around)
     return named_version("tag", name, handle)
+
+
+def _check_boundary(head: TableHandle, state: VersionState) -> None:
+    """Raise an error if a collection has begun since a head was read."""
+    if head.state is not None and state.boundary_us != head.state.boundary_us:
+        raise _CollectedMeanwhileError
 
 
 def delete_tag(
@@ -166,8 +188,13 @@ def branch(
     """
     names.check_new_ref(name, is_hold=bool(held_for))
     keys = _checked(root, database, table, name)
-    handle = _opened(root, keys, reference, around)
-    data = first_index(handle, pointer_to(handle), around, held_for=held_for)
+    head = adopted(root, keys, around)
+    handle = _version(head, reference)
+    try:
+        data = first_index(handle, pointer_to(handle), around, held_for=held_for)
+    except CorruptError as error:
+        _check_kept(head, name)
+        raise error from None
     exists = ExistsError(f"{handle.name} has a branch {name!r}", hint=f"sdb branch -d {name}")
     tried = False
 
@@ -187,7 +214,30 @@ def branch(
         put_new(root, keys.branch(name), data)
     except ConflictError:
         raise exists from None
+    try:
+        _check_kept(head, name)
+    except ConflictError:
+        delete_branch(root, database, table, name, is_forced=True, around=around)
+        raise
     return named_version("branch", name, handle)
+
+
+def _check_kept(head: TableHandle, name: str) -> None:
+    """Raise an error if what a branch begins with may have been collected since.
+
+    Raises
+    ------
+    ConflictError
+        A collection has begun since the head was read.
+    """
+    keys = head.keys
+    newest = open_table(head.root, keys.database, keys.table).state
+    try:
+        if newest is not None:
+            _check_boundary(head, newest)
+    except _CollectedMeanwhileError:
+        message = f"what {name} would begin with may have expired meanwhile, and been collected"
+        raise ConflictError(message, path=keys.branch(name), hint="run it again") from None
 
 
 def delete_branch(
@@ -244,11 +294,9 @@ def delete_branch(
     swap(root, keys, change, around)
 
 
-def _opened(
-    root: TableRoot, keys: names.TableKeys, reference: Given, around: Surroundings
-) -> TableHandle:
+def _version(head: TableHandle, reference: Given) -> TableHandle:
     """Open the version that gets a name, and warn where it may not outlive other programs."""
-    handle = adopted(root, keys, around).at(reference)
+    handle = head.at(reference)
     if number := strange_packfiles(handle):
         notes.warn(
             f"{handle.name}: the original may delete {number:,} packfiles of this version, which "

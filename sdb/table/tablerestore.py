@@ -9,7 +9,7 @@ from sdb.table.commit import commit
 from sdb.table.inputstree import InputsTree
 from sdb.table.succession import DROP
 from sdb.table.tablechange import TableChange, packfiles_between
-from sdb.table.tablehandle import open_table
+from sdb.table.tablehandle import find_table, open_table
 from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
@@ -91,6 +91,8 @@ def restore(
     ConflictError, UncertainError
         See :func:`sdb.table.commit.commit`.
     """
+    target = find_table(root, database, table, branch=branch)
+    since_us = 0 if target is None or target.state is None else target.state.boundary_us
     old = open_table(root, database, table, at=reference)
     for one in old.descriptors():
         if root.has(one.key):
@@ -121,6 +123,7 @@ def restore(
             author=author,
             message=message or f"restore {_shown(old.state, reference)}",
             content=content,
+            since_us=since_us,
         )
 
     done = commit(root, old.keys, plan, branch=branch)

@@ -170,6 +170,9 @@ class VersionState:
     replaced : VersionPointer or None
         An index of another program whose packfiles the commit has adopted: somebody may have been
         reading it until the commit was true.
+    purged : int
+        The last version that left the history because it had rows that were purged: a version
+        before it is not what two branches have in common.
     """
 
     table: bytes
@@ -205,6 +208,7 @@ class VersionState:
     keeps_for: str = ""
     adopted: int = 0
     replaced: VersionPointer | None = None
+    purged: int = 0
 
     @property
     def is_own(self) -> bool:
@@ -254,6 +258,7 @@ class VersionState:
         if self.together:
             listed = sorted(self.together.items())
             value["together"] = [{"index": key, "version": one} for key, one in listed]
+        value |= {"purged": self.purged} if self.purged else {}
         return value | self.unknown
 
     @classmethod
@@ -314,6 +319,7 @@ class VersionState:
             _table(found["keeps-for"]) if "keeps-for" in found else "",
             structs.count(found, "adopted", 0),
             VersionPointer.from_struct(found["replaced"]) if "replaced" in found else None,
+            structs.count(found, "purged", 0),
         )
         _check_order(state)
         return state
@@ -411,6 +417,7 @@ _MEMBERS = frozenset(
         *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
         "parent-since",
         *("dropped", "shares", "transaction", "together", "keeps-for", "adopted", "replaced"),
+        "purged",
     }
 )
 

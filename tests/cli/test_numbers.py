@@ -38,6 +38,7 @@ LINES = {
     "compact": ["--root", "lake", "web.gha"],
     "expire": ["--root", "lake", "web.gha"],
     "gc": ["--root", "lake", "web.gha"],
+    "purge": ["--root", "lake", "web.gha", "--where", "id = 'none'"],
     "log": ["--root", "lake", "web.gha"],
     "diff": ["--root", "lake", "web.gha", "web.gha@-1"],
     "inputs": ["--root", "lake", "web", "gha"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -58,7 +59,7 @@ def test_compact_expire_and_gc(run: Run, lake: Path) -> None:
     assert run("query", "--root", ".", "SELECT * FROM d.t@3").returncode == 3
     assert b"nothing expires" in run("expire", "--keep-last", "2", "d", "t").stderr
 
-    assert b"0 of " in run("gc", "d.t").stderr, "what expired was read a moment ago"
+    assert b"nothing to delete yet" in run("gc", "d.t").stderr, "what expired was read just now"
     aged(lake)
     told = run("gc", "-n", "-v", "d.t").stdout.decode().splitlines()
     done = run("gc", "-v", "d.t").stdout.decode().splitlines()
@@ -74,6 +75,56 @@ def test_compact_expire_and_gc(run: Run, lake: Path) -> None:
     assert not run("log", "--stat", "d.t").returncode
     facts = json.loads(run("gc", "--json", "d.t").stdout)
     assert (facts["version"], facts["garbage"]) == (None, [])
+
+
+def test_29_08_gc_says_what_keeps_each_object(run: Run, lake: Path) -> None:
+    """Right after `expire` nothing goes, and `gc` says why, and until when."""
+    run("tag", "d.t", "report", "3")
+    assert run("tag", "d.t@3", "report").returncode == 0
+    assert run("branch", "d.t@5", "audit").returncode == 0
+    run("fork", "--share", "d.t", "d.copy")
+    run("exec", "DELETE FROM d.t WHERE n < 8")
+    run("expire", "--all-but-head", "d.t")
+    before = time.time()
+    done = run("gc", "--grace", "0s", "d.t")
+    assert done.returncode == 0
+    told = done.stderr.decode().splitlines()
+    assert re.match(r"sdb: nothing to delete yet: of \d+ objects \d+ are held, ", told[0])
+    wanted = ("by the tag report", "by the branch audit", "for d.copy, which shares packfiles")
+    for one in wanted:
+        assert any(f"held {one}" in line for line in told), told
+    (grace,) = [line for line in told if "by the grace period of 0s until " in line]
+    until = datetime.fromisoformat(re.search(r"until (\S+Z)", grace)[1])  # type: ignore[index]
+    assert 0 < until.timestamp() - before < 5
+
+    facts = json.loads(run("gc", "--grace", "0s", "-n", "--explain", "--json", "d.t").stdout)
+    kept = {one["key"]: one for one in facts["kept"]}
+    assert not facts["garbage"]
+    needed = {one.key for one in sdb.connect(lake).table("d.t").handle.descriptors()}
+    folder = lake / "db/d/t"
+    there = {str(path.relative_to(lake)) for path in (folder / "data").rglob("*.zion")}
+    assert there - needed == {key for key in kept if key.endswith(".zion")}
+    assert sum(one["objects"] for one in facts["held"]) == len(kept)
+    assert sum(one["bytes"] for one in facts["held"]) == sum(
+        (lake / key).stat().st_size for key in kept
+    )
+    lines = run("gc", "-n", "--explain", "d.t").stdout.decode().splitlines()
+    assert {line.split()[0] for line in lines} == kept.keys()
+
+    for words in ("tag -d d.t report", "branch -d d.t audit"):
+        assert run(*words.split()).returncode == 0
+    aged(lake)
+    told = run("gc", "--grace", "0s", "-n", "d.t").stderr.decode().splitlines()
+    assert "would be deleted" in told[0]
+    assert not any("tag" in line or "branch" in line or "grace" in line for line in told)
+
+
+def test_29_08_gc_of_a_table_in_use_says_so(run: Run, tmp_path: Path) -> None:
+    connection = sdb.connect(tmp_path)
+    connection.create("d.t", "in/*.json")
+    connection.append("d.t", [{"n": 1}])
+    told = run("gc", "d.t").stderr.decode()
+    assert re.fullmatch(r"sdb: nothing to delete: \d objects, all in use\n", told), told
 
 
 def test_what_died_is_collected(run: Run, lake: Path) -> None:

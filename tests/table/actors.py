@@ -6,6 +6,7 @@ A packfile is a list of tokens here, each a row: the name of an insert, or of an
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from sdb.packfile.sparseindex import Path
     from sdb.progress import Progress
     from sdb.query.writes.carrying import StatementWork
+    from sdb.table.collectionresult import Collected
     from sdb.table.index import TableIndex
     from sdb.table.tablehandle import TableHandle
 
@@ -51,6 +53,7 @@ KEYS = names.TableKeys("d", "t")
 MARK = "'"
 """The new value that an update gives a row."""
 BLOCK_ROWS = 3
+_KEY = re.compile(r"(?:mem://r/)?db/[^\s:]*[^\s:,.]")
 BY = "row"
 """What rows are sorted by."""
 
@@ -103,6 +106,15 @@ class World:
         self.editions = Editions()
         self.sorted: set[str] = set()
         self.tables = (KEYS,)
+        self.purging: set[str] = set()
+        self.purged: dict[str, int] = {}
+        self.erased: set[str] = set()
+
+    def was_purged(self, text: str) -> bool:
+        """Tell whether an object was deleted by a purge, or after one, which moves the boundary."""
+        keys = [one.removeprefix("mem://r/") for one in _KEY.findall(text)]
+        is_gone = any(self.root.place(key) in self.store.deleters for key in keys)
+        return is_gone and any(one.startswith("purge") for one in self.store.writers)
 
     def tokens(self, key: str) -> tuple[str, ...]:
         """Give the rows of a packfile, whether an update has come by or not."""
@@ -175,7 +187,8 @@ class World:
         try:
             yield
         except (CorruptError, NotFoundError) as error:
-            if self.schedule.seconds - began > SLOW_SECONDS or self.stranger.has_swept(error):
+            is_slow = self.schedule.seconds - began > SLOW_SECONDS
+            if is_slow or self.stranger.has_swept(error) or self.was_purged(str(error)):
                 return
             if isinstance(error, CorruptError) or (self.store.deleted and is_there):
                 raise
@@ -352,7 +365,7 @@ def keeper(world: World, count: int) -> Callable[[Actor], None]:
 
 def collect(
     world: World, actor: Actor, keys: names.TableKeys = KEYS, *, dry_run: bool = False
-) -> collector.Collected:
+) -> Collected:
     place = keys.database, keys.table
     return collector.collect(world.root, *place, around=actor.around(), dry_run=dry_run)
 

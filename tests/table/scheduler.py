@@ -163,6 +163,9 @@ class LoggedStore(MemoryStore):
         self.times: list[float] = []
         self.written: dict[str, bytes] = {}
         self.deleted: list[tuple[str, int, float]] = []
+        self.deleters: dict[str, str] = {}
+        self.writers: list[str] = []
+        self.nobody = ""
         self._objects = _Logged(self, schedule)
 
 
@@ -177,9 +180,15 @@ class _Logged(dict[str, Any]):
         self._store.log.append((url, found.data))
         self._store.times.append(self._schedule.seconds)
         self._store.written[url] = found.data
+        self._store.writers.append(self._who())
         super().__setitem__(url, found)
+
+    def _who(self) -> str:
+        current = self._schedule.current
+        return self._store.nobody if current is None else current.name
 
     def pop(self, url: str, *default: Any) -> Any:
         if url in self:
             self._store.deleted.append((url, len(self._store.log), self._schedule.seconds))
+            self._store.deleters[url] = self._who()
         return super().pop(url, *default)

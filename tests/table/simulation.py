@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from sdb import notes
+from sdb.query.writes import erasure
 from sdb.query.writes.carrying import StatementWork
 from sdb.table import (
     adoption,
@@ -47,6 +48,7 @@ from tests.table import (
     forking,
     joint,
     making,
+    purging,
     sorting,
     strangers,
     together,
@@ -79,6 +81,7 @@ def small_bounds() -> Iterator[None]:
         mock.patch.object(inputstree, "JOURNAL_ENTRIES", 4),
         mock.patch.object(collector, "DELETERS", 1),
         mock.patch.object(adoption, "COPIERS", 1),
+        mock.patch.object(collector, "LEASE_SECONDS", purging.LEASE_SECONDS),
         mock.patch.object(TableIndex, "decode", lambda data, _: decoded(data)[0]),
         mock.patch.object(versionstate.VersionState, "from_struct", decoding.read_state),
         mock.patch.object(names, "flaw_of_key", decoding.flaw_of_key),
@@ -88,6 +91,7 @@ def small_bounds() -> Iterator[None]:
         mock.patch.object(tiers, "_FACTOR", 2),
         mock.patch.object(StatementWork, "run", joint.played),
         mock.patch.object(Transfer, "packfiles", forking.played_transfer),
+        mock.patch.object(erasure, "scan_table", purging.played_scan),
     ):
         yield
 
@@ -123,13 +127,14 @@ def run(seed: int) -> World:
         if several:
             joint.begin(world, seed, are_kept=keepers > 0)
         originals = 4 if seed % 8 == 0 else dice.choice((0, 0, 1, 2))
-        for number in range(originals):
+        for number in range(purging.begin(world, seed, originals)):
             schedule.add(f"original{number}", strangers.original(world, dice.randrange(1, 4)))
         if is_forked:
             schedule.add("fork", forking.forker(world, 3))
         schedule.run()
         settle(world)
         more.settle()
+        purging.settle(world)
         check(world)
         if keepers:
             tidy(world)
@@ -289,6 +294,7 @@ def check(world: World) -> None:
     _check_deleted(world)
     _check_leased(world)
     forking.check_forks(world)
+    purging.check_purged(world)
 
 
 def _check_kept(world: World, head: bytes, chain: list[Version]) -> None:
@@ -297,7 +303,7 @@ def _check_kept(world: World, head: bytes, chain: list[Version]) -> None:
     told = [(one.version, one.key, one.etag) for one in listed(world, state_in(head))]
     assert set(told) <= known
     assert told == sorted(set(told)), f"versions of the history: {told}"
-    if not world.schedule.long_days:
+    if not (world.schedule.long_days or world.purging):
         assert len(told) == len(chain) - 1, "a version is missing in the history"
     there = world.store.contents
     above = world.root.place(f"{KEYS.folder}/branches/")
@@ -326,10 +332,13 @@ def _check_deleted(world: World) -> None:
         if (url, position, seconds) in world.stranger.sweeps:
             continue
         key = url.removeprefix("mem://r/")
+        if world.store.deleters[url].startswith(purging.PREFIX):
+            continue
         ends = [*(since for since, _ in puts[1:]), len(log)]
+        mark = purging.last_mark(world, position)
         for (_, put), end in zip(puts, ends, strict=True):
             over = times[end] if end < position else seconds
-            if put < position and over >= seconds - SLOW_SECONDS:
+            if put < position and over >= seconds - SLOW_SECONDS and end > mark:
                 assert key not in needs(world, log[put][1]), f"{key} was deleted too early"
 
 
@@ -418,9 +427,9 @@ def _check_replay(world: World, chain: list[Version]) -> None:
         elif state.operation == "merge":
             assert not gone
             branching.merged_rows(world, added)
-        elif state.operation in {"compact", "expire", "gc", "adopt", "update"}:
+        elif state.operation in {"compact", "expire", "gc", "adopt", "update", "purge", "delete"}:
             assert not added
-            assert not gone
+            assert set(gone) <= (world.purging if state.operation == "delete" else set())
             if state.operation == "update" and not world.has_foreign:
                 rest = [row for key in one.packfiles for row in world.raw(key) if row[-1] != MARK]
                 assert not rest, f"{one.key} did not update {rest}"
@@ -451,7 +460,8 @@ def _check_inputs(world: World, one: Version, rows: Counter[str]) -> None:
 def _check_answers(world: World, chain: list[Version]) -> None:
     rows = chain[-1].rows(world)
     for commit_id, tokens in world.acknowledged.items():
-        assert all(rows[token] == 1 for token in tokens), f"{commit_id} was lost"
+        kept = [token for token in tokens if token not in world.purging]
+        assert all(rows[token] == 1 for token in kept), f"{commit_id} was lost"
         made = [one for one in chain if one.state.commit == commit_id]
         assert len(made) == 1, f"{commit_id} is in {len(made)} versions"
     if not world.has_foreign:

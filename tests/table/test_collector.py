@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sdb.query.connected import TableConnection
     from sdb.store.faults import StoreCall
-    from sdb.table.collector import Collected
+    from sdb.table.collectionresult import Collected
     from sdb.table.descriptor import Descriptor
 
 KEYS = TableKeys("d", "t")

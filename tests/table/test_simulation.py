@@ -13,10 +13,11 @@ import pytest
 
 from sdb.errors import ConflictError, SdbError, UncertainError
 from sdb.packfile import extension
-from sdb.query.writes import targettable, transaction
+from sdb.query.writes import erasure, targettable, transaction
 from sdb.records import replace
 from sdb.table import (
     adoption,
+    collectionresult,
     collector,
     commit,
     compaction,
@@ -28,6 +29,7 @@ from sdb.table import (
     leases,
     names,
     overwritten,
+    parentage,
     reachability,
     refswap,
     sharing,
@@ -39,8 +41,9 @@ from sdb.table import (
     undecided,
     versionstate,
 )
+from sdb.table.forgetting import Forgotten
 from sdb.table.versionlookup import UnknownReferenceError
-from tests.table import moves, simulation
+from tests.table import moves, purging, simulation
 from tests.table.actors import KEYS, World
 from tests.table.scheduler import LoggedStore
 
@@ -479,6 +482,53 @@ def branches_that_went_are_not_let_go(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reachability.Reach, "branch", branch)
 
 
+def purges_leave_versions_where_they_are(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(erasure, "forget", lambda _, __, branch, *___, **____: Forgotten(branch))
+
+
+def purges_look_at_the_newest_version_alone(patch: pytest.MonkeyPatch) -> None:
+    good = purging.played_scan
+
+    def scan(root: Any, keys: Any, *given: Any, **named: Any) -> Any:
+        found = good(root, keys, *given, **named)
+        newest = {one.key for one in tablehandle.open_table(root, "d", "t").descriptors()}
+        return replace(found, rows={key: n for key, n in found.rows.items() if key in newest})
+
+    patch.setattr(purging, "played_scan", scan)
+
+
+def purges_delete_whatever_leads_there(patch: pytest.MonkeyPatch) -> None:
+    def collect_at_once(root: Any, _: Any, only: Any, **__: Any) -> Any:
+        for key in only:
+            root.store.delete(root.place(key))
+        return collectionresult.Collected(None, 0, (), 0, 0)
+
+    patch.setattr(erasure, "collect_at_once", collect_at_once)
+
+
+def purges_do_not_move_the_boundary(patch: pytest.MonkeyPatch) -> None:
+    good = collector._Collector._marked
+
+    def marked(given: Any, branch: str, head: Any, *rest: Any) -> Any:
+        state = head.state
+        key = given._keys.version(state.version, state.commit)
+        if not given._author:
+            return good(given, branch, head, *rest)
+        return parentage.read_version(key, head.data, given._root.keyring)
+
+    patch.setattr(collector._Collector, "_marked", marked)
+
+
+def purges_do_not_wait_for_leases(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(purging, "LEASE_SECONDS", -1e9)
+
+
+def purges_take_what_a_fork_to_come_has(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        erasure.Erasure, "_branches", lambda one, keys, _: erasure.branches_of(one._root, keys)
+    )
+
+
 # Seeds before these do not notice them, and playing them takes long.
 PASSED_OVER: dict[Patch, int] = {
     nobody_looks_at_the_boundary: 1080,
@@ -623,6 +673,27 @@ def test_each_precaution_of_transactions_is_needed(
     mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(simulation, "JOINT_SHARE", 1)
+    test_each_precaution_is_needed(mutation, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    usual(
+        [
+            purges_delete_whatever_leads_there,
+            purges_take_what_a_fork_to_come_has,
+            purges_do_not_wait_for_leases,
+            purges_do_not_move_the_boundary,
+            purges_leave_versions_where_they_are,
+            purges_look_at_the_newest_version_alone,
+        ]
+    ),
+)
+def test_29_08_each_precaution_of_purges_is_needed(
+    mutation: Patch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purging, "SHARE", 1)
+    monkeypatch.setattr(purging, "PLAYED", 0)
     test_each_precaution_is_needed(mutation, monkeypatch)
 
 

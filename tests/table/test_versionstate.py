@@ -68,6 +68,7 @@ STATE = VersionState(
     transaction="db/d/transactions/T",
     together={"db/d/u/index": 12},
     keeps_for="web.trial",
+    purged=4,
 )
 
 

@@ -39,6 +39,7 @@ COMMANDS = (
     "compact",
     "expire",
     "gc",
+    "purge",
     "validate",
     "fetch",
     "show-config",

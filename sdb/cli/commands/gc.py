@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from sdb import sizes
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -22,7 +21,11 @@ from sdb.cli.parameters import Context, Option
 from sdb.cli.tablenames import author, table_of
 from sdb.typed import Annotated
 
-EXAMPLES = ("sdb gc --dry-run -v --root lake web.gha", "sdb gc --grace 48h --root lake web gha")
+EXAMPLES = (
+    "sdb gc --dry-run -v --root lake web.gha",
+    "sdb gc --grace 48h --root lake web gha",
+    "sdb gc -n --explain --root lake web.gha",
+)
 
 
 def command(
@@ -34,6 +37,9 @@ def command(
         str,
         Option("--grace", metavar="TIME", help="How long what was readable stays (24h, 2d)."),
     ] = "24h",
+    explain: Annotated[
+        bool, Option("--explain", help="Name each object that stays, and what keeps it.")
+    ] = False,
     root: Root = None,
     progress: ProgressMode = "auto",
     as_json: AsJson = False,
@@ -45,6 +51,7 @@ def command(
     What could be read within the grace time stays, and what was written within it. Where an object
     that the table leads to cannot be read, nothing is deleted.
     """
+    from sdb.cli.collectedlines import explained, lines_of
     from sdb.table.collector import collect
     from sdb.table.expiry import seconds_of
 
@@ -59,14 +66,16 @@ def command(
             progress=meter,
         )
     if as_json:
-        output.say_json(found.as_dict())
+        kept = {"kept": [one.as_dict() for one in found.held]} if explain else {}
+        output.say_json(found.as_dict() | kept)
         return
     if verbose:
         for one in found.garbage:
             what = f"the upload of {one.key}" if one.kind == "upload" else one.key
             output.say(output.plain(f"{'would remove' if dry_run else 'removed'} {what}"))
+    if explain:
+        for line in explained(found, grace):
+            output.say(output.plain(line))
     if not quiet:
-        verb = "would go" if dry_run else "gone"
-        count = f"{len(found.garbage):,} of {found.objects:,} objects"
-        text = f"{count}, {sizes.human(found.size_bytes)}, {verb}"
-        output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+        for line in lines_of(found, grace, is_dry=dry_run):
+            output.say(output.plain(f"sdb: {line}"), to=sys.stderr)

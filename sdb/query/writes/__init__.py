@@ -8,6 +8,10 @@
 `merging`      MERGE at work
 `vacuuming`    VACUUM: expiry, then collection
 `effects`      numbers of rows, packfiles and blocks that change
+`purge`        rows leave all versions, branches and tags, and the disk
+`erasure`      a purge, step by step
+`purgescan`    rows in every packfile below a table, whatever leads to it
+`purged`       what a purge came to
 `insertion`    rows of VALUES and queries, as they are packed
 `matching`     rows that a condition is TRUE for, and the values that they get
 `tableview`    packfiles of a table as a transaction sees them

@@ -160,7 +160,11 @@ class Target:
         return self._context.run(statement, {(self._name,): table or self._table})
 
     def matches(
-        self, where: ast.Expr | None, others: tuple[ast.Source, ...] = ()
+        self,
+        where: ast.Expr | None,
+        others: tuple[ast.Source, ...] = (),
+        *,
+        is_told: bool = True,
     ) -> list[MatchedRows]:
         """Find the rows for which a condition is TRUE.
 
@@ -170,6 +174,8 @@ class Target:
             The condition.
         others : tuple of Source
             Other tables that it is joined with; a row may come more than once then.
+        is_told : bool
+            Whether to warn of what the query leaves out.
 
         Returns
         -------
@@ -182,7 +188,8 @@ class Target:
         with self.run((), where, others=others) as result:
             for file, rows in _by_file(result):
                 found.setdefault(file, []).append(rows)
-            tell(result)
+            if is_told:
+                tell(result)
             packs = {part.pack.path: part.pack for table in result.tables for part in table.parts}
         return [
             MatchedRows(told_of(pack), np.sort(np.concatenate(found[path])))

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from sdb import notes
-from sdb.errors import ConflictError, ExistsError, NotFoundError, SdbError, UnsupportedError
+from sdb.errors import (
+    ConflictError,
+    CorruptError,
+    ExistsError,
+    NotFoundError,
+    SdbError,
+    UnsupportedError,
+)
 from sdb.query.syntax import writes
 from sdb.records import record
 from sdb.table.names import TableKeys, own_key
@@ -99,7 +106,12 @@ class TargetTable:
         """
         self._check_whole(handle, index)
         before = None if handle is None else handle.index
-        added, gone = packfiles_between(before, index, self.root.fetch)
+        try:
+            added, gone = packfiles_between(before, index, self.root.fetch)
+        except CorruptError as error:
+            if not is_collected_since(handle, index):
+                raise
+            raise StaleError(error.message, self.keys.index, self.head, index) from None
         if lost := set(map(own_key, change.removed)) & own_keys(gone):
             message = f"{min(lost)}: someone else has replaced it"
             raise StaleError(message, min(lost), self.head, index)
@@ -194,6 +206,13 @@ class TargetTable:
         if state is not None and state.branches:
             named = ", ".join(state.branches)
             raise UnsupportedError(f"{self.name} has branches: {named}", hint="delete them first")
+
+
+def is_collected_since(handle: TableHandle | None, index: TableIndex) -> bool:
+    """Return True if a collection has begun since a table was read: what it led to may be gone."""
+    state = state_of(index.user_data)
+    before = None if handle is None else handle.state
+    return before is not None and state is not None and state.boundary_us != before.boundary_us
 
 
 def tables_of(

@@ -17,7 +17,12 @@ from sdb.query.writes.carrying import StatementWork, reads_tables
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.matching import QueryContext
 from sdb.query.writes.tableview import TableView
-from sdb.query.writes.targettable import StaleError, tables_of, warn_of_left_out
+from sdb.query.writes.targettable import (
+    StaleError,
+    is_collected_since,
+    tables_of,
+    warn_of_left_out,
+)
 from sdb.records import field, record, replace
 from sdb.table.commit import (
     PATIENCE_SECONDS,
@@ -373,7 +378,7 @@ class _Attempts:
             return None
         ((head, handle),) = handles.items()
         before = done.handles[head]
-        if handle is None or before is None:
+        if handle is None or before is None or is_collected_since(before, handle.index):
             return None
         added, gone = packfiles_between(before.index, handle.index, self._root.fetch)
         if set(map(own_key, done.views[head].removed)) & own_keys(gone):

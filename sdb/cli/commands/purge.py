@@ -1,0 +1,100 @@
+"""`sdb purge`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sdb import bounds
+from sdb.cli import output
+from sdb.cli.following import Following
+from sdb.cli.interrupts import Interruptible
+from sdb.cli.meter import Meter
+from sdb.cli.options import (
+    AsJson,
+    DryRun,
+    Memory,
+    Message,
+    ProgressMode,
+    Quiet,
+    Root,
+    TableName,
+    TableRest,
+    Threads,
+    Verbose,
+    Where,
+    constants,
+    table_root,
+)
+from sdb.cli.parameters import Context, Option
+from sdb.cli.tablenames import author, table_of
+from sdb.typed import Annotated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.query.result.result import Result
+
+EXAMPLES = (
+    "sdb purge -n --root lake web.gha --where \"actor.login = 'ann'\"",
+    "sdb purge --root lake web.gha --where 'actor.id = $id' --param id=7 -m 'GDPR 4711'",
+)
+
+
+def command(
+    context: Context,
+    name: TableName,
+    table: TableRest = None,
+    where: Where = None,
+    param: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=VALUE", help="Value of $NAME; NAME:str=... too."),
+    ] = None,
+    dry_run: DryRun = False,
+    message: Message = "",
+    root: Root = None,
+    memory: Memory = None,
+    threads: Threads = None,
+    progress: ProgressMode = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> int:
+    """Erase rows from a table, all its versions, branches and tags, and from the disk.
+
+    Versions that had such rows leave the history, and tags on them go. Tables that share packfiles
+    lose the rows, too. What was broken off goes on when it is run again. At the end all that is
+    left is looked through; exit code 1 when such rows are still there.
+    """
+    from sdb.cli.purgedlines import lines_of
+    from sdb.query.writes.purge import purge
+
+    output.prepare(verbose=verbose, quiet=quiet)
+    with Interruptible() as signals, Meter("purging", progress, quiet=quiet) as meter:
+
+        @contextmanager
+        def follow(result: Result) -> Iterator[None]:
+            signals.arm(result.interrupt)
+            with Following(result, meter):
+                yield
+            meter.turn("purging")
+
+        found = purge(
+            table_root(context, root),
+            *table_of(name, table),
+            where or "",
+            params=constants(param or [], "parameter"),
+            dry_run=dry_run,
+            author=author(),
+            message=message,
+            threads=threads,
+            memory_bytes=None if memory is None else bounds.MEMORY.read(memory),
+            progress=meter,
+            follow=follow,
+        )
+    if as_json:
+        output.say_json(found.as_dict())
+    for line in lines_of(found, verbose=verbose) if not (as_json or quiet) else ():
+        output.say(output.plain(f"sdb: {line}"), to=sys.stderr)
+    return 0 if found.ok or dry_run else 1

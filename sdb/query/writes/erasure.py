@@ -1,0 +1,311 @@
+"""Erasures: a table, and those that share packfiles with it, lose rows for good."""
+
+from __future__ import annotations
+
+from sdb import instants
+from sdb.query.syntax import writes
+from sdb.query.writes.matching import QueryContext
+from sdb.query.writes.purged import LeftObject, Purged, PurgedBranch
+from sdb.query.writes.purgescan import ErasableRows, scan_table
+from sdb.query.writes.transaction import carried_out
+from sdb.records import replace
+from sdb.table import heldobjects
+from sdb.table.collector import LEASE_SECONDS, collect_at_once
+from sdb.table.expiry import history_of
+from sdb.table.forgetting import (
+    Forgotten,
+    Leading,
+    branches_of,
+    describing,
+    forget,
+    forgettable,
+)
+from sdb.table.holds import holder_of
+from sdb.table.references import MAIN
+from sdb.table.tablehandle import find_table
+from sdb.table.versionlookup import UnknownReferenceError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from sdb.query.syntax import ast
+    from sdb.query.writes.transaction import Transaction
+    from sdb.table.heldobjects import HeldObject
+    from sdb.table.names import TableKeys
+    from sdb.table.tablehandle import TableHandle
+
+_ROUNDS = 4
+"""So often it is tried, while others bring such rows in."""
+
+
+class Erasure:
+    """Purges a table, and those that share packfiles with it.
+
+    Parameters
+    ----------
+    base : Transaction
+        How statements are carried out, and by whom.
+    keys : TableKeys
+        The names of the table.
+    delete : WriteStatement
+        The statement that deletes the rows.
+    """
+
+    def __init__(self, base: Transaction, keys: TableKeys, delete: writes.WriteStatement) -> None:
+        self._base = base
+        self._root = base.root
+        self._keys = keys
+        self._delete = delete
+        self._is_told = False
+        self._rows: dict[tuple[str, str], int] = {}
+        self._forgotten: dict[tuple[str, str], Forgotten] = {}
+        self._held: dict[str, HeldObject] = {}
+        self._found: dict[str, int] = {}
+        self._objects = self._bytes = 0
+
+    def planned(self) -> Purged:
+        """Return what a purge would do."""
+        found = self._scan()
+        branches = []
+        for keys in self._tables():
+            leading = Leading(self._root, found.rows)
+            for branch in branches_of(self._root, keys):
+                head = self._open(keys, branch)
+                if head is None:
+                    continue
+                rows = sum(found.rows.get(one.key, 0) for one in head.descriptors())
+                gone = forgettable(self._root, head.index, branch, leading)
+                if leading.index(head.index) and head.state is not None:
+                    own = (*gone.versions, head.state.version)
+                    tags = [
+                        name
+                        for name, tag in head.state.tags.items()
+                        if tag.version == head.state.version or name in gone.tags
+                    ]
+                    gone = replace(gone, versions=own, tags=tuple(sorted(tags)))
+                branches.append(PurgedBranch(_name(keys), branch, rows, gone))
+        left = [LeftObject(key, None, why) for key, why in found.unreadable.items()]
+        return self._purged(found, branches, left, is_dry=True)
+
+    def run(self) -> Purged:
+        """Do it, until a scan finds nothing or nothing more can be done."""
+        found = self._scan()
+        for _ in range(_ROUNDS):
+            if not found.rows:
+                break
+            before = found.rows
+            try:
+                self._work(before)
+            except UnknownReferenceError:
+                before = {}  # a branch has gone meanwhile
+            found = self._scan()
+            if found.rows.keys() == before.keys():
+                break
+        names = self._forgotten.keys() | self._rows.keys()
+        branches = [
+            PurgedBranch(
+                *name, self._rows.get(name, 0), self._forgotten.get(name, Forgotten(name[1]))
+            )
+            for name in sorted(names)
+        ]
+        return self._purged(found, branches, self._left(found), is_dry=False)
+
+    def _purged(
+        self,
+        found: ErasableRows,
+        branches: Collection[PurgedBranch],
+        left: Collection[LeftObject],
+        *,
+        is_dry: bool,
+    ) -> Purged:
+        return Purged(
+            _name(self._keys),
+            is_dry,
+            tuple(branches),
+            tuple(sorted(self._found)),
+            self._objects,
+            self._bytes,
+            found.packfiles,
+            self._versions(),
+            tuple(left),
+            self._beyond(found),
+        )
+
+    def _tables(self) -> list[TableKeys]:
+        """Return the table, and those that share packfiles with it."""
+        found = [self._keys]
+        for keys in found:
+            for branch in branches_of(self._root, keys):
+                other = holder_of(branch)
+                if other is not None and other not in found and self._holder(keys, branch):
+                    found.append(other)
+        return found
+
+    def _branches(self, keys: TableKeys, tables: Collection[TableKeys]) -> list[str]:
+        """Return the branches that can be purged: not what keeps packfiles for a fork to come."""
+        found = []
+        for branch in branches_of(self._root, keys):
+            other = holder_of(branch)
+            if other is None or other in tables or self._holder(keys, branch) is False:
+                found.append(branch)
+        return found
+
+    def _holder(self, keys: TableKeys, branch: str) -> bool | None:
+        """Return True if a branch keeps packfiles for a table; None: that table is not there."""
+        other = holder_of(branch)
+        if other is None:
+            return False
+        handle = find_table(self._root, other.database, other.table)
+        if handle is None:
+            return None
+        return handle.state is not None and handle.state.shares.get(_name(keys)) == branch
+
+    def _open(self, keys: TableKeys, branch: str) -> TableHandle | None:
+        return find_table(self._root, keys.database, keys.table, branch=branch)
+
+    def _scan(self) -> ErasableRows:
+        base, where = self._base, self._where
+        context = QueryContext(
+            self._root.location,
+            self._delete.text,
+            {},
+            base.around.now_us(),
+            base.threads,
+            base.memory_bytes,
+            base.progress,
+            base.follow,
+        )
+        found = ErasableRows()
+        for keys in self._tables():
+            found += scan_table(self._root, keys, where, context, is_told=not self._is_told)
+            self._is_told = True
+        self._found |= found.rows
+        return found
+
+    @property
+    def _where(self) -> ast.Expr:
+        write = self._delete.write
+        if not isinstance(write, writes.Delete) or write.where is None:
+            raise TypeError(self._delete.text)
+        return write.where
+
+    def _work(self, rows: Mapping[str, int]) -> None:
+        """Delete the rows, forget the versions that have them, and delete the packfiles."""
+        tables = self._tables()
+        heads = [(keys, branch) for keys in tables for branch in self._branches(keys, tables)]
+        leading = Leading(self._root, rows)
+        for keys, branch in heads:
+            self._delete_rows(keys, branch, leading)
+        for keys, branch in heads:
+            self._forget(keys, branch, leading)
+        for keys in tables:
+            own = {key for key in rows if key.startswith(f"{keys.folder}/")}
+            only = own | describing(self._root, keys, leading)
+            done = collect_at_once(
+                self._root,
+                keys,
+                only,
+                author=self._base.author,
+                message=self._base.message,
+                around=self._base.around,
+                progress=self._base.progress,
+            )
+            self._objects += len(done.garbage)
+            self._bytes += done.size_bytes
+            self._held |= {one.key: one for one in done.held}
+
+    def _delete_rows(self, keys: TableKeys, branch: str, leading: Leading) -> None:
+        """Delete the rows from the newest version of a branch, if it has some."""
+        head = self._open(keys, branch)
+        if head is None or not leading.index(head.index):
+            return
+        name = "" if branch == MAIN else branch
+        table = writes.WrittenTable(keys.database, keys.table, name)
+        write = replace(self._delete.write, table=table)
+        done = carried_out(replace(self._base, statements=(replace(self._delete, write=write),)))
+        count = sum(getattr(one, "rows_deleted", 0) for one in done.effects)
+        place = _name(keys), branch
+        self._rows[place] = self._rows.get(place, 0) + count
+
+    def _forget(self, keys: TableKeys, branch: str, leading: Leading) -> None:
+        if self._open(keys, branch) is None:
+            return
+        base = self._base
+        told = {"author": base.author, "message": base.message}
+        gone = forget(self._root, keys, branch, leading, around=base.around, **told)
+        place = _name(keys), branch
+        before = self._forgotten.get(place, Forgotten(branch))
+        self._forgotten[place] = Forgotten(
+            branch,
+            (*before.versions, *gone.versions),
+            (*before.tags, *gone.tags),
+            (*before.merges, *gone.merges),
+        )
+
+    def _left(self, found: ErasableRows) -> list[LeftObject]:
+        """Return what still has such rows, and why."""
+        left = [LeftObject(key, rows, self._why(key)) for key, rows in found.rows.items()]
+        folders = [f"{keys.folder}/" for keys in self._tables()]
+        for key, rows in self._found.items():
+            is_another = not any(key.startswith(folder) for folder in folders)
+            if is_another and key not in found.rows and self._root.has(key):
+                left.append(LeftObject(key, rows, self._why(key)))
+        return left + [LeftObject(key, None, why) for key, why in found.unreadable.items()]
+
+    def _why(self, key: str) -> str:
+        held = self._held.get(key)
+        owner = next((one for one in self._tables() if key.startswith(f"{one.folder}/")), None)
+        if owner is None:
+            database, table = key.split("/")[1:3]
+            return f"it belongs to {database}.{table}: purge that table"
+        if held is None:
+            return "it came in meanwhile: run it again when nobody writes such rows"
+        if held.reason == heldobjects.LEASE:
+            until = instants.text(
+                self._base.around.now_us() + int(LEASE_SECONDS * 1_000_000), fraction=False
+            )
+            return f"the lease {held.name} of a reader keeps it: run it again later, at {until}"
+        if held.reason == heldobjects.QUARANTINE:
+            until = instants.text(held.until_us, fraction=False)
+            return f"the original has it in its quarantine: run it again after {until}"
+        if held.reason == heldobjects.FORK:
+            return (
+                f"{held.name} is being forked, or that was broken off: sdb branch shows what keeps "
+                "it, sdb branch -d takes that away; then run it again"
+            )
+        return f"{held.reason} {held.name}".strip() + " keeps it: run it again"
+
+    def _versions(self) -> int:
+        """Count the versions that are kept."""
+        count = 0
+        for keys in self._tables():
+            for branch in branches_of(self._root, keys):
+                head = self._open(keys, branch)
+                state = None if head is None else head.state
+                count += 1 if state is None else 1 + len(history_of(state, self._root))
+        return count
+
+    def _beyond(self, found: ErasableRows) -> tuple[str, ...]:
+        """Name what no purge can reach, one thing a line."""
+        name = _name(self._keys)
+        head = self._open(self._keys, MAIN)
+        lines = []
+        if head is not None and next(iter(head.inputs.walk()), None) is not None:
+            lines.append(
+                f"the inputs that {name} was filled from, and copies of them in the cache of each "
+                "user (sdb cache clear): sync --retry, restore, or a table that is made anew take "
+                "such rows again"
+            )
+        lines.append("copies that sdb push, sdb fork without --share, or others have made")
+        if self._root.store.is_remote:
+            lines.append("older versions of objects, if the bucket keeps them (versioning)")
+        lines.append("backups and snapshots of the store")
+        if found.unfinished:
+            count = f"{len(found.unfinished):,} hidden files of programs that write, or were killed"
+            lines.append(f"{count}, as {found.unfinished[0]}: sdb gc deletes old ones")
+        return tuple(lines)
+
+
+def _name(keys: TableKeys) -> str:
+    return f"{keys.database}.{keys.table}"

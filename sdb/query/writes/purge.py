@@ -1,0 +1,143 @@
+"""`sdb purge`: rows leave a table, all its versions and branches, and the disk.
+
+1. Every packfile below the table, and below those that share packfiles with it, is looked into.
+2. The rows are deleted from the newest version of each branch that has some, as DELETE does it.
+3. Versions that lead to packfiles with such rows leave the history; their tags go with them.
+4. These packfiles, and all objects that describe them, are deleted without a grace period.
+5. All packfiles that are left are looked into again.
+
+Each step can be done again, so that a purge which was broken off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+
+from sdb.errors import UsageError
+from sdb.progress import silent
+from sdb.query.analyze.folding import fold
+from sdb.query.syntax import ast, visitor, writes
+from sdb.query.writes.erasure import Erasure
+from sdb.query.writes.execute import bound_statements
+from sdb.query.writes.transaction import Transaction
+from sdb.records import replace
+from sdb.table.commit import check_writable
+from sdb.table.names import TableKeys
+from sdb.table.surroundings import REAL, Surroundings
+from sdb.table.tablehandle import open_table
+from sdb.table.tableroot import TableRoot, table_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sdb.progress import Progress
+    from sdb.query.writes.matching import Follow
+    from sdb.query.writes.purged import Purged
+    from sdb.store.base import Location
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def purge(  # noqa: PLR0913 - the command's options, by name
+    root: TableRoot | Location,
+    database: str,
+    table: str,
+    where: str,
+    *,
+    params: Mapping[str, object] | None = None,
+    dry_run: bool = False,
+    author: str = "",
+    message: str = "",
+    threads: int | None = None,
+    memory_bytes: int | None = None,
+    around: Surroundings = REAL,
+    progress: Progress = silent,
+    follow: Follow = nullcontext,
+) -> Purged:
+    """Erase rows from a table, from all its versions, branches and tags, and from the disk.
+
+    Tables that share packfiles with it lose the rows, too. Versions that had such rows leave the
+    history. Done again it goes on where it was broken off.
+
+    Parameters
+    ----------
+    root : TableRoot, path or str
+        The root that the table is below.
+    database, table : str
+        Its names.
+    where : str
+        Rows for which this SQL is true go. It reads no tables.
+    params : mapping, optional
+        Values of the parameters ``$name``.
+    dry_run : bool
+        Whether only to tell what would be done.
+    author, message : str
+        Who does it, and why; the versions tell it, so that it should not name what is erased.
+    threads, memory_bytes : int, optional
+        See :func:`sdb.sql`.
+    around : Surroundings
+        The clock and the dice.
+    progress : Progress
+        Told how many bytes of packfiles were rewritten, and how many objects were deleted.
+    follow : callable
+        Gives a context manager for each query that finds rows, which lasts while it runs.
+
+    Returns
+    -------
+    Purged
+        What went, and what the last scan has found; `ok` tells whether nothing is left.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    QueryError
+        The condition makes no sense, or reads tables.
+    CorruptError
+        An object that the table leads to is missing or damaged. Run it again when that is mended.
+    ConflictError, UncertainError
+        Others were faster all the time. Run it again.
+    """
+    place = root if isinstance(root, TableRoot) else table_root(root)
+    keys = TableKeys(database, table)
+    open_table(place, database, table)
+    if not dry_run:
+        check_writable(place)
+    delete = _delete(keys, where, params or {}, around.now_us())
+    base = Transaction(
+        (),
+        place,
+        author=author,
+        message=message,
+        threads=threads,
+        memory_bytes=memory_bytes,
+        progress=progress,
+        follow=follow,
+        around=around,
+    )
+    erasure = Erasure(base, keys, delete)
+    return erasure.planned() if dry_run else erasure.run()
+
+
+def _delete(
+    keys: TableKeys, where: str, params: Mapping[str, object], now_us: int
+) -> writes.WriteStatement:
+    """Return the statement that deletes the rows, its condition decided as far as that goes."""
+    if not where.strip():
+        raise UsageError("which rows to purge is not said", expected="--where CONDITION")
+    name = f"{keys.database}.{keys.table}"
+    if not all(_NAME.fullmatch(one) for one in (keys.database, keys.table)):
+        name = "the.table"
+    statements = bound_statements(f"DELETE FROM {name} WHERE {where}", params)  # noqa: S608
+    statement, write = statements[0], statements[0].write
+    if len(statements) != 1 or not isinstance(write, writes.Delete) or write.where is None:
+        raise UsageError(f"{where!r} is no condition", expected="--where \"user = 'ann'\"")
+    if any(isinstance(node, ast.Select) for node in visitor.nodes(write.where)):
+        raise UsageError(
+            "the condition of a purge reads tables: it would be another one for each version",
+            hint="ask for the values first, and write them into the condition",
+        )
+    folded = fold(write.where, ast.Instant(now_us))
+    return replace(statement, write=replace(write, where=folded))

@@ -1,0 +1,170 @@
+"""Looks for rows in every packfile that lies below a table, whatever leads to it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from sdb.errors import CorruptError, NotFoundError, UnsupportedError
+from sdb.packfile.storedtrailer import read_trailer
+from sdb.query.writes.matching import Target
+from sdb.query.writes.tableview import TableView
+from sdb.records import field, record
+from sdb.table import etags
+from sdb.table.collectionresult import kind_of
+from sdb.table.descriptor import Descriptor, slim
+from sdb.table.forgetting import branches_of
+from sdb.table.tablehandle import find_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sdb.query.syntax import ast
+    from sdb.query.writes.matching import QueryContext
+    from sdb.table.names import TableKeys
+    from sdb.table.tablehandle import TableHandle
+    from sdb.table.tableroot import TableRoot
+
+_ATTEMPTS = 3
+
+
+@record
+class ErasableRows:
+    """The packfiles below a table, and those of others that it leads to.
+
+    Attributes
+    ----------
+    rows : dict
+        For each packfile with rows for which the condition is TRUE their number.
+    unreadable : dict
+        For each packfile that cannot be read what is wrong with it.
+    packfiles : int
+        Number of packfiles that were looked into.
+    unfinished : tuple of str
+        Hidden files of programs that write, or died.
+    """
+
+    rows: dict[str, int] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    packfiles: int = 0
+    unfinished: tuple[str, ...] = ()
+
+    def __add__(self, other: ErasableRows) -> ErasableRows:
+        """Return both."""
+        return ErasableRows(
+            self.rows | other.rows,
+            self.unreadable | other.unreadable,
+            self.packfiles + other.packfiles,
+            self.unfinished + other.unfinished,
+        )
+
+
+def scan_table(
+    root: TableRoot,
+    keys: TableKeys,
+    where: ast.Expr,
+    context: QueryContext,
+    *,
+    is_told: bool = False,
+) -> ErasableRows:
+    """Look for rows in all packfiles below a table, and in those of other tables that it leads to.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    where : Expr
+        The condition.
+    context : QueryContext
+        How queries run.
+    is_told : bool
+        Whether to warn of what the condition leaves out.
+
+    Returns
+    -------
+    ErasableRows
+        The packfiles with rows for which it is TRUE.
+
+    Raises
+    ------
+    CorruptError
+        A packfile is damaged.
+    """
+    for attempt in range(_ATTEMPTS):
+        described, scan = _described(root, keys)
+        if not described:
+            return scan
+        view = TableView(root, keys, None)
+        view.add(described)
+        target = Target(f"PURGE {keys.database}.{keys.table}", None, view.table(), context)
+        try:
+            found = target.matches(where, is_told=is_told)
+        except CorruptError as error:
+            is_gone = any(not root.has(one.key) for one in described)
+            if not is_gone or attempt + 1 == _ATTEMPTS:
+                raise error.within(f"looking for rows of {keys.database}.{keys.table}") from None
+            continue  # somebody else collects
+        rows = {one.told.key: len(one.rows) for one in found if len(one.rows)}
+        return ErasableRows(rows, scan.unreadable, len(described), scan.unfinished)
+    raise AssertionError("unreachable")
+
+
+def _described(root: TableRoot, keys: TableKeys) -> tuple[list[Descriptor], ErasableRows]:
+    """Return descriptors of all packfiles; those that no index tells of are opened."""
+    known: dict[str, Descriptor] = {}
+    names = (keys.database, keys.table)
+    heads = [find_table(root, *names, branch=one) for one in branches_of(root, keys)]
+    for head in heads:
+        if head is not None:
+            known |= {one.key: one for one in head.descriptors()}
+    start = len(root.place(keys.folder)) - len(keys.folder)
+    listed = {
+        one.location[start:]: kind_of(keys, one.location[start:])
+        for one in root.store.below(root.place(keys.folder))
+    }
+    if any(head is not None and head.state and head.state.shares for head in heads):
+        known |= _elsewhere(root, keys, listed, heads)
+    found: list[Descriptor] = []
+    unreadable: dict[str, str] = {}
+    own = {key for key, kind in listed.items() if kind == "packfile"}
+    for key in sorted(own | {key for key in known if not key.startswith(f"{keys.folder}/")}):
+        try:
+            one = known[key].checked() if key in known else _opened(root, key)
+        except NotFoundError:
+            continue  # somebody has just collected it
+        except (CorruptError, UnsupportedError) as error:
+            unreadable[key] = error.message
+        else:
+            found.append(one)
+    unfinished = tuple(key for key, kind in listed.items() if kind == "unfinished")
+    return found, ErasableRows({}, unreadable, len(found), unfinished)
+
+
+def _elsewhere(
+    root: TableRoot,
+    keys: TableKeys,
+    listed: Iterable[str],
+    heads: Iterable[TableHandle | None],
+) -> dict[str, Descriptor]:
+    """Return the packfiles of other tables that any version of a table refers to."""
+    handle = next(one for one in heads if one is not None)
+    found: dict[str, Descriptor] = {}
+    for key in listed:
+        if keys.version_of(key) is None:
+            continue
+        try:
+            told = handle.version(key).descriptors()
+            found |= {one.key: one for one in told if not one.key.startswith(f"{keys.folder}/")}
+        except CorruptError:
+            continue  # of a version that was collected in part
+    return {key: one for key, one in found.items() if root.has(key)}
+
+
+def _opened(root: TableRoot, key: str) -> Descriptor:
+    """Return the descriptor of a packfile that no newest version has."""
+    with closing(root.open(key)) as reader:
+        trailer = read_trailer(reader, key)
+        etag = reader.etag or etags.of_content(reader.pieces(0, reader.size_bytes))
+        return Descriptor(key, etag, reader.size_bytes, slim(trailer)).checked()
