@@ -90,6 +90,7 @@
 ``namedversions``    tags and branches as they are
 ``refswap``          an index with other names in the place of one
 ``tablerefs``        tags and branches, set and taken away
+``ancestry``         all versions that a version came from
 ``mergebase``        the version that two branches have in common
 ``mergesides``       what each of two branches has changed since
 ``tablemerge``       the changes of a branch in another one

@@ -62,12 +62,21 @@ def first_index(
         branches=(),
         merged=None,
         merges={name: one for name, one in state.merges.items() if known.get(name) == one},
+        joined=_joined(state, known),
         kept=pointer.etag,
         transaction="",
         keeps_for=held_for,
     )
     user_data = with_state(version.index.user_data, begun)
     return replace(version.index, user_data=user_data).encode(root.keyring)
+
+
+def _joined(
+    state: VersionState, known: dict[str, VersionPointer]
+) -> tuple[VersionPointer, ...] | None:
+    """Give the merged versions that may be collected by now: they are told, and not kept."""
+    gone = [one for name, one in state.merges.items() if known.get(name) != one]
+    return state.joined if not gone else (*(state.joined or ()), *gone)
 
 
 def _without_transaction(handle: TableHandle, data: bytes, pointer: VersionPointer) -> bytes:

@@ -21,7 +21,7 @@ from sdb.table.commit import check_writable, commit
 from sdb.table.freshness import MARGIN_US
 from sdb.table.index import TableIndex
 from sdb.table.intentsweep import old_intents
-from sdb.table.objectwriter import look
+from sdb.table.objectwriter import look, store_now_us
 from sdb.table.parentage import read_version
 from sdb.table.reachability import Reach
 from sdb.table.references import MAIN
@@ -170,9 +170,11 @@ class _Collector:
         dry_run: bool,
         only: Collection[str] | None = None,
     ) -> Collected:
-        now_us = self._around.now_us()
         listed = list(self._root.store.below(self._root.place(self._keys.folder)))
         heads = self._heads(listed)
+        now_us = self._around.now_us()
+        if not dry_run:  # a clock that is ahead would take what is being read for what nobody needs
+            now_us = min(now_us, store_now_us(self._root, self._keys, self._around))
         before_us = max([one.state.boundary_us for one in heads.values() if one.state], default=0)
         boundary_us = max(now_us - int(grace_seconds * _SECOND_US), before_us + 1)
         leased_us = now_us - int(grace_seconds * _SECOND_US)
@@ -185,7 +187,8 @@ class _Collector:
             leased_us = now_us - int(LEASE_SECONDS * _SECOND_US)
         old = [one for one in known if one.modified_us <= boundary_us]
         leases = self._leases(listed, leased_us)
-        reach = Reach(self._root, self._keys, boundary_us)
+        times = self._times(listed)
+        reach = Reach(self._root, self._keys, boundary_us, times)
         for branch, head in heads.items():
             reach.branch(branch, head, current_us[branch])
         reach.leases(leases)
@@ -204,7 +207,8 @@ class _Collector:
             main = made[MAIN]
             if main is None:
                 raise self._root.absent(self._keys)
-            reach = self._reach_of(heads, made, leases, boundary_us)
+            reach = Reach(self._root, self._keys, boundary_us, times)
+            self._add_marked(reach, heads, made, leases)
             garbage = [one for one in old if one.key not in reach.found]
             version = main.state.version
         garbage += swept
@@ -218,18 +222,17 @@ class _Collector:
         everything = (*garbage, *map(self._garbage, uploads))
         return Collected(version, boundary_us, everything, len(listed), reach.versions, held)
 
-    def _reach_of(
+    def _add_marked(
         self,
+        reach: Reach,
         heads: dict[str, TableHandle],
         made: dict[str, ReadVersion | None],
         leases: dict[str, TableIndex],
-        boundary_us: int,
-    ) -> Reach:
-        """Return what is needed, by the versions that have the boundary.
+    ) -> None:
+        """Add what is needed by the versions that have the boundary.
 
         And not by the index: others may have overwritten it since.
         """
-        reach = Reach(self._root, self._keys, boundary_us)
         for branch, one in made.items():
             reach.branch(branch, one or heads[branch])
         main = made[MAIN]
@@ -239,7 +242,12 @@ class _Collector:
                 reach.branch(branch, found)
         reach.leases(leases)
         reach.lately()
-        return reach
+
+    def _times(self, listed: Iterable[Entry]) -> dict[str, int]:
+        """Give when versions appeared, by their keys."""
+        start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
+        found = ((one.location[start:], one.modified_us) for one in listed)
+        return {key: us for key, us in found if self._keys.version_of(key) is not None}
 
     def _uploads(self, boundary_us: int) -> list[Entry]:
         """Give the uploads that writers have left who died, or are as good as dead."""

@@ -9,10 +9,11 @@ from fnmatch import fnmatchcase
 
 from sdb import instants
 from sdb.errors import NotFoundError, UsageError
-from sdb.records import record
+from sdb.records import record, replace
 from sdb.table import names
 from sdb.table.commit import check_writable, commit
 from sdb.table.definition import VersionPolicy
+from sdb.table.mergebase import kept_for_branches
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import EXPIRE, HOUSEKEEPING, TableChange
 from sdb.table.tablehandle import find_table, open_table, read_definition
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sdb.table.calendarspan import CalendarSpan
     from sdb.table.index import TableIndex
     from sdb.table.surroundings import Surroundings
+    from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
     from sdb.table.versionstate import VersionState
 
@@ -67,12 +69,15 @@ class Expired:
         Tags that went with them.
     kept : int
         Number of versions that are left, the newest among them.
+    for_branches : tuple of int
+        Those that stay for merges of other branches alone.
     """
 
     version: int | None
     dropped: tuple[PastVersion, ...]
     untagged: tuple[str, ...]
     kept: int
+    for_branches: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """Give it as plain values with stable names, for JSON."""
@@ -81,6 +86,7 @@ class Expired:
             "expired": [one.version for one in self.dropped],
             "tags_removed": list(self.untagged),
             "kept": self.kept,
+            "kept_for_branches": list(self.for_branches),
         }
 
 
@@ -97,8 +103,9 @@ def expire(
 ) -> Expired:
     """Take versions out of the history of a table that a policy does not keep.
 
-    Rows of the newest version stay as they are. Objects are deleted by
-    :func:`sdb.table.collector.collect`, and not before its grace time is over.
+    What merges of other branches need stays, see :mod:`sdb.table.mergebase`. Rows of the newest
+    version stay as they are. Objects are deleted by :func:`sdb.table.collector.collect`, and not
+    before its grace time is over.
 
     Parameters
     ----------
@@ -133,7 +140,7 @@ def expire(
     if not dry_run:
         check_writable(root)
     head = open_table(root, database, table)
-    expiry = _Expiry(root, keys, policy, around)
+    expiry = _Expiry(head, policy, around)
     found = expiry.chosen(head.index)
     if dry_run or not found.dropped:
         return found
@@ -151,7 +158,7 @@ def expire(
 
     done = commit(root, keys, plan, around=around)
     version = done.version if found.dropped else None
-    return Expired(version, found.dropped, found.untagged, found.kept + (version is not None))
+    return replace(found, version=version, kept=found.kept + (version is not None))
 
 
 class _Expiry:
@@ -159,13 +166,13 @@ class _Expiry:
 
     def __init__(
         self,
-        root: TableRoot,
-        keys: names.TableKeys,
+        table: TableHandle,
         policy: ExpiryPolicy,
         around: Surroundings,
     ) -> None:
-        self._root = root
-        self._keys = keys
+        self._table = table
+        self._root = table.root
+        self._keys = table.keys
         self._policy = policy
         self._around = around
 
@@ -183,6 +190,8 @@ class _Expiry:
             or any(fnmatchcase(name, pattern) for pattern in self._policy.keep_tags)
         ]
         kept |= {state.tags[name].version for name in kept_tags}
+        needed = kept_for_branches(self._table, state) - kept - {state.version}
+        kept |= needed
         dropped = [one for one in found if one.version not in kept]
         if not any(one.operation not in HOUSEKEEPING for one in dropped):
             dropped = []  # else each expiry would have that before it to expire
@@ -192,7 +201,8 @@ class _Expiry:
             for name, tag in state.tags.items()
             if name not in kept_tags and tag.version not in kept
         ]
-        return Expired(None, tuple(dropped), tuple(untagged), len(found) - len(gone))
+        left = len(found) - len(gone)
+        return Expired(None, tuple(dropped), tuple(untagged), left, tuple(sorted(needed)))
 
     def _kept(self, found: Sequence[PastVersion]) -> set[int]:
         """Give the numbers of versions that count and time keep."""

@@ -45,12 +45,20 @@ class Forgotten:
         Tags that go.
     merges : tuple of str
         Branches whose last merge is forgotten: merging one again needs another common version.
+    joined : tuple of str
+        Keys of versions that were merged before these.
     """
 
     branch: str
     versions: tuple[int, ...] = ()
     tags: tuple[str, ...] = ()
     merges: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if no version loses a place."""
+        return not (self.versions or self.tags or self.merges or self.joined)
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain values with stable names, for JSON."""
@@ -104,6 +112,13 @@ class Leading:
             self._versions[one.key] = self.index(TableIndex.decode(data, self._root.keyring))
         return self._versions[one.key]
 
+    def picked(self, one: PastVersion) -> bool:
+        """Return True if a version has merged a part of one that leads to one of them."""
+        data = self._root.fetch(one.key, one.etag)
+        state = state_of(TableIndex.decode(data, self._root.keyring).user_data)
+        merged = None if state is None else state.merged
+        return merged is not None and self._root.has(merged.key) and self.version(merged)
+
 
 def forgettable(root: TableRoot, index: TableIndex, branch: str, leading: Leading) -> Forgotten:
     """Return the places that versions lose which lead to packfiles.
@@ -122,10 +137,16 @@ def forgettable(root: TableRoot, index: TableIndex, branch: str, leading: Leadin
     state = state_of(index.user_data)
     if state is None:
         return Forgotten(branch)
-    versions = [one.version for one in history_of(state, root) if leading.version(one)]
+    versions = [
+        one.version
+        for one in history_of(state, root)
+        if leading.version(one) or (one.version in state.picked and leading.picked(one))
+    ]
     tags = [name for name, tag in state.tags.items() if leading.version(tag)]
     merges = [name for name, one in state.merges.items() if leading.version(one)]
-    return Forgotten(branch, tuple(versions), tuple(sorted(tags)), tuple(sorted(merges)))
+    there = (one for one in state.joined or () if root.has(one.key))
+    joined = tuple([one.key for one in there if leading.version(one)])
+    return Forgotten(branch, tuple(versions), tuple(sorted(tags)), tuple(sorted(merges)), joined)
 
 
 def forget(
@@ -175,13 +196,14 @@ def forget(
         state = state_of(index.user_data)
         merged = None if state is None else state.merged
         is_second = merged is not None and leading.version(merged)
-        if not (found.versions or found.tags or found.merges or is_second):
+        if found.is_nothing and not is_second:
             return None
         return TableChange(
             PURGE,
             expired=frozenset(found.versions),
             untagged=frozenset(found.tags),
             unmerged=frozenset(found.merges),
+            unjoined=frozenset(found.joined),
             author=author,
             message=message,
         )

@@ -81,6 +81,11 @@ def holder_of(branch: str) -> TableKeys | None:
     return TableKeys(found[1], found[2])
 
 
+def is_hold(name: str) -> bool:
+    """Tell whether a branch is one that keeps packfiles for another table."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_free(root: TableRoot, keys: TableKeys, branch: str) -> None:
     """Insist on a branch that keeps nothing for another table.
 

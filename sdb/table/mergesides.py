@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from sdb.records import field, record
-from sdb.table.names import own_key
-from sdb.table.tablechange import (
-    has_longer_journal,
-    inputs_between,
-    own_keys,
-    packfiles_between,
-)
+from sdb.table.tablechange import contents_between, has_longer_journal, inputs_between
 from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
@@ -28,7 +22,7 @@ class Side:
     Attributes
     ----------
     added : dict
-        Packfiles that came, by key.
+        Packfiles that came, by the key that each had before it was copied; so are all keys here.
     removed : frozenset of str
         Keys of packfiles that went.
     inputs : dict
@@ -97,16 +91,16 @@ def side_of(
         Its changes.
     """
     fetch = handle.root.fetch
-    added, removed = packfiles_between(base.index, index, fetch)
+    added, removed = contents_between(base.index, index, fetch)
     if not are_inputs_wanted:
-        return Side({own_key(one.key): one for one in added}, frozenset(own_keys(removed)), {}, {})
+        return Side(added, frozenset(removed), {}, {})
     taken = inputs_between(base.index, index, fetch)
     known = {one.path: one.etag for one in taken if not one.is_failed}
     has_all = has_longer_journal(base.index, index) and not any(one.is_failed for one in taken)
     dropped = () if has_all else inputs_between(index, base.index, fetch)
     return Side(
-        {own_key(one.key): one for one in added},
-        frozenset(own_keys(removed)),
+        added,
+        frozenset(removed),
         known,
         {one.path: one.etag for one in dropped if not one.is_failed and one.path not in known},
     )
@@ -130,15 +124,25 @@ def changed_parts(handle: TableHandle, base: TableHandle, index: TableIndex) -> 
     Returns
     -------
     list of Part
-        The parts; all in one when a version in between is not kept any more.
+        The parts; all in one when a version in between is not kept any more, and what merges have
+        brought in one, where it is not known of what it was made.
     """
     side = side_of(handle, base, index)
     groups = _Groups()
+    brought: list[str] = []
+    left = set(side.removed)
     for before, after in _steps(handle, base, index):
         step = side_of(handle, before, after)
         inputs = [f"\0{path}" for path in (*step.inputs, *step.dropped)]
+        step_nodes = [*step.removed, *step.added, *inputs]
         if step.removed or inputs:
-            groups.join([*step.removed, *step.added, *inputs])
+            groups.join(step_nodes)
+        is_one = before is not base or _is_parent(base, after)
+        left -= step.removed if is_one else set()
+        brought += [] if is_one and not _is_merge(after) else step_nodes
+    if left and brought:
+        # What went was never there: it came changed, from another branch.
+        groups.join([*left, *brought])
     found: dict[str, list[str]] = {}
     nodes = [*side.removed, *side.added]
     nodes += [f"\0{path}" for path in (*side.inputs, *side.dropped)]
@@ -152,6 +156,19 @@ def changed_parts(handle: TableHandle, base: TableHandle, index: TableIndex) -> 
         )
         for group in found.values()
     ]
+
+
+def _is_parent(base: TableHandle, index: TableIndex) -> bool:
+    """Tell whether a version is the one before an index."""
+    state, own = state_of(index.user_data), base.state
+    if state is None or own is None or state.parent is None:
+        return False
+    return state.parent.key == base.keys.version(own.version, own.commit)
+
+
+def _is_merge(index: TableIndex) -> bool:
+    state = state_of(index.user_data)
+    return state is not None and state.merged is not None
 
 
 def _steps(

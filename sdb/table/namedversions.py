@@ -12,7 +12,7 @@ from sdb.table import etags
 from sdb.table.references import MAIN
 from sdb.table.succession import is_foreign
 from sdb.table.tablehandle import find_table, open_table
-from sdb.table.versionhistory import VersionPointer
+from sdb.table.versionhistory import HistoryRef, VersionPointer, read_history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +93,22 @@ def named_version(kind: str, name: str, handle: TableHandle) -> NamedVersion:
     if state is None or is_foreign(handle.index, state):
         return NamedVersion(kind, name, None, handle.index.created_us)
     return NamedVersion(kind, name, state.version, state.at_us)
+
+
+def is_told(handle: TableHandle) -> bool:
+    """Tell whether the history of the main branch has a version, if it is one of that branch."""
+    state, keys = handle.state, handle.keys
+    head = find_table(handle.root, keys.database, keys.table)
+    if state is None or state.branch or head is None or head.state is None:
+        return True
+    if (head.state.version, head.state.commit) == (state.version, state.commit):
+        return True
+    key = keys.version(state.version, state.commit)
+    place = head.state.place_of(state.version)
+    if isinstance(place, HistoryRef):
+        listed = read_history(handle.root.fetch(place.key, place.etag), place)
+        return any(one.key == key for one in listed)
+    return place is not None and place.key == key
 
 
 def pointer_to(handle: TableHandle) -> VersionPointer:

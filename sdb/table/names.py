@@ -26,6 +26,8 @@ MOST_HOLD_BYTES = 200
 """So many the name of a branch has that keeps packfiles for another table."""
 
 _SHOWN = 40
+_UID_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+_TABLE_FOLDERS = 3  # db, the database and the table
 _MARK_BYTES = 15
 _MOST_NAME_BYTES = 255
 _MOST_KEY_BYTES = 1024
@@ -123,6 +125,25 @@ def _is_text(name: str) -> bool:
 def commit_on(branch: str, commit_id: str) -> str:
     """Give the id that a commit has on a branch: one of the same id on another is another one."""
     return commit_id if branch == "main" else f"{commit_id}@{branch}"
+
+
+def original_key(key: str) -> str:
+    """Give the key that a packfile had before commits copied it, each into a folder of its own.
+
+    Examples
+    --------
+    >>> original_key("db/web/gha/data/AEBAGBAFAYDQQCIKBMGA2DQPCA/X.zion")
+    'db/web/gha/data/X.zion'
+    """
+    *folders, name = own_key(key).split("/")
+    if not any(map(_is_uid, folders[_TABLE_FOLDERS:])):
+        return key
+    kept = [one for one in folders[_TABLE_FOLDERS:] if not _is_uid(one)]
+    return "/".join([*folders[:_TABLE_FOLDERS], *kept, name])
+
+
+def _is_uid(name: str) -> bool:
+    return len(name) == UID_LETTERS and _UID_LETTERS.issuperset(name)
 
 
 def new_uid(random_bytes: Callable[[int], bytes] = os.urandom) -> str:

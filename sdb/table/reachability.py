@@ -11,6 +11,7 @@ from sdb.errors import ConflictError, CorruptError
 from sdb.records import replace
 from sdb.table import etags, heldobjects
 from sdb.table.descriptorlist import DescriptorList
+from sdb.table.freshness import MARGIN_US
 from sdb.table.heldobjects import FoundObjects, KeepReason
 from sdb.table.holds import holder_of
 from sdb.table.index import TableIndex
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from sdb.table.parentage import ReadVersion
     from sdb.table.tablehandle import TableHandle
     from sdb.table.tableroot import TableRoot
+    from sdb.table.versionhistory import PastVersion
     from sdb.table.versionstate import VersionState
 
 _MOST_NODES = 64
@@ -47,6 +49,8 @@ class Reach:
         Its names.
     since_us : int
         What could be read since then is needed.
+    times : mapping
+        When versions appeared, by their keys and the clock of the store.
 
     Attributes
     ----------
@@ -56,13 +60,17 @@ class Reach:
         Number of versions that were read.
     """
 
-    def __init__(self, root: TableRoot, keys: TableKeys, since_us: int) -> None:
+    def __init__(
+        self, root: TableRoot, keys: TableKeys, since_us: int, times: Mapping[str, int]
+    ) -> None:
+        self._times = times
         self._root = root
         self._keys = keys
         self._since_us = since_us
         self._read: dict[str, bytes] = {}
         self._lists: set[str] = set()
         self._versions: set[tuple[str, str]] = set()
+        self._merged: set[str] = set()
         self._heads: list[tuple[VersionState, str, int | None]] = []
         self.found = FoundObjects()
 
@@ -202,8 +210,8 @@ class Reach:
                 self.found.update(ref.key for ref in one.state.older)
                 return
             self._kept_by(one.state, self.found.reason)
-            ended_us = later.parent_since_us or later.at_us
-            if ended_us > self._since_us:
+            ended_us = later.parent_since_us or self._made_us(later)
+            if ended_us is None or ended_us > self._since_us:
                 self._replaced_by(one.state)
             later = one.state
         else:
@@ -223,6 +231,14 @@ class Reach:
         """
         if state.replaced is not None and look(self._root, state.replaced.key) is not None:
             self._version(state.replaced)
+
+    def _made_us(self, state: VersionState) -> int | None:
+        """Tell when a version was made, at the latest; None: just now.
+
+        Whoever has made it may have had a clock that is behind that of the store.
+        """
+        since_us = self._times.get(self._keys.version(state.version, state.commit))
+        return None if since_us is None else max(state.at_us, since_us + MARGIN_US)
 
     def _begun_with(self, state: VersionState) -> None:
         """Add the lists of the version that a branch began with.
@@ -245,20 +261,36 @@ class Reach:
             self._version(tag)
         for name, merged in state.merges.items():
             self.found.reason = KeepReason(heldobjects.MERGE, name) if is_newest else reason
-            self._version(merged)
+            self._version(merged, is_merged=True)
         self.found.reason = reason
         for one in state.history:
-            self._version(VersionPointer(one.version, one.key, one.etag))
+            self._past(state, one)
         for ref in state.older:
             self.found.add(ref.key)
             if ref.key not in self._lists:
                 self._lists.add(ref.key)
                 for one in read_history(self._fetch(ref.key, ref.etag), ref):
-                    self._version(VersionPointer(one.version, one.key, one.etag))
+                    self._past(state, one)
+        self._joined_by(state)
+
+    def _joined_by(self, state: VersionState) -> None:
+        """Add what a version has merged, and those before it that `merges` does not tell."""
         if state.merged is not None:
             self._version(state.merged)
+        for joined in state.joined or ():  # a branch may tell of some that were collected
+            if look(self._root, joined.key) is not None:
+                self._version(joined, is_merged=True)
 
-    def _version(self, pointer: VersionPointer, known: ReadVersion | None = None) -> None:
+    def _version(
+        self,
+        pointer: VersionPointer,
+        known: ReadVersion | None = None,
+        *,
+        is_merged: bool = False,
+    ) -> None:
+        """Add a version; of one that was merged it is asked, too, where it came from."""
+        if is_merged:
+            self._lists_of(pointer)
         if (pointer.key, pointer.etag) in self._versions:
             return
         self._versions.add((pointer.key, pointer.etag))
@@ -272,6 +304,24 @@ class Reach:
         except CorruptError as error:
             raise error.within(f"reading {pointer.key}", path=pointer.key) from None
         self._content(index)
+
+    def _past(self, state: VersionState, one: PastVersion) -> None:
+        """Add a version of a history; of one that merged a part of another, that too."""
+        self._version(VersionPointer(one.version, one.key, one.etag))
+        if one.version in state.picked:
+            data = self._root.fetch(one.key, one.etag)
+            merged = read_version(one.key, data, self._root.keyring).state.merged
+            if merged is not None and look(self._root, merged.key) is not None:
+                self._version(merged)
+
+    def _lists_of(self, pointer: VersionPointer) -> None:
+        """Add the lists of what was before a version, and not these versions themselves."""
+        if pointer.key in self._merged:
+            return
+        self._merged.add(pointer.key)
+        data = self._root.fetch(pointer.key, pointer.etag)
+        state = read_version(pointer.key, data, self._root.keyring).state
+        self.found.update(ref.key for ref in state.older)
 
     def _content(self, index: TableIndex, *, is_head: bool = False) -> None:
         """Add what an index leads to: packfiles, their lists, and nodes of the inputs tree."""

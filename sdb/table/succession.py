@@ -260,24 +260,22 @@ class Succession:
             state = state.spilled(self.writer.history, self._fetch_history)
             state = state.without(change.expired, self.writer.history, self._fetch_history)
         if self.writer.branch != MAIN:  # tags and branches are those of the main index
-            state = replace(state, branch=self.writer.branch, tags={}, branches=())
+            trunk = state.trunk if state.branch else self.pointer
+            state = replace(state, branch=self.writer.branch, tags={}, branches=(), trunk=trunk)
         if change.merged is not None:
-            name, pointer = change.merged
-            merges = {**state.merges, name: pointer} if name else state.merges
-            state = replace(state, merged=pointer, merges=merges)
-        gone = change.expired if change.operation == PURGE else ()
+            state = _with_merged(state, change)
+        if change.operation == PURGE:
+            state = _purged(state, change)
         return replace(
             state,
             failures=_failures(state.failures, change),
             tags={name: tag for name, tag in state.tags.items() if name not in change.untagged},
-            merges={name: one for name, one in state.merges.items() if name not in change.unmerged},
             boundary_us=max(state.boundary_us, change.boundary_us),
             parent_since_us=change.parent_since_us,
             operation=change.operation,
             author=change.author,
             message=change.message,
             ids=change.ids,
-            purged=max(state.purged, *gone, 0),
             shares={**state.shares, **change.shares},
             transaction=change.transaction,
             dropped=change.operation == DROP or (state.dropped and change.operation in _LEAVING),
@@ -398,6 +396,43 @@ def changes_of(added: Sequence[Descriptor], removed: Sequence[Descriptor]) -> Ve
     """Return what a version tells of packfiles that came in, and that went."""
     counts = len(added), len(removed), rows_of(added), rows_of(removed)
     return VersionChanges(*counts, _bytes(added), _bytes(removed))
+
+
+def _purged(state: VersionState, change: TableChange) -> VersionState:
+    """Return a state without the versions that a purge has taken out of it."""
+    joined = state.joined
+    if joined is not None:
+        joined = tuple([one for one in joined if one.key not in change.unjoined])
+    return replace(
+        state,
+        merges={name: one for name, one in state.merges.items() if name not in change.unmerged},
+        joined=joined,
+        picked=tuple([one for one in state.picked if one not in change.expired]),
+        purged=max(state.purged, *change.expired, 0),
+    )
+
+
+def _with_merged(state: VersionState, change: TableChange) -> VersionState:
+    """Add to a state which version it has merged, as a whole or a part of it."""
+    name, pointer = change.merged or ("", None)
+    if pointer is None:
+        return state
+    if not name:
+        return replace(state, merged=pointer, picked=(*state.picked, state.version))
+    before = state.merges.get(name, pointer)
+    joined, picked, trunk = state.joined, state.picked, state.trunk
+    if change.lineage is not None:
+        joined, picked, trunk = change.lineage
+    elif joined is not None and before != pointer:
+        joined = (*joined, before)
+    return replace(
+        state,
+        merged=pointer,
+        merges={**state.merges, name: pointer},
+        joined=joined,
+        picked=picked,
+        trunk=trunk if state.branch else None,
+    )
 
 
 def _bytes(packfiles: Iterable[Descriptor]) -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sdb.table.versionhistory import VersionPointer
 
     Fetch: TypeAlias = Callable[[str, str], bytes]
+    Lineage: TypeAlias = tuple[tuple[VersionPointer, ...], tuple[int, ...], VersionPointer | None]
 
 MAX_INLINE = 256
 """With more packfiles in the index, the older half moves to the indirect tree."""
@@ -103,6 +104,8 @@ class TableChange:
         which packfiles are new then, and `removed` those that go.
     merged : tuple or None
         The branch that is merged, empty if only a part of it is, and the version of it.
+    lineage : tuple or None
+        What the state tells of merges then, see :func:`sdb.table.mergebase.lineage`.
     ids : tuple of str
         Ids of transactions that it does; a table that has done one of them refuses it.
     since_us : int or None
@@ -114,6 +117,8 @@ class TableChange:
         Names of tags that go.
     unmerged : frozenset of str
         Branches whose last merge is forgotten.
+    unjoined : frozenset of str
+        Keys of versions that were merged before, and are forgotten.
     boundary_us : int
         What is older may be collected, from the version on that this makes; 0: as before.
     parent_since_us : int
@@ -140,11 +145,13 @@ class TableChange:
     expired: frozenset[int] = frozenset()
     untagged: frozenset[str] = frozenset()
     unmerged: frozenset[str] = frozenset()
+    unjoined: frozenset[str] = frozenset()
     boundary_us: int = 0
     parent_since_us: int = 0
     shares: dict[str, str] = field(default_factory=dict)
     transaction: str = ""
     makes_table: bool = False
+    lineage: Lineage | None = None
 
     @property
     def is_nothing(self) -> bool:
@@ -321,6 +328,27 @@ def packfiles_between(
     new = _listed(after, shared, fetch)
     added = tuple([one for key, one in new.items() if key not in old])
     return added, tuple([one for key, one in old.items() if key not in new])
+
+
+def contents_between(
+    before: TableIndex | None, after: TableIndex, fetch: Fetch
+) -> tuple[dict[str, Descriptor], dict[str, Descriptor]]:
+    """Compare the packfiles of two versions, taking copies of one for the same.
+
+    Commits copy packfiles that a collector may be about to delete. See :func:`packfiles_between`.
+
+    Returns
+    -------
+    tuple
+        Descriptors that came in and that went, by the keys that the packfiles had at first.
+    """
+    came, went = packfiles_between(before, after, fetch)
+    added = {names.original_key(one.key): one for one in came}
+    removed = {names.original_key(one.key): one for one in went}
+    return (
+        {key: one for key, one in added.items() if key not in removed},
+        {key: one for key, one in removed.items() if key not in added},
+    )
 
 
 def _listed(index: TableIndex | None, shared: set[str], fetch: Fetch) -> dict[str, Descriptor]:

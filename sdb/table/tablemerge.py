@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
+from sdb import notes
 from sdb.errors import ConflictError, CorruptError, UsageError
 from sdb.records import field, record
 from sdb.table import names
 from sdb.table.commit import check_branch, commit
-from sdb.table.mergebase import merge_base
+from sdb.table.mergebase import lineage, merge_base
 from sdb.table.mergesides import Part, changed_parts, side_of
-from sdb.table.namedversions import pointer_to
+from sdb.table.namedversions import is_told, pointer_to
 from sdb.table.references import MAIN
 from sdb.table.refswap import adopted
 from sdb.table.succession import is_overwritten
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import open_table
+from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,13 +154,19 @@ def merge(  # noqa: PLR0913 - the command's options, by name
     if is_overwritten(main):
         main = adopted(root, keys, around)
     theirs = main.at(source)
-    is_branch = source == MAIN or (main.state is not None and source in main.state.branches)
-    merging = _Merging(theirs, source if is_branch else "", into, strategy, only)
+    branch = MAIN if theirs.state is None else theirs.state.branch or MAIN
+    merging = _Merging(theirs, branch, into, strategy, only, source)
     merging.author, merging.message = author, message or f"merge {source}"
     try:
         done = commit(root, keys, merging.plan, commit_id=commit_id, around=around, branch=into)
     except _GivenUpError as error:
         raise error.reason from None
+    if done.is_new and into != MAIN and not is_told(theirs):
+        number = merging.pointer.version
+        notes.warn(
+            f"version {number} of {theirs.name} expired while {into} got it: merge {MAIN} into "
+            f"{into} once more, or later merges of {into} are refused"
+        )
     change = merging.change
     return MergedBranch(
         done.version,
@@ -181,9 +189,16 @@ class _Merging:
     """Plans a merge, for each index that is there when it is tried."""
 
     def __init__(
-        self, theirs: TableHandle, source: str, into: str, strategy: str, only: str
+        self,
+        theirs: TableHandle,
+        source: str,
+        into: str,
+        strategy: str,
+        only: str,
+        shown: str,
     ) -> None:
         self._theirs = theirs
+        self._shown = shown
         self._source = source
         self._into = into
         self._strategy = strategy
@@ -197,11 +212,12 @@ class _Merging:
         """Give the change that a merge makes of an index."""
         theirs, fetch = self._theirs, self._theirs.root.fetch
         try:
-            base = merge_base(theirs, index, self._source, self._into)
+            found = merge_base(theirs, index)
         except ConflictError as error:
             raise _GivenUpError(error) from None
         self.base, self.change = None, None
-        if base is None:
+        base, state = found.handle, state_of(index.user_data)
+        if base is None or state is None:
             return None
         self.base = None if base.state is None else base.state.version
         try:
@@ -217,7 +233,7 @@ class _Merging:
             )
             raise _GivenUpError(told) from None
         present, _ = packfiles_between(None, index, fetch)
-        result = _Result({names.own_key(one.key): one for one in present}, base, theirs)
+        result = _Result(present, base, theirs)
         if parts is None:
             result.apply(other)
         else:
@@ -232,6 +248,7 @@ class _Merging:
             author=self.author,
             message=self.message,
             merged=("" if self._only else self._source, self.pointer),
+            lineage=None if self._only else lineage(found, state, self._source, self.pointer),
         )
         return self.change
 
@@ -286,8 +303,7 @@ class _Merging:
             f"{len(inputs):,} inputs were taken on both sides" if inputs else "",
         ]
         error = MergeConflictError(
-            f"merging {self._source or self._theirs.name} into {self._into}: "
-            + " and ".join(filter(None, what)),
+            f"merging {self._shown} into {self._into}: " + " and ".join(filter(None, what)),
             hint="--strategy source or dest chooses a side for these",
         )
         error.packfiles, error.inputs = tuple(sorted(packfiles)), tuple(sorted(inputs))
@@ -298,9 +314,11 @@ class _Result:
     """The packfiles and inputs that a merge adds to an index, and takes away."""
 
     def __init__(
-        self, present: dict[str, Descriptor], base: TableHandle, theirs: TableHandle
+        self, present: Iterable[Descriptor], base: TableHandle, theirs: TableHandle
     ) -> None:
-        self._present = present
+        self._present: dict[str, list[str]] = {}
+        for one in present:
+            self._present.setdefault(names.original_key(one.key), []).append(one.key)
         self._base = base
         self._theirs = theirs
         self.added: dict[str, Descriptor] = {}
@@ -333,7 +351,7 @@ class _Result:
         lost = part.before - self._present.keys() - self.added.keys()
         if lost:
             for one in self._base.descriptors():
-                if names.own_key(one.key) in lost:
+                if names.original_key(one.key) in lost:
                     self._take([one], ())
         for path, etag in part.inputs.items():
             self.inputs[path] = _taken_out(path, etag)
@@ -342,15 +360,14 @@ class _Result:
         for key in removed:
             self._remove(key)
         for one in added:
-            key = names.own_key(one.key)
-            self.removed.discard(key)
+            key = names.original_key(one.key)
+            self.removed.difference_update(self._present.get(key, ()))
             if key not in self._present:
                 self.added[key] = one
 
     def _remove(self, key: str) -> None:
         self.added.pop(key, None)
-        if key in self._present:
-            self.removed.add(key)
+        self.removed.update(self._present.get(key, ()))
 
 
 def _taken_out(path: str, etag: str) -> ChangedInput:

@@ -15,7 +15,7 @@ from sdb.table import names
 from sdb.table.branchstart import first_index
 from sdb.table.commit import check_writable
 from sdb.table.holds import check_free
-from sdb.table.namedversions import NamedVersion, named_version, pointer_to
+from sdb.table.namedversions import NamedVersion, is_told, named_version, pointer_to
 from sdb.table.objectwriter import put_new
 from sdb.table.references import MAIN
 from sdb.table.refswap import adopted, strange_packfiles, swap
@@ -216,6 +216,8 @@ def branch(
         raise exists from None
     try:
         _check_kept(head, name)
+        if not held_for:
+            _check_told(handle)
     except ConflictError:
         delete_branch(root, database, table, name, is_forced=True, around=around)
         raise
@@ -303,6 +305,22 @@ def _version(head: TableHandle, reference: Given) -> TableHandle:
             "an older sdb has made; the newest version has copies of its own"
         )
     return handle
+
+
+def _check_told(handle: TableHandle) -> None:
+    """Check that a version is still told by the history that it was found in.
+
+    Raises
+    ------
+    ConflictError
+        It expired while a branch was begun at it.
+    """
+    if not is_told(handle):
+        raise ConflictError(
+            f"{handle.name}: the version expired while a branch was begun at it",
+            path=handle.keys.index,
+            hint="run it again",
+        )
 
 
 def _checked(root: TableRoot, database: str, table: str, name: str) -> names.TableKeys:

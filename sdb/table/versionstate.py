@@ -148,6 +148,14 @@ class VersionState:
         The second parent of a merge.
     merges : dict
         For each branch the version of it that was merged last.
+    joined : tuple of VersionPointer or None
+        Versions that were merged, and that no version in `merges` came from; None: none was merged
+        since this is told.
+    picked : tuple of int
+        Versions before it, or itself, that merged a part of another one, which was not merged as a
+        whole since.
+    trunk : VersionPointer or None
+        The newest version of main that one of another branch came from; None: it is not told.
     ids : tuple of str
         Ids of transactions that the commit did, besides its own.
     parent_since_us : int
@@ -209,6 +217,9 @@ class VersionState:
     adopted: int = 0
     replaced: VersionPointer | None = None
     purged: int = 0
+    joined: tuple[VersionPointer, ...] | None = None
+    picked: tuple[int, ...] = ()
+    trunk: VersionPointer | None = None
 
     @property
     def is_own(self) -> bool:
@@ -259,6 +270,10 @@ class VersionState:
             listed = sorted(self.together.items())
             value["together"] = [{"index": key, "version": one} for key, one in listed]
         value |= {"purged": self.purged} if self.purged else {}
+        if self.joined is not None:
+            value["joined"] = [one.struct() for one in self.joined]
+        value |= {"picked": list(self.picked)} if self.picked else {}
+        value |= {"trunk": self.trunk.struct()} if self.trunk is not None else {}
         return value | self.unknown
 
     @classmethod
@@ -320,6 +335,9 @@ class VersionState:
             structs.count(found, "adopted", 0),
             VersionPointer.from_struct(found["replaced"]) if "replaced" in found else None,
             structs.count(found, "purged", 0),
+            all_listed(found, "joined", VersionPointer.from_struct) if "joined" in found else None,
+            all_listed(found, "picked", _picked),
+            VersionPointer.from_struct(found["trunk"]) if "trunk" in found else None,
         )
         _check_order(state)
         return state
@@ -417,7 +435,7 @@ _MEMBERS = frozenset(
         *("boundary", "seal", "failures", "branch", "kept", "merged", "merges", "ids"),
         "parent-since",
         *("dropped", "shares", "transaction", "together", "keeps-for", "adopted", "replaced"),
-        "purged",
+        *("purged", "joined", "picked", "trunk"),
     }
 )
 
@@ -457,6 +475,12 @@ def _id(value: object) -> str:
     if type(value) is not str:
         raise CorruptError("the id of a transaction is not a string")
     return _name(value, "transaction")
+
+
+def _picked(value: object) -> int:
+    if type(value) is not int or value < 1:
+        raise CorruptError("the number of a version that merged a part is none")
+    return value
 
 
 def _name(text: str, what: str) -> str:

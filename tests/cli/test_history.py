@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import sdb
+from sdb.table.commit import commit
+from sdb.table.names import TableKeys
+from sdb.table.tablechange import TableChange
+from sdb.table.tablehandle import open_table
+from sdb.table.tableroot import table_root
 from tests.table.roots import unpacked
 
 if TYPE_CHECKING:
@@ -317,3 +324,89 @@ def test_29_06_rows_that_nobody_counts_are_told_when_they_go(run: Run, shared: P
     assert b"rows of 1 packfiles that the original wrote are not counted" in done.stderr
     (newest, *_) = json.loads(run("log", "--json", "-n", "1", "demo.t").stdout)["versions"]
     assert (newest["rows"], newest["changes"]["rows_removed"]) == (0, None)
+
+
+CHANGES = {
+    "compact": (["compact", "d.t"], [1, 2, 3, 4, 100, 101, 102, 103, 200]),
+    "update": (["exec", "UPDATE d.t SET m = 1 WHERE n >= 100"], [1, 2, 3, 4, 100, 101, 102, 200]),
+    "delete": (["exec", "DELETE FROM d.t WHERE n >= 100"], [1, 2, 3, 4, 200]),
+}
+
+
+def changed_since_branch(run: Run, folder: Path, change: str) -> list[int]:
+    """Begin a branch of seven rows, insert into it, and change main; gives the rows of both."""
+    words, expected = CHANGES[change]
+    connection = sdb.connect(folder)
+    connection.create("d.t", "in/*.json")
+    for number in (1, 2, 3, 4, 100, 101, 102):
+        if number == 100:
+            assert not run("tag", "d.t", "v1").returncode
+        connection.append("d.t", [{"n": number}])
+    assert not run("branch", "d.t", "side").returncode
+    assert not run("insert", "d.t@side", data=b'{"n": 200}').returncode
+    if change == "compact":  # which merges eight packfiles
+        connection.append("d.t", [{"n": 103}])
+    assert not run(*words).returncode
+    return expected
+
+
+def rows_of(run: Run, name: str) -> list[int]:
+    text = run("query", f"SELECT n FROM {name} ORDER BY n", "--fmt", "json").stdout
+    return [json.loads(line)["n"] for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_29_01_a_merge_after_expiry(run: Run, tmp_path: Path, change: str) -> None:
+    """What has expired on main is kept where a branch began: the merge finds its base."""
+    expected = changed_since_branch(run, tmp_path, change)
+    done = run("expire", "--all-but-head", "d.t")
+    assert done.returncode == 0
+    assert b"sdb: for merges of branches stay: 7" in done.stderr.splitlines()
+    assert 7 in [
+        one["version"] for one in json.loads(run("log", "--json", "d.t").stdout)["versions"]
+    ]
+    done = run("merge", "d.t", "side")
+    assert (done.returncode, b"1 packfiles came, 0 went" in done.stderr) == (0, True)
+    assert rows_of(run, "d.t") == expected
+    assert b"has all of side already" in run("merge", "d.t", "side").stderr
+    assert not run("validate", "d", "t").returncode
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_29_01_a_merge_whose_base_has_expired(run: Run, tmp_path: Path, change: str) -> None:
+    """Of a table whose versions an older sdb let expire, which kept nothing for branches."""
+    expected = changed_since_branch(run, tmp_path, change)
+    root = table_root(tmp_path)
+    head = open_table(root, "d", "t").state
+    assert head is not None
+    gone = frozenset(range(5, head.version + 1))
+    commit(root, TableKeys("d", "t"), TableChange("expire", expired=gone))
+    then = time.time() - 2 * 86_400
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            os.utime(path, (then, then))
+    time.sleep(0.01)
+    assert not run("gc", "--grace", "0s", "d.t").returncode
+    before = rows_of(run, "d.t")
+    done = run("merge", "d.t", "side")
+    assert done.returncode == 5
+    assert b"the version that both sides came from has expired" in done.stderr
+    assert b"INSERT INTO d.t SELECT * FROM d.t@side" in done.stderr.replace(b"BRANCH", b"side")
+    assert len(done.stderr.splitlines()) == 2
+    assert rows_of(run, "d.t") == before
+    assert run("merge", "d.t", "main", "--into", "side").returncode == 5
+    assert rows_of(run, "d.t@side") == [1, 2, 3, 4, 100, 101, 102, 200]
+    # The way out.
+    done = run("exec", "INSERT INTO d.t SELECT * FROM d.t@side WHERE n = 200")
+    assert done.returncode == 0, done.stderr
+    assert rows_of(run, "d.t") == expected
+    assert not run("branch", "-d", "d.t", "side").returncode
+
+
+def test_29_01_what_has_expired_and_is_still_there_is_found(run: Run, tmp_path: Path) -> None:
+    """Before a collection parents lead to the base, whatever the history tells."""
+    expected = changed_since_branch(run, tmp_path, "delete")
+    root = table_root(tmp_path)
+    commit(root, TableKeys("d", "t"), TableChange("expire", expired=frozenset(range(5, 9))))
+    assert not run("merge", "d.t", "side").returncode
+    assert rows_of(run, "d.t") == expected

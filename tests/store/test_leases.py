@@ -10,7 +10,6 @@ import pytest
 
 import sdb
 from sdb.errors import AccessError, CorruptError
-from sdb.records import replace
 from sdb.store import url as stores
 from sdb.table import leases
 from sdb.table.collector import collect
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from sdb.table.tablehandle import TableHandle
     from tests.store.conftest import Place
 
-GRACE_SECONDS = 3600
 ROWS = [{"n": number} for number in range(10)]
 
 
@@ -47,14 +45,12 @@ def handle(place: Place, monkeypatch: pytest.MonkeyPatch) -> TableHandle:
 def collector(handle: TableHandle) -> Callable[..., list[str]]:
     """Give what collects all that was not written after now, and gives the kinds of what went."""
     time.sleep(3.2)  # times of S3 have whole seconds, and there is a margin
-    now_us = REAL.now_us() + GRACE_SECONDS * 1_000_000
-    around = replace(REAL, now_us=lambda: now_us)
+    began_us = REAL.now_us()
     time.sleep(1.1)
 
     def collected(*, dry_run: bool) -> list[str]:
-        found = collect(
-            handle.root, "d", "t", grace_seconds=GRACE_SECONDS, around=around, dry_run=dry_run
-        )
+        grace_seconds = (REAL.now_us() - began_us) / 1_000_000
+        found = collect(handle.root, "d", "t", grace_seconds=grace_seconds, dry_run=dry_run)
         return sorted(one.kind for one in found.garbage)
 
     return collected

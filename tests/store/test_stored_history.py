@@ -76,7 +76,8 @@ def test_a_tag_is_one_put_of_the_index(bucket: S3Place, requests: Requests) -> N
         work()
         written = [size for name, size in requests.sent if name == "PutObject" and size]
         assert len(written) == puts, requests.sent  # besides the lock of a store that needs one
-        assert requests.count("GetObject") <= 4, requests.sent
+        # One more after a branch was begun: whether its version has expired meanwhile.
+        assert requests.count("GetObject") <= 3 + puts, requests.sent
 
 
 def test_branches_and_forks_are_the_same_in_every_store(place: Place) -> None:

@@ -32,7 +32,8 @@ from sdb.table.signature import Keyring
 from sdb.table.tablechange import ChangedInput, TableChange
 from sdb.table.tablehandle import find_table, open_table
 from sdb.table.tableroot import TableRoot
-from tests.table.branched import Appended, Branching, Joint, Made
+from sdb.table.versionlookup import UnknownReferenceError
+from tests.table.branched import Appended, Branching, Joint, Lines, Made
 from tests.table.decoding import is_ours
 from tests.table.editions import INPUTS, Editions, rows_of
 from tests.table.scheduler import DAY_SECONDS, Actor, LoggedStore, Schedule
@@ -103,6 +104,7 @@ class World:
         self.joint = Joint()
         self.appended = Appended()
         self.made = Made()
+        self.lines = Lines()
         self.editions = Editions()
         self.sorted: set[str] = set()
         self.tables = (KEYS,)
@@ -186,6 +188,8 @@ class World:
         is_there = keys == KEYS and self.root.place(KEYS.index) in self.store.contents
         try:
             yield
+        except UnknownReferenceError:
+            return  # a branch has just gone
         except (CorruptError, NotFoundError) as error:
             is_slow = self.schedule.seconds - began > SLOW_SECONDS
             if is_slow or self.stranger.has_swept(error) or self.was_purged(str(error)):
@@ -201,7 +205,18 @@ class World:
         within = CalendarSpan(days=days) if days else None
         policy = expiry.ExpiryPolicy(last, within)
         place = keys.database, keys.table
-        return expiry.expire(self.root, *place, policy, around=actor.around())
+        with self.alone(actor):
+            return expiry.expire(self.root, *place, policy, around=actor.around())
+
+    @contextmanager
+    def alone(self, actor: Actor) -> Iterator[None]:
+        """Let nobody else go on meanwhile, where branches must find what they came from."""
+        is_so = self.lines.is_chosen and not self.lines.has_races
+        self.schedule.alone = actor if is_so else None
+        try:
+            yield
+        finally:
+            self.schedule.alone = None
 
     def commit(
         self,

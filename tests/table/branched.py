@@ -19,6 +19,19 @@ class Branching:
         self.deletions = 0
 
 
+class Lines:
+    """What those who work with several branches were told."""
+
+    def __init__(self) -> None:
+        self.is_chosen = False
+        self.has_races = False
+        self.partial: set[str] = set()
+        self.acknowledged: set[str] = set()
+        self.begun: set[str] = set()
+        self.merged = 0
+        self.bases_gone = 0
+
+
 class Joint:
     """What those who carry out transactions over several tables were told, and what was read."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from sdb.table import names
-from tests.table import branching, making, replacing, sorting, together
+from tests.table import branching, lines, making, replacing, sorting, together
 from tests.table.scheduler import Actor
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from tests.table.actors import World
 
-SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06}
-"""So many of the seeds sort, replace inputs that have changed, append in threads, or make a table
-that others make, too."""
+SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06, lines.PREFIX: 0.06}
+"""So many of the seeds sort, replace inputs that have changed, append in threads, make a table that
+others make, too, or have several branches."""
 
 UNBRANCHING_SHARE = 0.12
 """In so many of the others a branch is taken away, and begun anew."""
@@ -28,6 +28,7 @@ _WORK = {
     "replace": replacing.replacer,
     together.PREFIX: together.appender,
     "make": making.maker,
+    lines.PREFIX: lines.liner,
 }
 _MORE = {together.PREFIX: 1, "make": 2}
 """So many more of them there are."""
@@ -48,7 +49,8 @@ class Moves:
         self._world, self._seed = world, seed
         self._dice = Random(f"moves {seed}")
         # Those that came later have dice of their own.
-        dice = dict.fromkeys(SHARES, self._dice) | {"make": Random(f"making {seed}")}
+        later = {name: Random(f"{name} {seed}") for name in ("make", lines.PREFIX)}
+        dice = dict.fromkeys(SHARES, self._dice) | later
         self.chosen = [name for name, share in SHARES.items() if dice[name].random() < share]
         self._unbranches = Random(f"unbranch {seed}").random() < UNBRANCHING_SHARE
 
@@ -70,6 +72,8 @@ class Moves:
             for number in range(self._dice.randrange(1, 3) + _MORE.get(name, 0)):
                 work = _WORK[name](self._world, self._dice.randrange(1, 4))
                 self._world.schedule.add(f"{name}{number}", work)
+        if lines.PREFIX in self.chosen:
+            lines.begin(self._world, self._dice)
 
     def settle(self) -> None:
         """Do what is left to do when all others are gone."""
@@ -80,3 +84,5 @@ class Moves:
             replacing.check_newest(self._world)
         if "sort" in self.chosen:
             sorting.settle(self._world, actor)
+        if lines.PREFIX in self.chosen:
+            lines.settle(self._world)

@@ -42,8 +42,11 @@ LEASE_SECONDS = DAY_SECONDS
 
 
 def begin(world: World, seed: int, strangers: int) -> int:
-    """Let one of eleven seeds have purges, and return how many programs of others are at work."""
-    if seed % SHARE != PLAYED:
+    """Let one of eleven seeds have purges, and return how many programs of others are at work.
+
+    Not where there are several branches: their model knows of no rows that go everywhere.
+    """
+    if seed % SHARE != PLAYED or world.lines.is_chosen:
         return strangers
     world.schedule.add(PREFIX, purger(world, seed, 1 + seed % 3))
     return 0

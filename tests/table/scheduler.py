@@ -78,6 +78,8 @@ class Schedule:
         self.current: Actor | None = None
         self.hurried = 0
         self.long_days = 0.0
+        self.jump_us = 2 * HOUR_US
+        self.alone: Actor | None = None
         self._over = threading.Lock()
 
     def add(self, name: str, work: Callable[[Actor], None]) -> Actor:
@@ -122,7 +124,7 @@ class Schedule:
         if dice < me.fault_rate:
             return self.random.choice(FAULTS)
         if dice > 0.995:
-            me.skew_us += self.random.choice((-1, 1)) * self.random.randrange(2 * HOUR_US)
+            me.skew_us += self.random.choice((-1, 1)) * self.random.randrange(self.jump_us)
         if dice > 0.96:
             me.held_up = self.random.randrange(60)
         if self.long_days and self.random.random() < self.long_days:
@@ -148,6 +150,8 @@ class Schedule:
         for actor in self.actors:
             actor.held_up = max(0, actor.held_up - 1)
         chosen = self.random.choice(ready or self.actors)
+        if self.alone is not None and self.alone is me:
+            chosen = self.alone
         self.current = chosen
         if chosen is not me:
             chosen.gate.release()

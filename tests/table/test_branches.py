@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -345,6 +345,7 @@ def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[in
         f"p{number}.zion" for number in (1, 10, 2, 3, 4, 5)
     ]
     tablerefs.delete_branch(root, "d", "t", "x")
+    expire(root, "d", "t", ExpiryPolicy(1, None), around=around)  # version 5 was its merge base
     memory_days[0] += 2 * DAY_US
     collect(root, "d", "t", around=around)
     left = [url for url in root.store.contents if "/data/" in url]  # type: ignore[attr-defined]
@@ -355,3 +356,189 @@ def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[in
 def memory_days() -> list[int]:
     """Give a clock that tests set."""
     return [1_700_000_000_000_000]
+
+
+def at(offset_days: int) -> Surroundings:
+    """Give the surroundings of a machine whose clock is days off."""
+    start_us = 1_790_000_000_000_000
+    return Surroundings(now_us=lambda: start_us + offset_days * DAY_US)
+
+
+def on_clock(root: TableRoot, name: str, branch: str, days: int, *gone: str) -> None:
+    removed = frozenset(f"{KEYS.folder}/data/{one}.zion" for one in gone)
+    change = TableChange("update" if gone else "insert", (packed(root, name),), removed)
+    commit(root, KEYS, change, branch=branch, around=at(days))
+
+
+def test_29_03_merge_bases_are_not_chosen_by_clocks() -> None:
+    """The main branch is written by a machine whose clock is a day ahead, the other by one behind.
+
+    The version of main that was merged into x first has a later time than that of x which was
+    merged back and has it all: by time it was taken for the base, and rows came twice.
+    """
+    root = TableRoot("mem://r", MemoryStore(), LOCAL)
+    on_clock(root, "a", "main", 1)
+    tablerefs.branch(root, "d", "t", "x", around=at(1))
+    on_clock(root, "m", "main", 2)
+    on_clock(root, "s", "x", -1)
+    merge(root, "d", "t", "main", into="x", around=at(-1))
+    merge(root, "d", "t", "x", around=at(-1))
+    assert names_at(root) == "a m s"
+    on_clock(root, "ams", "main", 2, "a", "m", "s")
+    on_clock(root, "s2", "x", -1)
+    merge(root, "d", "t", "x", around=at(-1))
+    assert names_at(root) == "ams s2"
+
+
+def test_29_03_a_branch_of_a_branch_knows_what_was_merged(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "s", "x")
+    tablerefs.branch(root, "d", "t", "y", "x")
+    add(root, "y", "y")
+    merged(root)
+    rewrite(root, "a b s", "abs")
+    assert merged(root, "y").base == 3
+    assert names_at(root) == "abs y"
+
+
+def test_29_03_both_sides_may_have_merged_each_other(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "m")
+    add(root, "s", "x")
+    merged(root, "x@3")
+    merged(root, "main@3", into="x")  # neither version came from the other
+    rewrite(root, "a m s", "ams")
+    add(root, "s2", "x")
+    merged(root)
+    assert names_at(root) == "ams b s2"
+    merged(root, "main", into="x")
+    assert names_at(root, "x") == "ams b s2"
+
+
+def test_29_03_a_part_that_was_merged_and_rewritten_is_not_merged_again(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "eu/1", "x")
+    add(root, "us/1", "x")
+    merged(root, only="data/eu/*")
+    rewrite(root, "a eu/1", "a1")
+    expire(root, "d", "t", ExpiryPolicy(1, None))
+    merged(root)
+    assert sorted(one.name for one in open_table(root, "d", "t").descriptors()) == [
+        *("1.zion", "a1.zion", "b.zion")
+    ]
+    assert not merged(root).is_new
+
+
+def test_29_03_a_version_without_a_name_is_merged_once(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "s", "x")
+    merged(root, "x@3")
+    rewrite(root, "a b s", "abs")
+    assert not merged(root, "x@3").is_new
+    assert not merged(root).is_new
+    assert names_at(root) == "abs"
+
+
+def test_29_03_the_same_insert_on_both_sides_comes_once(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "s")
+    add(root, "s", "x")
+    rewrite(root, "a s", "as")
+    merged(root)
+    assert names_at(root) == "as b"
+    merged(root, "main", into="x")
+    assert names_at(root, "x") == "as b"
+
+
+def test_29_03_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[int]) -> None:
+    """What is older than the boundary of a collector is copied when it is merged."""
+    root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)
+    around = Surroundings(now_us=lambda: memory_days[0])
+    add(root, "a")
+    tablerefs.branch(root, "d", "t", "x", around=around)
+    for name in ("s", "w"):
+        add(root, name, "x")
+    put_new(root, f"{KEYS.folder}/data/garbage.zion", b"x")
+    memory_days[0] += 3 * DAY_US
+    assert collect(root, "d", "t", around=around).garbage
+    merge(root, "d", "t", "x", only="data/s.zion", around=around)
+    copy = next(one for one in open_table(root, "d", "t").descriptors() if one.name == "s.zion")
+    assert copy.key != f"{KEYS.folder}/data/s.zion"
+    assert names.original_key(copy.key) == f"{KEYS.folder}/data/s.zion"
+    merge(root, "d", "t", "x", around=around)
+    assert names_at(root) == "a s w"
+    rewrite(root, "s", "s2", "x")
+    merge(root, "d", "t", "x", around=around)
+    assert names_at(root) == "a s2 w"
+
+
+def test_29_01_a_branch_that_is_made_again_has_what_the_other_had(root: TableRoot) -> None:
+    """The branch x was merged and taken away, and began again; y began with the first one."""
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "s", "x")
+    tablerefs.branch(root, "d", "t", "y", "x")
+    add(root, "y", "y")
+    merged(root)
+    tablerefs.delete_branch(root, "d", "t", "x")
+    tablerefs.branch(root, "d", "t", "x")
+    add(root, "s2", "x")
+    rewrite(root, "a b s", "abs")
+    merged(root, strategy="dest")
+    expire(root, "d", "t", ExpiryPolicy(1, None))
+    assert merged(root, "y").base == 3
+    assert names_at(root) == "abs s2 y"
+
+
+def test_29_01_what_a_branch_needs_for_merges_stays_until_it_is_gone(root: TableRoot) -> None:
+    tablerefs.branch(root, "d", "t", "x", 1)
+    add(root, "c")
+    expire(root, "d", "t", ExpiryPolicy(1, None))
+    assert [one.version for one in log(open_table(root, "d", "t"))] == [4, 3, 1]
+    merged(root, "main", into="x")
+    add(root, "e")
+    expire(root, "d", "t", ExpiryPolicy(1, None))
+    assert [one.version for one in log(open_table(root, "d", "t"))] == [6, 5, 4]
+    tablerefs.delete_branch(root, "d", "t", "x")
+    add(root, "f")
+    expire(root, "d", "t", ExpiryPolicy(1, None))
+    assert [one.version for one in log(open_table(root, "d", "t"))] == [8, 7]
+
+
+def test_29_01_a_branch_is_not_begun_at_what_expires_meanwhile(
+    root: TableRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = tablerefs.put_new
+
+    def put(*given: Any) -> str:
+        monkeypatch.setattr(tablerefs, "put_new", good)
+        head = add(root, "c")
+        change = TableChange("expire", expired=frozenset(range(1, head)))
+        commit(root, KEYS, change)
+        return good(*given)
+
+    monkeypatch.setattr(tablerefs, "put_new", put)
+    with pytest.raises(errors.ConflictError, match="expired while a branch was begun"):
+        tablerefs.branch(root, "d", "t", "x")
+    assert [one.name for one in namedversions.refs(open_table(root, "d", "t"))] == ["main"]
+
+
+@pytest.mark.parametrize(("writer_days", "collector_days"), [(-5, 0), (0, 3), (-5, 3), (2, -1)])
+def test_29_03_what_was_read_a_moment_ago_stays_whatever_clocks_say(
+    memory_days: list[int], writer_days: int, collector_days: int
+) -> None:
+    root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)
+    writer = Surroundings(now_us=lambda: memory_days[0] + writer_days * DAY_US)
+    collector = Surroundings(now_us=lambda: memory_days[0] + collector_days * DAY_US)
+    commit(root, KEYS, TableChange("insert", (packed(root, "a"),)), around=writer)
+    memory_days[0] += 2 * DAY_US
+    gone = frozenset([f"{KEYS.folder}/data/a.zion"])
+    commit(root, KEYS, TableChange("update", (packed(root, "b"),), gone), around=writer)
+    expire(root, "d", "t", ExpiryPolicy(1, None), around=writer)
+    commit(root, KEYS, TableChange("insert", (packed(root, "c"),)), around=writer)
+    memory_days[0] += 1_000_000
+    collect(root, "d", "t", around=collector)
+    assert root.has(f"{KEYS.folder}/data/a.zion")
+    memory_days[0] += 8 * DAY_US
+    collect(root, "d", "t", around=collector)
+    assert not root.has(f"{KEYS.folder}/data/a.zion")
+    assert not [url for url in root.store.contents if url.endswith(".tmp")]  # type: ignore[attr-defined]

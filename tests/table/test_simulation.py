@@ -17,16 +17,19 @@ from sdb.query.writes import erasure, targettable, transaction
 from sdb.records import replace
 from sdb.table import (
     adoption,
+    ancestry,
     collectionresult,
     collector,
     commit,
     compaction,
+    expiry,
     freshness,
     groupcommit,
     inputrows,
     jointcommit,
     jointreading,
     leases,
+    mergebase,
     names,
     overwritten,
     parentage,
@@ -43,7 +46,7 @@ from sdb.table import (
 )
 from sdb.table.forgetting import Forgotten
 from sdb.table.versionlookup import UnknownReferenceError
-from tests.table import moves, purging, simulation
+from tests.table import lines, moves, purging, simulation
 from tests.table.actors import KEYS, World
 from tests.table.scheduler import LoggedStore
 
@@ -529,6 +532,68 @@ def purges_take_what_a_fork_to_come_has(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def bases_are_chosen_by_time(patch: pytest.MonkeyPatch) -> None:
+    """Take the newest by its own clock of the versions that both sides have."""
+    good = mergebase._heads
+
+    def heads(table: Any, ours: Any, theirs: Any) -> Any:
+        chain = [one for one in ours.chains[0] if one.key in theirs.known][:1]
+        found = [*good(table, ours, theirs), *chain]
+        return sorted(found, key=lambda one: _at_us(table, one), reverse=True)[:1]
+
+    patch.setattr(mergebase, "_heads", heads)
+    patch.setattr(mergebase, "_with_parts", lambda _, base, *__: base)
+
+
+def _at_us(table: Any, one: Any) -> int:
+    state = table.version(one.key, one.etag).state
+    assert state is not None
+    at_us: int = state.at_us
+    return at_us
+
+
+def bases_may_be_older(patch: pytest.MonkeyPatch) -> None:
+    """Take what both histories tell for the base, whatever has expired or was merged since."""
+    good = mergebase._heads
+
+    def heads(table: Any, ours: Any, theirs: Any) -> Any:
+        there = {one.key for one in theirs.chains[0]}
+        chain = [one for one in ours.chains[0] if one.key in there]
+        return chain[:1] or good(table, ours, theirs)
+
+    patch.setattr(mergebase, "_heads", heads)
+    patch.setattr(mergebase, "_is_certain", lambda *_: True)
+    patch.setattr(mergebase, "kept_for_branches", lambda *_: set())
+    patch.setattr(expiry, "kept_for_branches", lambda *_: set())
+    patch.setattr(lines, "settle", lambda _: None)
+
+
+def bases_expire(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(expiry, "kept_for_branches", lambda *_: set())
+
+
+def bases_are_those_of_parents_alone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ancestry.Ancestry, "_merged", lambda *_, **__: iter(()))
+    patch.setattr(lines, "settle", lambda _: None)
+
+
+def parts_that_were_merged_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(mergebase, "_with_parts", lambda _, base, *__: base)
+
+
+def parts_of_others_are_merged(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(mergebase, "_check_picked", lambda *_: None)
+
+
+def copies_are_other_packfiles(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(names, "original_key", lambda key: key)
+    patch.setattr(mergebase, "original_key", lambda key: key)
+
+
+def clocks_of_collectors_are_right(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(collector, "store_now_us", lambda _, __, around: around.now_us())
+
+
 # Seeds before these do not notice them, and playing them takes long.
 PASSED_OVER: dict[Patch, int] = {
     nobody_looks_at_the_boundary: 1080,
@@ -539,6 +604,8 @@ PASSED_OVER: dict[Patch, int] = {
     appends_that_are_alike_are_one: 60,
     leases_are_of_what_is_pending: 90,
     branches_that_went_are_not_let_go: 800,
+    copies_are_other_packfiles: 180,
+    parts_of_others_are_merged: 240,
 }
 
 
@@ -712,6 +779,14 @@ def test_29_08_each_precaution_of_purges_is_needed(
             ("thread", threads_forget_what_is_begun),
             ("thread", appends_that_are_alike_are_one),
             ("thread", threads_get_what_others_are_told),
+            ("line", bases_are_chosen_by_time),
+            ("line", bases_may_be_older),
+            ("line", bases_expire),
+            ("line", bases_are_those_of_parents_alone),
+            ("line", parts_that_were_merged_are_forgotten),
+            ("line", parts_of_others_are_merged),
+            ("line", copies_are_other_packfiles),
+            ("line", clocks_of_collectors_are_right),
         ],
         ("make", tables_are_made_whatever_is_there),
     ),

@@ -68,7 +68,12 @@ STATE = VersionState(
     transaction="db/d/transactions/T",
     together={"db/d/u/index": 12},
     keeps_for="web.trial",
+    adopted=7,
+    replaced=VersionPointer(5, "db/d/t/versions/5-foreign", '"e5"'),
     purged=4,
+    joined=(VersionPointer(2, "db/d/t/versions/2", '"e2"'),),
+    picked=(3, 5),
+    trunk=VersionPointer(4, "db/d/t/versions/4", '"e4"'),
 )
 
 

@@ -84,6 +84,10 @@ def command(
         span = f"version {first}" if count == 1 else f"{count:,} versions from {first} to {last}"
         text = f"{span} {verb}, {_kept(found.kept)}"
     output.say(output.plain(f"sdb: {text}"), to=sys.stderr)
+    if found.for_branches:
+        listed = ", ".join(map(str, found.for_branches))
+        text = f"sdb: for merges of branches stay: {listed}"
+        output.say(output.plain(text), to=sys.stderr)
     if found.untagged:
         listed = ", ".join(found.untagged)
         output.say(output.plain(f"sdb: tags that go with them: {listed}"), to=sys.stderr)
