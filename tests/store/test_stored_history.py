@@ -76,7 +76,7 @@ def test_a_tag_is_one_put_of_the_index(bucket: S3Place, requests: Requests) -> N
         work()
         written = [size for name, size in requests.sent if name == "PutObject" and size]
         assert len(written) == puts, requests.sent  # besides the lock of a store that needs one
-        # One more after a branch was begun: whether its version has expired meanwhile.
+        # One more after a branch was begun: whether its version was kept until then.
         assert requests.count("GetObject") <= 3 + puts, requests.sent
 
 

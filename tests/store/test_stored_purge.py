@@ -26,11 +26,11 @@ def test_29_08_purge_in_every_store(place: Place) -> None:
     store = stores.store_of(place.root)
     store.make(place.root)
     db = sdb.connect(place.root)
-    db.execute("CREATE TABLE d.t")
+    db.execute("CREATE TABLE p.t")
     for number in range(4):
         who = CANARY if number == 1 else f"user{number}"
-        db.append("d.t", [{"n": number, "who": who}, {"n": number + 10, "who": "other"}])
-    table = db.table("d.t")
+        db.append("p.t", [{"n": number, "who": who}, {"n": number + 10, "who": "other"}])
+    table = db.table("p.t")
     table.tag("report")
     table.branch("audit")
     found = table.purge("who = $who", params={"who": CANARY})
