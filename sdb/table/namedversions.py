@@ -95,10 +95,10 @@ def named_version(kind: str, name: str, handle: TableHandle) -> NamedVersion:
     return NamedVersion(kind, name, state.version, state.at_us)
 
 
-def is_told(handle: TableHandle) -> bool:
-    """Tell whether the history of the main branch has a version, if it is one of that branch."""
+def is_told(handle: TableHandle, head: TableHandle | None = None) -> bool:
+    """Return whether the history of main has a version, if it is one of main; `head`: its head."""
     state, keys = handle.state, handle.keys
-    head = find_table(handle.root, keys.database, keys.table)
+    head = head or find_table(handle.root, keys.database, keys.table)
     if state is None or state.branch or head is None or head.state is None:
         return True
     if (head.state.version, head.state.commit) == (state.version, state.commit):

@@ -215,17 +215,17 @@ def branch(
     except ConflictError:
         raise exists from None
     try:
-        _check_kept(head, name)
+        newest = _check_kept(head, name)
         if not held_for:
-            _check_told(handle)
+            _check_told(handle, newest)
     except ConflictError:
         delete_branch(root, database, table, name, is_forced=True, around=around)
         raise
     return named_version("branch", name, handle)
 
 
-def _check_kept(head: TableHandle, name: str) -> None:
-    """Raise an error if what a branch begins with may have been collected since.
+def _check_kept(head: TableHandle, name: str) -> TableHandle:
+    """Return the head as it is now, if what a branch begins with was not collected meanwhile.
 
     Raises
     ------
@@ -233,13 +233,14 @@ def _check_kept(head: TableHandle, name: str) -> None:
         A collection has begun since the head was read.
     """
     keys = head.keys
-    newest = open_table(head.root, keys.database, keys.table).state
+    newest = open_table(head.root, keys.database, keys.table)
     try:
-        if newest is not None:
-            _check_boundary(head, newest)
+        if newest.state is not None:
+            _check_boundary(head, newest.state)
     except _CollectedMeanwhileError:
         message = f"what {name} would begin with may have expired meanwhile, and been collected"
         raise ConflictError(message, path=keys.branch(name), hint="run it again") from None
+    return newest
 
 
 def delete_branch(
@@ -307,15 +308,15 @@ def _version(head: TableHandle, reference: Given) -> TableHandle:
     return handle
 
 
-def _check_told(handle: TableHandle) -> None:
-    """Check that a version is still told by the history that it was found in.
+def _check_told(handle: TableHandle, newest: TableHandle) -> None:
+    """Check that a version is still told by the history of a head.
 
     Raises
     ------
     ConflictError
         It expired while a branch was begun at it.
     """
-    if not is_told(handle):
+    if not is_told(handle, newest):
         raise ConflictError(
             f"{handle.name}: the version expired while a branch was begun at it",
             path=handle.keys.index,
