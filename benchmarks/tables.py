@@ -27,11 +27,11 @@ from sdb.records import replace
 from sdb.table import etags
 from sdb.table.commit import commit
 from sdb.table.descriptor import Descriptor, joined_ranges
+from sdb.table.foreign import seal_of
 from sdb.table.index import TableIndex
 from sdb.table.indirect import IndirectTree, Writer
 from sdb.table.names import TableKeys, new_uid
 from sdb.table.signature import Keyring
-from sdb.table.succession import seal_of
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.tablelog import log

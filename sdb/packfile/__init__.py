@@ -16,6 +16,7 @@
 ``filterchoice``  which filters, with how many planes
 ``zoneshare``     blocks that zones leave to read
 ``statisticsasked``  which of it users want
+``wordchoice``    their filters, as large as they may be
 ``words``         what texts hold, and which blocks have none of it
 ``addresses``     networks, and which blocks have no address of one
 ``statisticscheck``  whether it is so

@@ -22,7 +22,7 @@ from sdb.packfile.blockstatistics import (
 from sdb.packfile.filterchoice import choose_filters, section_bytes
 from sdb.packfile.presence import field_name
 from sdb.packfile.slicedfilter import encode_filter
-from sdb.packfile.words import choose_words, tell_unknown
+from sdb.packfile.wordchoice import choose_words, tell_unknown
 from sdb.packfile.zones import encode_zones
 from sdb.packfile.zoneshare import share_read
 from sdb.records import replace

@@ -8,8 +8,8 @@ from sdb.errors import ConflictError, CorruptError, UnsupportedError, UsageError
 from sdb.spark.streamoffset import StreamOffset, VersionMark
 from sdb.table.commit import check_branch
 from sdb.table.compaction import COMPACT
+from sdb.table.foreign import is_foreign
 from sdb.table.references import MAIN, VersionReference, parse_reference
-from sdb.table.succession import is_foreign
 from sdb.table.tablechange import packfiles_between
 from sdb.table.tablehandle import dropped, find_table
 from sdb.table.versionlookup import BeforeFirstError, ExpiredError, Versions, own_version

@@ -32,6 +32,7 @@
 ``objectwriter``     objects that are written once
 ``tablechange``      what a commit does to an index
 ``adoption``         packfiles of the original, which become ours
+``foreign``          whether another program has written an index
 ``succession``       versions that follow each other
 ``overwritten``      what other programs have made of an index, and overwritten
 ``parentage``        versions that a version came from

@@ -19,10 +19,10 @@ from sdb.table.absentfields import telling_trailers
 from sdb.table.blocktimes import TimeShares, time_shares
 from sdb.table.commit import check_writable, commit
 from sdb.table.mergedpackfile import merge_here
+from sdb.table.recentdefinitions import read_definition
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import TableChange
-from sdb.table.tabledescription import time_path
-from sdb.table.tablehandle import open_table, read_definition
+from sdb.table.tablehandle import open_table, time_path
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
 from sdb.table.tiers import is_ours, runs_to_cluster, runs_to_merge
 

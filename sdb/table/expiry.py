@@ -14,9 +14,10 @@ from sdb.table import names
 from sdb.table.commit import check_writable, commit
 from sdb.table.definition import VersionPolicy
 from sdb.table.mergebase import kept_for_branches
+from sdb.table.recentdefinitions import read_definition
 from sdb.table.surroundings import REAL
 from sdb.table.tablechange import EXPIRE, HOUSEKEEPING, TableChange
-from sdb.table.tablehandle import find_table, open_table, read_definition
+from sdb.table.tablehandle import find_table, open_table
 from sdb.table.versionhistory import PastVersion, read_history
 from sdb.table.versionstate import state_of
 

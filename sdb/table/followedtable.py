@@ -9,9 +9,10 @@ from itertools import islice
 from sdb.records import record, replace
 from sdb.table.inputwatch import ANEW_SECONDS
 from sdb.table.newinputs import check_unchanged
+from sdb.table.recentdefinitions import read_definition
 from sdb.table.retention import retire
 from sdb.table.syncresult import Synced
-from sdb.table.tablehandle import dropped, find_table, read_definition
+from sdb.table.tablehandle import dropped, find_table
 from sdb.table.tablesync import take
 
 TYPE_CHECKING = False

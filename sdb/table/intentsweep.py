@@ -13,9 +13,9 @@ from contextlib import suppress
 from sdb.errors import ConflictError, NotFoundError, UncertainError
 from sdb.records import record, replace
 from sdb.table import intents, names
+from sdb.table.foreign import is_overwritten
 from sdb.table.intents import ABORTED, PENDING, find_intent
 from sdb.table.jointcommit import tidy_head
-from sdb.table.succession import is_overwritten
 from sdb.table.tablehandle import find_head
 from sdb.table.undecided import give_up, swap
 

@@ -17,9 +17,9 @@ from sdb.errors import ConflictError, SdbError, UncertainError
 from sdb.records import record, replace
 from sdb.table import names
 from sdb.table.commit import PATIENCE_SECONDS, commit
+from sdb.table.foreign import is_overwritten, seal_of
 from sdb.table.index import TableIndex
 from sdb.table.references import MAIN
-from sdb.table.succession import is_overwritten, seal_of
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablehandle import find_head
 from sdb.table.undecided import GivenUpError, Undecided

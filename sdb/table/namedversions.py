@@ -9,8 +9,8 @@ from sdb import instants
 from sdb.errors import CorruptError, UsageError
 from sdb.records import record
 from sdb.table import etags
+from sdb.table.foreign import is_foreign
 from sdb.table.references import MAIN
-from sdb.table.succession import is_foreign
 from sdb.table.tablehandle import find_table, open_table
 from sdb.table.versionhistory import HistoryRef, VersionPointer, read_history
 

@@ -15,12 +15,13 @@ from sdb import notes
 from sdb.errors import ConflictError, CorruptError, SdbError, UnsupportedError
 from sdb.records import record, replace
 from sdb.table import etags, names
+from sdb.table.foreign import is_overwritten
 from sdb.table.freshness import Freshness
 from sdb.table.index import TableIndex
 from sdb.table.intents import COMMITTED, PENDING, find_intent
 from sdb.table.objectwriter import look
 from sdb.table.references import MAIN
-from sdb.table.succession import FOREIGN, Succession, head_version, is_overwritten
+from sdb.table.succession import FOREIGN, Succession, head_version
 from sdb.table.tablechange import (
     FAILED,
     ChangedInput,

@@ -9,19 +9,62 @@ from __future__ import annotations
 
 import time
 
-from sdb.errors import NotFoundError
-from sdb.table.tablehandle import read_definition
+from sdb.errors import CorruptError, InputError, NotFoundError
+from sdb.table.definition import MAX_BYTES, Definition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.store.base import Store
-    from sdb.table.definition import Definition
     from sdb.table.names import TableKeys
     from sdb.table.tableroot import TableRoot
 
 FRESH_SECONDS = 10.0
 _MOST_KEPT = 64
 _KEPT: dict[tuple[Store, str, TableKeys], tuple[float, Definition]] = {}
+
+
+def read_definition(root: TableRoot, keys: TableKeys) -> Definition:
+    """Read the definition of a table.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    keys : TableKeys
+        The names of the table.
+
+    Returns
+    -------
+    Definition
+        What the table takes.
+
+    Raises
+    ------
+    NotFoundError
+        There is none.
+    InputError
+        It is malformed.
+    """
+    key = keys.definition
+    try:
+        reader = root.open(key)
+    except NotFoundError:
+        message = f"there is no definition of {keys.database}.{keys.table} below {root.location}"
+        raise NotFoundError(message, path=key, hint="sdb create makes one") from None
+    try:
+        if reader.size_bytes > MAX_BYTES:
+            message = f"{key}: {reader.size_bytes:,} bytes, the limit is {MAX_BYTES:,}"
+            raise CorruptError(message, path=key)
+        data = reader.read(0, reader.size_bytes)
+    finally:
+        reader.close()
+    try:
+        return Definition.parse(data.decode(), is_stored=True)
+    except UnicodeDecodeError as error:
+        message = f"{key} is not UTF-8 at byte {error.start:,}"
+        raise InputError(message, path=key) from None
+    except InputError as error:
+        raise error.within(key, path=key) from None
 
 
 def recent_definition(root: TableRoot, keys: TableKeys) -> Definition:

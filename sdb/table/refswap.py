@@ -11,8 +11,8 @@ from sdb.errors import ConflictError, ExistsError, NotFoundError, UncertainError
 from sdb.records import replace
 from sdb.table import etags
 from sdb.table.commit import PATIENCE_SECONDS, commit
+from sdb.table.foreign import is_overwritten
 from sdb.table.names import is_packed
-from sdb.table.succession import is_overwritten
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import open_table
 from sdb.table.undecided import Watch, check_decided

@@ -12,11 +12,11 @@ from contextlib import suppress
 from sdb import notes
 from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, UsageError
 from sdb.table import names
+from sdb.table.foreign import is_foreign
 from sdb.table.holds import hold_name, is_hold_for
 from sdb.table.namedversions import pointer_to
 from sdb.table.references import MAIN, VersionReference
 from sdb.table.refswap import adopted
-from sdb.table.succession import is_foreign
 from sdb.table.tablehandle import open_table
 from sdb.table.tablerefs import branch, delete_branch
 from sdb.table.versionlookup import ExpiredError, UnknownReferenceError, Versions

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from sdb import ion
 from sdb.records import field, record, replace
 from sdb.table import etags, knownindexes, names
 from sdb.table.adoption import Adopted, adopt
+from sdb.table.foreign import is_overwritten, seal_of
 from sdb.table.names import is_packed
 from sdb.table.objectwriter import put_new
 from sdb.table.references import MAIN
@@ -336,23 +336,6 @@ class Succession:
         return None
 
 
-def seal_of(index: TableIndex) -> bytes:
-    """Give the digest by which an index that another program has written is told from ours."""
-    from hashlib import blake2b
-
-    said = {
-        "created": ion.instant_from_us(index.created_us),
-        "to-delete": [one.struct() for one in index.to_delete],
-        "scan": [str(index.last_scan_us), index.is_scanning, *index.cursors],
-        "inline": [f"{one.key} {one.etag}" for one in index.inline],
-        "indirect": [f"{ref.key} {ref.etag}" for ref in index.indirect.refs],
-        "inputs": [f"{ref.key} {ref.etag}" for ref in index.inputs.root],
-        "journal": sorted(f"{one.number} {one.path}" for one in index.inputs.journal or ()),
-        "cursor": str(index.user_data.get("packed-gc-cursor", "")),
-    }
-    return blake2b(ion.dumps(said), digest_size=16).digest()
-
-
 def head_version(head: TableHandle, writer: ObjectWriter) -> Succession:
     """Give the version that the head is; without a pointer when another program has written it."""
     state = head.state
@@ -362,19 +345,6 @@ def head_version(head: TableHandle, writer: ObjectWriter) -> Succession:
     etag = state.kept or etags.of_content([head.data])
     pointer = VersionPointer(state.version, key, etag)
     return Succession(writer, head.index, state, pointer)
-
-
-def is_foreign(index: TableIndex, state: VersionState) -> bool:
-    """Tell whether another program has written an index over that of a state."""
-    return state.created_us != index.created_us or state.seal != seal_of(index)
-
-
-def is_overwritten(head: TableHandle) -> bool:
-    """Tell whether another program has written the index that was read, whichever counts."""
-    index, state = head.index, head.state
-    if head.joint is not None:
-        index, state = head.joint.index, head.joint.state
-    return state is None or is_foreign(index, state)
 
 
 def told_rows(index: TableIndex, told: int | None) -> int | None:

@@ -6,8 +6,10 @@ from sdb import instants
 from sdb.packfile.describe import file_dict, file_lines, index_descriptions, total_lines
 from sdb.packfile.descriptions import Description, FileDescription
 from sdb.records import record, replace
+from sdb.table.foreign import is_foreign
 from sdb.table.index import ZERO_US
-from sdb.table.succession import is_foreign, told_rows
+from sdb.table.succession import told_rows
+from sdb.table.tablehandle import time_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,18 +142,6 @@ def describe_table(handle: TableHandle) -> TableDescription:
     packfiles = Description(files)
     whole = replace(facts(handle), size_bytes=packfiles.size_bytes, rows=packfiles.rows)
     return TableDescription(whole, packfiles, len(found) - len(handle.index.inline))
-
-
-def time_path(handle: TableHandle) -> Path | None:
-    """Give the obvious path of times: the only one that is indexed, or the only one at the top."""
-    paths = set(handle.index.indirect.indices)
-    for descriptor in handle.index.inline:
-        indices = descriptor.trailer.sparse.indices
-        paths.update(path for path, index in indices.items() if not index.is_empty)
-    at_top = [path for path in paths if len(path) == 1]
-    if len(at_top) == 1:
-        return at_top[0]
-    return next(iter(paths)) if len(paths) == 1 else None
 
 
 def _newest_us(handle: TableHandle, path: Path) -> int | None:

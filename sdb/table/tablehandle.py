@@ -7,8 +7,6 @@ from itertools import chain
 from sdb import errors, notes
 from sdb.records import field, record, replace
 from sdb.table import etags, intents, knownindexes, names
-from sdb.table.definition import MAX_BYTES as MAX_DEFINITION_BYTES
-from sdb.table.definition import Definition
 from sdb.table.index import MAX_BYTES, TableIndex
 from sdb.table.indirect import read_list
 from sdb.table.inputstree import InputsTree
@@ -21,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from sdb.packfile.sparseindex import Path
     from sdb.store.base import Location, Reader
     from sdb.table.descriptor import Descriptor
     from sdb.table.descriptorlist import DescriptorList
@@ -355,45 +354,13 @@ def dropped(root: TableRoot, keys: names.TableKeys) -> errors.NotFoundError:
     )
 
 
-def read_definition(root: TableRoot, keys: names.TableKeys) -> Definition:
-    """Read the definition of a table.
-
-    Parameters
-    ----------
-    root : TableRoot
-        The root that it is below.
-    keys : TableKeys
-        The names of the table.
-
-    Returns
-    -------
-    Definition
-        What the table takes.
-
-    Raises
-    ------
-    NotFoundError
-        There is none.
-    InputError
-        It is malformed.
-    """
-    key = keys.definition
-    try:
-        reader = root.open(key)
-    except errors.NotFoundError:
-        message = f"there is no definition of {keys.database}.{keys.table} below {root.location}"
-        raise errors.NotFoundError(message, path=key, hint="sdb create makes one") from None
-    try:
-        if reader.size_bytes > MAX_DEFINITION_BYTES:
-            message = f"{key}: {reader.size_bytes:,} bytes, the limit is {MAX_DEFINITION_BYTES:,}"
-            raise errors.CorruptError(message, path=key)
-        data = reader.read(0, reader.size_bytes)
-    finally:
-        reader.close()
-    try:
-        return Definition.parse(data.decode(), is_stored=True)
-    except UnicodeDecodeError as error:
-        message = f"{key} is not UTF-8 at byte {error.start:,}"
-        raise errors.InputError(message, path=key) from None
-    except errors.InputError as error:
-        raise error.within(key, path=key) from None
+def time_path(handle: TableHandle) -> Path | None:
+    """Return the obvious path of times: the only indexed one, or the only one at the top."""
+    paths = set(handle.index.indirect.indices)
+    for descriptor in handle.index.inline:
+        indices = descriptor.trailer.sparse.indices
+        paths.update(path for path, index in indices.items() if not index.is_empty)
+    at_top = [path for path in paths if len(path) == 1]
+    if len(at_top) == 1:
+        return at_top[0]
+    return next(iter(paths)) if len(paths) == 1 else None

@@ -14,12 +14,12 @@ from sdb.errors import ConflictError, CorruptError, UsageError
 from sdb.records import field, record
 from sdb.table import names
 from sdb.table.commit import check_branch, commit
+from sdb.table.foreign import is_overwritten
 from sdb.table.mergebase import lineage, merge_base
 from sdb.table.mergesides import Part, changed_parts, side_of
 from sdb.table.namedversions import is_told, pointer_to
 from sdb.table.references import MAIN
 from sdb.table.refswap import adopted
-from sdb.table.succession import is_overwritten
 from sdb.table.surroundings import REAL, Surroundings
 from sdb.table.tablechange import FAILED, ChangedInput, TableChange, packfiles_between
 from sdb.table.tablehandle import open_table

@@ -20,6 +20,7 @@ from sdb.table.inputplaces import OutsideError
 from sdb.table.inputrows import RemovedRows, find_inputs, remove_rows
 from sdb.table.inputstree import InputsTree
 from sdb.table.newinputs import SyncPlan, check_unchanged, foreseen, rejected_of, renamed_of
+from sdb.table.recentdefinitions import read_definition
 from sdb.table.references import MAIN
 from sdb.table.retention import retire
 from sdb.table.settledlisting import SettledListing
@@ -32,7 +33,7 @@ from sdb.table.tablechange import (
     own_keys,
     packfiles_between,
 )
-from sdb.table.tablehandle import find_table, read_definition
+from sdb.table.tablehandle import find_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb import instants
 from sdb.errors import NotFoundError
+from sdb.table.foreign import is_foreign
 from sdb.table.references import MAIN, VersionReference, parse_reference
-from sdb.table.succession import is_foreign
 from sdb.table.tablehandle import find_table
 from sdb.table.versionhistory import PastVersion, read_history
 

@@ -20,10 +20,10 @@ from sdb import ion
 from sdb.cli import main
 from sdb.records import replace
 from sdb.table import etags
+from sdb.table.foreign import seal_of
 from sdb.table.index import Quarantined
 from sdb.table.intents import TransactionIntent
 from sdb.table.names import TableKeys
-from sdb.table.succession import seal_of
 from sdb.table.tablehandle import open_table
 from sdb.table.versionhistory import VersionPointer
 from tests.attack.harness import DOCUMENTED, ROUNDS, dice

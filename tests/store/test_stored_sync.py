@@ -11,8 +11,8 @@ import sdb
 from sdb.errors import SdbWarning
 from sdb.store.url import store_of
 from sdb.table.names import TableKeys
+from sdb.table.recentdefinitions import read_definition
 from sdb.table.syncplan import plan_sync
-from sdb.table.tablehandle import read_definition
 from sdb.table.tableroot import table_root
 from sdb.table.tablesync import sync_table, take
 

@@ -17,7 +17,8 @@ import sdb
 from sdb.store import url as stores
 from sdb.table import undecided
 from sdb.table.names import TableKeys
-from sdb.table.tablehandle import find_head, read_definition
+from sdb.table.recentdefinitions import read_definition
+from sdb.table.tablehandle import find_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sdb.table import etags, names, versionstate
+from sdb.table.foreign import seal_of
 from sdb.table.index import TableIndex
-from sdb.table.succession import seal_of
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:

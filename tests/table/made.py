@@ -9,11 +9,11 @@ from sdb.packfile.reader import open_packfile
 from sdb.records import replace
 from sdb.table import etags
 from sdb.table.descriptor import Descriptor, slim
+from sdb.table.foreign import seal_of
 from sdb.table.index import TableIndex
 from sdb.table.indirect import TARGET_BYTES, IndirectTree, Writer
 from sdb.table.inputnodes import StoredInputs, TakenInput
 from sdb.table.names import TableKeys, new_uid
-from sdb.table.succession import seal_of
 from sdb.table.tablehandle import open_table
 from sdb.table.versionstate import with_state
 from tests.table.roots import LOCAL

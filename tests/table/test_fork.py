@@ -12,7 +12,7 @@ from sdb import errors
 from sdb.store.local.disk import LocalStore
 from sdb.table import tablefork
 from sdb.table.names import TableKeys
-from sdb.table.tablehandle import read_definition
+from sdb.table.recentdefinitions import read_definition
 from sdb.table.tableroot import table_root
 
 if TYPE_CHECKING:

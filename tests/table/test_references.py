@@ -15,11 +15,11 @@ from sdb.records import replace
 from sdb.store.memory import MemoryStore
 from sdb.table import etags, versionstate
 from sdb.table.commit import commit
+from sdb.table.foreign import seal_of
 from sdb.table.index import TableIndex
 from sdb.table.names import TableKeys
 from sdb.table.objectwriter import put_new
 from sdb.table.references import parse_reference, parse_time
-from sdb.table.succession import seal_of
 from sdb.table.surroundings import Surroundings
 from sdb.table.tablechange import TableChange
 from sdb.table.tablehandle import open_table

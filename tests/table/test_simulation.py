@@ -23,6 +23,7 @@ from sdb.table import (
     commit,
     compaction,
     expiry,
+    foreign,
     freshness,
     groupcommit,
     inputrows,
@@ -136,12 +137,12 @@ def versions_are_stored_afterwards(patch: pytest.MonkeyPatch) -> None:
 
 
 def strangers_are_not_noticed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(succession, "is_foreign", lambda *_: False)
+    patch.setattr(foreign, "is_foreign", lambda *_: False)
 
 
 def strangers_are_known_by_time_alone(patch: pytest.MonkeyPatch) -> None:
     differs: Callable[..., bool] = lambda index, state: index.created_us != state.created_us  # noqa: E731
-    patch.setattr(succession, "is_foreign", differs)
+    patch.setattr(foreign, "is_foreign", differs)
 
 
 def what_was_overwritten_is_forgotten(patch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from sdb.query.exec.storedtable import StoredTable
 from sdb.records import replace
 from sdb.table import tablepackfile
 from sdb.table.descriptorlist import DescriptorList
+from sdb.table.foreign import seal_of
 from sdb.table.knownfacts import KnownFacts
-from sdb.table.succession import seal_of
 from sdb.table.tablehandle import open_table
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
 from sdb.table.versionstate import VersionState, with_state

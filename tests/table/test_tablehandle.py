@@ -14,8 +14,9 @@ from sdb.store import url
 from sdb.store.memory import MemoryStore
 from sdb.table.index import TableIndex
 from sdb.table.names import TableKeys
+from sdb.table.recentdefinitions import read_definition
 from sdb.table.signature import Keyring
-from sdb.table.tablehandle import open_table, read_definition
+from sdb.table.tablehandle import open_table
 from sdb.table.tableroot import table_root
 from tests.table import roots
 

@@ -6,7 +6,7 @@ import pytest
 
 import sdb
 from sdb.errors import CorruptError, SdbWarning
-from sdb.packfile import words
+from sdb.packfile import wordchoice, words
 from sdb.packfile.blockfacts import BlockFacts
 from sdb.packfile.blockstatistics import WORDS, ZONES, BlockStatistics, store_sections
 from sdb.packfile.membership import MembershipFilter, ValueSet
@@ -69,12 +69,12 @@ def test_what_stands_for_other_bytes_is_not_looked_for() -> None:
 def test_filters_have_fewer_planes_until_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = [BlockFacts(sets={(PATH, WORDS): (ValueSet(9, b"\x01" * 256, 8),)})] * 4
     for most, size in ((1024, 1024), (1023, 896), (384, 384)):
-        monkeypatch.setattr(words, "MAX_BYTES", most)
-        (kept,) = words.choose_words(facts).values()
+        monkeypatch.setattr(wordchoice, "MAX_BYTES", most)
+        (kept,) = wordchoice.choose_words(facts).values()
         assert kept.size_bytes == size
-    monkeypatch.setattr(words, "MAX_BYTES", 383)
+    monkeypatch.setattr(wordchoice, "MAX_BYTES", 383)
     with pytest.warns(SdbWarning, match="filters of words are left out"):
-        assert words.choose_words(facts) == {}
+        assert wordchoice.choose_words(facts) == {}
 
 
 def test_only_words_are_of_the_row() -> None:

@@ -17,7 +17,7 @@ def command(context: Context, database: Database, table: Table, root: Root = Non
     """
     from sdb import notes
     from sdb.table.names import TableKeys
-    from sdb.table.tablehandle import read_definition
+    from sdb.table.recentdefinitions import read_definition
 
     keys = TableKeys(database, table)
     definition = read_definition(table_root(context, root), keys)

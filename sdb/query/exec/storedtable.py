@@ -13,11 +13,11 @@ from sdb.packfile.prune import blocks
 from sdb.packfile.reader import open_packfile
 from sdb.packfile.sparseindex import SparseIndex
 from sdb.query.plan.tablescan import IndexSteps
+from sdb.table.foreign import is_foreign
 from sdb.table.leases import hold
 from sdb.table.listedpackfile import ListedPackfile
 from sdb.table.names import TableKeys, flaw_of_name
 from sdb.table.references import VersionReference, parse_time
-from sdb.table.succession import is_foreign
 from sdb.table.tablehandle import find_table
 from sdb.table.tablepackfile import OpenObjects, TablePackfile
 from sdb.table.tableroot import table_root

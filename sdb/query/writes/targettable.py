@@ -14,9 +14,10 @@ from sdb.errors import (
 from sdb.query.syntax import writes
 from sdb.records import record
 from sdb.table.names import TableKeys, own_key
+from sdb.table.recentdefinitions import read_definition
 from sdb.table.references import MAIN
 from sdb.table.tablechange import own_keys, packfiles_between
-from sdb.table.tablehandle import dropped, find_table, read_definition
+from sdb.table.tablehandle import dropped, find_table
 from sdb.table.versionstate import state_of
 
 TYPE_CHECKING = False
