@@ -27,14 +27,14 @@ import numpy as np
 
 import sdb
 from sdb import bounds
-from sdb.packfile.clustercuts import choose_cuts
-from sdb.packfile.predicate import Compare
-from sdb.spark import session
-from sdb.spark.bulkcompact import compact_on_spark
-from sdb.table.compaction import compact_table
-from sdb.table.tablepackfile import OpenObjects, TablePackfile
-from sdb.table.tableroot import table_root
-from sdb.table.tablesharpness import table_sharpness
+from sdb.packfile.prune.predicate import Compare
+from sdb.packfile.rewrite.cuts import choose_cuts
+from sdb.spark.bulk.compact import compact_on_spark
+from sdb.spark.session import session
+from sdb.table.catalog.root import table_root
+from sdb.table.inspect.selectivity import table_sharpness
+from sdb.table.maintenance.compact import compact_table
+from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,16 +14,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from sdb.packfile.writer import pack
+from sdb.packfile.write.pack import pack
 from sdb.records import replace
 from sdb.store.memory import MemoryStore
-from sdb.table import etags
-from sdb.table.commit import commit
-from sdb.table.descriptor import Descriptor, slim
-from sdb.table.names import TableKeys
-from sdb.table.signature import Keyring
-from sdb.table.tablechange import ChangedInput, TableChange
-from sdb.table.tableroot import TableRoot
+from sdb.table.catalog.root import TableRoot
+from sdb.table.commit.change import ChangedInput, TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.format import etags
+from sdb.table.format.descriptor import Descriptor, slim
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.signature import Keyring
 
 KEYS = TableKeys("bench", "many")
 COMMITS = 10_000

@@ -25,8 +25,8 @@ from paired import compiled
 
 import sdb
 from sdb import bounds
-from sdb.packfile.blockstatistics import TEXTS
-from sdb.packfile.search import search
+from sdb.packfile.read.search import search
+from sdb.packfile.trailer.blockstats import TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ KINDS = {
 PACK = """
 import json, resource, sys, time
 import sdb
-from sdb.cli.report import Rejects
+from sdb.cli.render.pack import Rejects
 with Rejects("skip", overwrite=False, verbose=False) as rejects:
     began = time.perf_counter()
     result = sdb.pack(

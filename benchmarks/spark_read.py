@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from run import settings
 
 import sdb
-from sdb.spark import register, session
+from sdb.spark import register
+from sdb.spark.session import session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

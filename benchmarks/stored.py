@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sdb
-from sdb.packfile.blockstatistics import WORDS
+from sdb.packfile.trailer.blockstats import WORDS
 from sdb.store.s3 import client as s3
-from sdb.table.compaction import compact_table
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.root import table_root
+from sdb.table.maintenance.compact import compact_table
 from tests.store import server
 
 if TYPE_CHECKING:

@@ -19,25 +19,25 @@ from subprocess import run
 from typing import TYPE_CHECKING
 
 import sdb
-from sdb.packfile.predicate import Both, Compare, Instant
-from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.prune.predicate import Both, Compare, Instant
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
+from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.query.exec.storedtable import StoredTable
 from sdb.records import replace
-from sdb.table import etags
-from sdb.table.commit import commit
-from sdb.table.descriptor import Descriptor, joined_ranges
-from sdb.table.foreign import seal_of
-from sdb.table.index import TableIndex
-from sdb.table.indirect import IndirectTree, Writer
-from sdb.table.names import TableKeys, new_uid
-from sdb.table.signature import Keyring
-from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tablelog import log
-from sdb.table.tableroot import table_root
-from sdb.table.versionhistory import HistoryRef, PastVersion, write_history
-from sdb.table.versionstate import MAX_INLINE, MAX_LISTED, VersionState, with_state
+from sdb.table.catalog.foreign import seal_of
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.format import etags
+from sdb.table.format.descriptor import Descriptor, joined_ranges
+from sdb.table.format.history import HistoryRef, PastVersion, write_history
+from sdb.table.format.index import TableIndex
+from sdb.table.format.keys import TableKeys, new_uid
+from sdb.table.format.manifests import IndirectTree, Writer
+from sdb.table.format.signature import Keyring
+from sdb.table.format.state import MAX_INLINE, MAX_LISTED, VersionState, with_state
+from sdb.table.history.log import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable

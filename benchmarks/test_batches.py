@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import sdb
 from sdb._core import dump_batch
-from sdb.packfile.writer import pack
+from sdb.packfile.write.pack import pack
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdb.packfile.sparseindex import SparseIndex
-from sdb.packfile.timeindex import TimeIndex
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.trailer.sparseindex import SparseIndex
+from sdb.packfile.trailer.timeindex import TimeIndex
+from sdb.packfile.trailer.trailer import Block, Trailer
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture

@@ -1,7 +1,7 @@
 """sdb: packs event data into packfiles.
 
 ======================  =========================================================
-`sdb.open`              a packfile for reading, see :class:`sdb.packfile.reader.Packfile`
+`sdb.open`              a packfile for reading, see :class:`sdb.packfile.read.reader.Packfile`
 `sdb.pack`              text to a packfile
 `sdb.append`            more text to a packfile
 `sdb.concat`            several packfiles to one
@@ -29,17 +29,17 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb import errors
-    from sdb.packfile.append import append
-    from sdb.packfile.concat import concat
-    from sdb.packfile.describe import describe, fields
-    from sdb.packfile.fieldreport import field_stats
-    from sdb.packfile.grep import grep
-    from sdb.packfile.ondemand import cached, clear_cache
-    from sdb.packfile.resolve import open_one as open  # noqa: A004 - sdb.open
-    from sdb.packfile.validate import validate
-    from sdb.packfile.writer import pack
+    from sdb.packfile.export.grep import grep
+    from sdb.packfile.inspect.describe import describe, fields
+    from sdb.packfile.inspect.fieldreport import field_stats
+    from sdb.packfile.inspect.validate import validate
+    from sdb.packfile.read.resolve import open_one as open  # noqa: A004 - sdb.open
+    from sdb.packfile.rewrite.concat import concat
+    from sdb.packfile.write.append import append
+    from sdb.packfile.write.pack import pack
     from sdb.query.api import sql
     from sdb.query.connected import connect
+    from sdb.query.exec.ondemand import cached, clear_cache
     from sdb.query.registered import register
     from sdb.query.unpacking import unpack
     from sdb.query.writes.execute import execute
@@ -67,23 +67,23 @@ __all__ = [
 ]
 
 _PLACES = {
-    "append": ("sdb.packfile.append", "append"),
-    "cached": ("sdb.packfile.ondemand", "cached"),
-    "clear_cache": ("sdb.packfile.ondemand", "clear_cache"),
-    "concat": ("sdb.packfile.concat", "concat"),
+    "append": ("sdb.packfile.write.append", "append"),
+    "cached": ("sdb.query.exec.ondemand", "cached"),
+    "clear_cache": ("sdb.query.exec.ondemand", "clear_cache"),
+    "concat": ("sdb.packfile.rewrite.concat", "concat"),
     "connect": ("sdb.query.connected", "connect"),
     "diagnose": ("sdb.store.url", "diagnose"),
-    "describe": ("sdb.packfile.describe", "describe"),
+    "describe": ("sdb.packfile.inspect.describe", "describe"),
     "execute": ("sdb.query.writes.execute", "execute"),
-    "field_stats": ("sdb.packfile.fieldreport", "field_stats"),
-    "fields": ("sdb.packfile.describe", "fields"),
-    "grep": ("sdb.packfile.grep", "grep"),
-    "open": ("sdb.packfile.resolve", "open_one"),
-    "pack": ("sdb.packfile.writer", "pack"),
+    "field_stats": ("sdb.packfile.inspect.fieldreport", "field_stats"),
+    "fields": ("sdb.packfile.inspect.describe", "fields"),
+    "grep": ("sdb.packfile.export.grep", "grep"),
+    "open": ("sdb.packfile.read.resolve", "open_one"),
+    "pack": ("sdb.packfile.write.pack", "pack"),
     "register": ("sdb.query.registered", "register"),
     "sql": ("sdb.query.api", "sql"),
     "unpack": ("sdb.query.unpacking", "unpack"),
-    "validate": ("sdb.packfile.validate", "validate"),
+    "validate": ("sdb.packfile.inspect.validate", "validate"),
 }
 
 

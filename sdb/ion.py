@@ -12,7 +12,7 @@ list                          `list` (a `tuple` is written like one)
 struct                        `dict` with names as `str`
 ============================  ==================================================
 
-Rows are not decoded here; for them see :meth:`sdb.packfile.reader.Packfile.rows`.
+Rows are not decoded here; for them see :meth:`sdb.packfile.read.reader.Packfile.rows`.
 """
 
 from __future__ import annotations

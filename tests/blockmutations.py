@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-from sdb.packfile import addresses, blockrules, manyvalues, prune, words
+from sdb.packfile.prune import inlist, ngrams, prune, rules, subnets
 from sdb.query.analyze import regexes
 from sdb.query.exec import joinkeys
 from sdb.query.plan import keyfilters, lettercase, prefixes, reduction
 
 MUTATIONS = {
-    "bounds are not values": (blockrules, "(least <= value)", "(least < value)"),
-    "upper bounds neither": (blockrules, "bool(value <= greatest)", "bool(value < greatest)"),
-    "at most is less": (blockrules, "](least, value))", "](least, value) and least != value)"),
+    "bounds are not values": (rules, "(least <= value)", "(least < value)"),
+    "upper bounds neither": (rules, "bool(value <= greatest)", "bool(value < greatest)"),
+    "at most is less": (rules, "](least, value))", "](least, value) and least != value)"),
     "at least is more": (
-        blockrules,
+        rules,
         "](greatest, value))",
         "](greatest, value) and greatest != value)",
     ),
-    "NaN has bounds": (blockrules, "if zone.has_nan or ", "if "),
-    "numbers are doubles": (blockrules, "op, number)\n", "op, float(number))\n"),
-    "one type of number": (blockrules, "zone.types & NUMBER_TYPES", "zone.types & (0b011 << 2)"),
-    "integers are positive": (blockrules, "zone.types & NUMBER_TYPES", "zone.types & (0b101 << 2)"),
-    "texts have an upper bound": (blockrules, "greatest is None or ", "greatest is not None and "),
-    "prefixes are whole bounds": (blockrules, "least[: len(wanted)] <=", "least <="),
-    "prefixes are below": (blockrules, "wanted <= greatest)", "wanted < greatest)"),
-    "one prefix is enough": (blockrules, "any(prefix_fits", "all(prefix_fits"),
-    "NULL is unequal to NULL": (blockrules, '{"=", "<=", ">="}', '{"<=", ">="}'),
-    "NULL differs from nothing": (blockrules, "zone.types & ~kind)", "zone.types & ~kind & ~1)"),
-    "types do not differ": (blockrules, "return bool(zone.types & ~kind) or ", "return "),
-    "one time is all": (blockrules, "zone.times == (us, us)", "zone.times and zone.times[0] == us"),
+    "NaN has bounds": (rules, "if zone.has_nan or ", "if "),
+    "numbers are doubles": (rules, "op, number)\n", "op, float(number))\n"),
+    "one type of number": (rules, "zone.types & NUMBER_TYPES", "zone.types & (0b011 << 2)"),
+    "integers are positive": (rules, "zone.types & NUMBER_TYPES", "zone.types & (0b101 << 2)"),
+    "texts have an upper bound": (rules, "greatest is None or ", "greatest is not None and "),
+    "prefixes are whole bounds": (rules, "least[: len(wanted)] <=", "least <="),
+    "prefixes are below": (rules, "wanted <= greatest)", "wanted < greatest)"),
+    "one prefix is enough": (rules, "any(prefix_fits", "all(prefix_fits"),
+    "NULL is unequal to NULL": (rules, '{"=", "<=", ">="}', '{"<=", ">="}'),
+    "NULL differs from nothing": (rules, "zone.types & ~kind)", "zone.types & ~kind & ~1)"),
+    "types do not differ": (rules, "return bool(zone.types & ~kind) or ", "return "),
+    "one time is all": (rules, "zone.times == (us, us)", "zone.times and zone.times[0] == us"),
     "one number is all": (
-        blockrules,
+        rules,
         "zone.numbers == (value, value)",
         "zone.numbers and zone.numbers[1] == value",
     ),
-    "NaN equals": (blockrules, "(value, value) and not zone.has_nan", "(value, value)"),
-    "a boolean is all": (blockrules, "zone.booleans == (_TRUE if value else _FALSE)", "True"),
+    "NaN equals": (rules, "(value, value) and not zone.has_nan", "(value, value)"),
+    "a boolean is all": (rules, "zone.booleans == (_TRUE if value else _FALSE)", "True"),
     "no booleans are less": (
-        blockrules,
+        rules,
         "((False, _FALSE), (True, _TRUE))",
         "((True, _TRUE),)",
     ),
-    "all is there": (blockrules, "or_missing and (", "False and ("),
-    "one may lack": (blockrules, "zone.values < rows", "zone.values < rows - 1"),
-    "elements are rows": (blockrules, "None in path or some_lack(", "some_lack("),
-    "filters hold other numbers": (blockrules, "(number,)", "(number + 1,)"),
-    "filters are for all ops": (blockrules, 'Compare(path, "=", str()', "Compare(path, _, str()"),
+    "all is there": (rules, "or_missing and (", "False and ("),
+    "one may lack": (rules, "zone.values < rows", "zone.values < rows - 1"),
+    "elements are rows": (rules, "None in path or some_lack(", "some_lack("),
+    "filters hold other numbers": (rules, "(number,)", "(number + 1,)"),
+    "filters are for all ops": (rules, 'Compare(path, "=", str()', "Compare(path, _, str()"),
     "and is or": (prune, "common(left, possible(part, count, compared)) if left else ()", "()"),
     "lists are in summaries": (prune, "if None not in path:", "if path:"),
     "present is NULL": (prune, "return NULL_TYPE", "return 0"),
@@ -88,7 +88,7 @@ MUTATIONS = {
 
 WORD_MUTATIONS = {
     "one text of several is all": (
-        words,
+        ngrams,
         "return Either(tuple([_predicate(one, test) for one in needed]))",
         "return _predicate(needed[0], test)",
     ),
@@ -102,8 +102,8 @@ WORD_MUTATIONS = {
     "equal texts have their i": (lettercase, "words, i_form=I_FORMS[name]", "words"),
     "both functions have one i": (lettercase, '"UPPER": "\\u0131"', '"UPPER": "\\u0130"'),
     "begins have a case": (lettercase, "[forms(prefix) for prefix in prefixes]", "[prefixes]"),
-    "all i are known": (words, "fillvalue=_REPLACED", 'fillvalue=""'),
-    "an i has one form": (words, '("i", test.i_form)', '("i",)'),
+    "all i are known": (ngrams, "fillvalue=_REPLACED", 'fillvalue=""'),
+    "an i has one form": (ngrams, '("i", test.i_form)', '("i",)'),
     "SIMILAR TO has no percent": (regexes, '"(?s:.*)"', '"(?:)"'),
     "SIMILAR TO has one alternative": (regexes, '"|*+?{},()"', '"*+?{},()"'),
     "case is the same": (reduction, 'ignore_case=match.op == "~*"', "ignore_case=False"),
@@ -122,10 +122,10 @@ WORD_MUTATIONS = {
 }
 
 PREFIX_MUTATIONS = {
-    "networks end early": (addresses, "range(first, last + 1)", "range(first, last)"),
-    "prefixes have one length": (addresses, "1 << length | prefix", "1 << 8 | prefix"),
-    "few begins are all": (addresses, 'text[-1] != "."', "True"),
-    "all texts are addresses": (addresses, "if found is not None and known else", "if found else"),
+    "networks end early": (subnets, "range(first, last + 1)", "range(first, last)"),
+    "prefixes have one length": (subnets, "1 << length | prefix", "1 << 8 | prefix"),
+    "few begins are all": (subnets, 'text[-1] != "."', "True"),
+    "all texts are addresses": (subnets, "if found is not None and known else", "if found else"),
     "a network is its first address": (reduction, "int(network[-1])", "int(network[0])"),
     "networks have no host bits": (reduction, "int(network[0]), int", "int(network[0]) + 1, int"),
     "others are in the network": (
@@ -136,14 +136,14 @@ PREFIX_MUTATIONS = {
 }
 
 JOIN_MUTATIONS = {
-    "keys end early": (manyvalues, "bisect_left(values[0], bounds[0])", "len(values[0]) // 2"),
+    "keys end early": (inlist, "bisect_left(values[0], bounds[0])", "len(values[0]) // 2"),
     "keys are of one type": (
-        manyvalues,
+        inlist,
         "for value in (*near, *self._others)",
         "for value in near",
     ),
     "all keys are held": (
-        manyvalues,
+        inlist,
         "        return any(\n            (",
         "        return all(\n            (",
     ),

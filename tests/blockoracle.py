@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import sdb
 from sdb import ion
-from sdb.packfile.blockstatistics import INTEGERS, TEXTS, encode_statistics
-from sdb.packfile.membership import MembershipFilter
-from sdb.packfile.zones import Zone
+from sdb.packfile.trailer.blockstats import INTEGERS, TEXTS, encode_statistics
+from sdb.packfile.trailer.ribbon import MembershipFilter
+from sdb.packfile.trailer.zonemap import Zone
 from sdb.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.trailer.fieldcounts import FieldPath
 
 _BOUND_BYTES = 3
 
@@ -48,7 +48,7 @@ class Filter:
 
 
 class Oracle:
-    """Statistics of blocks; see :class:`sdb.packfile.blockstatistics.BlockStatistics`."""
+    """Statistics of blocks; see :class:`sdb.packfile.trailer.blockstats.BlockStatistics`."""
 
     def __init__(self, blocks: Sequence[Sequence[dict[str, Any]]]) -> None:
         self._blocks = [list(_values(rows)) for rows in blocks]

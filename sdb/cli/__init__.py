@@ -11,18 +11,12 @@
 ``compat``         command lines of the original `sdb`, of `head` and of `tail`
 ``complete``       completion in the shell
 ``manual``         manual pages, from the texts of `--help`
+``render``         what commands print
+``compressed``     files that are compressed while they are written
 ``output``         standard output and standard error
 ``meter``          progress on standard error
 ``following``      how far a query is, for `meter`
 ``interrupts``     Ctrl-C
-``report``         summaries of `pack` and `append`, malformed records
-``executed``       what `exec` has done
-``collectedlines``  what `gc` has deleted, and what keeps the rest
-``purgedlines``    what `purge` has erased, and what is left
-``answers``        answers of `query`
-``found``          rows of `grep`
-``shown``          rows of `head` and `tail`
-``shownsharpness``  sharpness of paths, for `--stats`
 ``syncing``        what `sync` tells, and `sync --follow`
 ``spark``          `spark pack`
 ``submitted``      the program that `spark-submit` gets

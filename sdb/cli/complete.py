@@ -132,7 +132,7 @@ def _named_packfiles() -> list[str]:
 
 
 def _top_level(path: str) -> list[str]:
-    from sdb.packfile.reader import open_packfile
+    from sdb.packfile.read.reader import open_packfile
 
     try:
         with open_packfile(path) as packfile:

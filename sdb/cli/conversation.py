@@ -7,10 +7,11 @@ import time
 from functools import partial
 
 from sdb import notes, sizes
-from sdb.cli import answers, output
+from sdb.cli import output
 from sdb.cli.following import Following
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
+from sdb.cli.render import query
 from sdb.cli.suggestions import META, Suggestions, is_input
 from sdb.errors import UsageError
 from sdb.records import record
@@ -103,7 +104,7 @@ class Session:
             with result:
                 signals.arm(result.interrupt)
                 follow = partial(Following, meter=meter)
-                answers.write(result, self._form, "-", force=False, follow=follow)
+                query.write(result, self._form, "-", force=False, follow=follow)
                 for table in result.tables:
                     for part in table.parts:
                         self.suggestions.learn(part.pack)
@@ -129,8 +130,8 @@ class Session:
             self._files()
 
     def _fields(self, name: str) -> None:
-        from sdb.packfile.inventory import inventory
-        from sdb.packfile.ondemand import open_table
+        from sdb.packfile.read.fields import inventory
+        from sdb.query.exec.ondemand import open_table
         from sdb.store.url import under
         from sdb.view.fieldlist import draw
 
@@ -161,8 +162,8 @@ class Session:
         output.say(output.plain("\n".join(shown)))
 
     def _turn(self, _rest: str) -> None:
-        is_vertical = self._form != answers.VERTICAL
-        self._form = answers.VERTICAL if is_vertical else answers.TABLE
+        is_vertical = self._form != query.VERTICAL
+        self._form = query.VERTICAL if is_vertical else query.TABLE
         output.say(f"rows are shown {'vertically' if is_vertical else 'as a table'}")
 
     def _time(self, _rest: str) -> None:

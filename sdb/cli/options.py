@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.root import TableRoot
 
 Packfile = Annotated[str, Argument(metavar="PACKFILE", help="A packfile.")]
 Packfiles = Annotated[list[str], Argument(metavar="PACKFILE...", help="One or more.")]
@@ -185,7 +185,7 @@ def table_root(
     context: Context, root: str | None, allow_inputs: list[str] | None = None
 ) -> TableRoot:
     """Give the root of tables: what the command names, or what stands before it, or here."""
-    from sdb.table import tableroot
+    from sdb.table.catalog import root as tableroot
 
     return tableroot.table_root(root or context.obj or "", allow_inputs=allow_inputs or ())
 

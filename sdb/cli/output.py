@@ -152,7 +152,7 @@ def opened(
     file = atomic_write(target, overwrite=force)
     if compression == "none":
         return file
-    from sdb.packfile.compressed import compressing
+    from sdb.cli.compressed import compressing
 
     return compressing(file, compression)
 

@@ -18,9 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sdb.cli.report import Rejects
-    from sdb.spark.attempt import Outcome
-    from sdb.spark.bulk import BulkResult
+    from sdb.cli.render.pack import Rejects
+    from sdb.spark.bulk.attempt import Outcome
+    from sdb.spark.bulk.pack import BulkResult
 
 OnSpark = Annotated[
     bool, Option("--spark", help="Pack on Spark; PACKFILE is a folder, or s3://bucket/prefix/.")
@@ -117,7 +117,7 @@ def run(
     threads: int | None,
     form: Form,
 ) -> None:
-    """Pack on Spark, and tell what it came to; see :func:`sdb.spark.bulk.pack_on_spark`."""
+    """Pack on Spark, and tell what it came to; see :func:`sdb.spark.bulk.pack.pack_on_spark`."""
     if target == "-":
         raise UsageError("Spark cannot write to standard output", hint="-o FOLDER")
     if threads is not None:
@@ -129,9 +129,9 @@ def run(
     if choice.print_submit:
         output.say(submit_command(choice.master, choice.conf))
         return
-    from sdb.cli.report import Rejects
-    from sdb.spark.attempt import Options
-    from sdb.spark.bulk import pack_on_spark
+    from sdb.cli.render.pack import Rejects
+    from sdb.spark.bulk.attempt import Options
+    from sdb.spark.bulk.pack import pack_on_spark
 
     with (
         Meter("packing", form.progress, quiet=form.quiet) as meter,
@@ -162,7 +162,7 @@ def run(
 
 def _kept_in(target: str, on_error: str) -> list[str]:
     """Name what belongs to the folder: its manifest, and what has the name of a packfile."""
-    from sdb.packfile.manifest import NAME
+    from sdb.packfile.read.manifest import NAME
     from sdb.store.base import child
 
     name = on_error.rpartition("/")[2]
@@ -186,7 +186,7 @@ def submit_command(master: str | None, conf: list[str] | None) -> str:
     """
     import shlex
 
-    from sdb.spark.environment import ARCHIVE
+    from sdb.spark.session.environment import ARCHIVE
 
     words = ["spark-submit", *(["--master", master] if master else []), "--files", ARCHIVE]
     given = settings(conf)

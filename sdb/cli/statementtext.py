@@ -38,7 +38,7 @@ def statement_text(sql: str | None, file: str | None, what: str) -> str:
     name = file or "standard input"
     from pathlib import Path
 
-    from sdb.packfile.pieces import standard_input
+    from sdb.packfile.inputs.streams import standard_input
 
     data = standard_input().read() if file in {None, "-"} else Path(file or "").read_bytes()
     try:

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sdb.packfile.reader import Packfile
+    from sdb.packfile.read.reader import Packfile
 
 META = {
     "\\d": "files here; \\d FILE: its fields",
@@ -110,7 +110,7 @@ class Suggestions:
     def _fields_of(self, path: str) -> list[str]:
         """Give the fields of a table; the end of a packfile is read once."""
         if path not in self._learnt and path.endswith(".zion") and "://" not in path:
-            from sdb.packfile.reader import open_packfile
+            from sdb.packfile.read.reader import open_packfile
 
             with suppress(SdbError), open_packfile(path) as packfile:
                 self.learn(packfile)

@@ -13,8 +13,8 @@ from sdb import instants, notes
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.errors import NotFoundError, SdbError, UsageError
-from sdb.table.names import TableKeys
-from sdb.table.syncresult import Synced
+from sdb.table.format.keys import TableKeys
+from sdb.table.sync.result import Synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sdb.cli.spark import Choice
-    from sdb.table.followedtable import PassedOver, Trouble
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.sync.follower import PassedOver, Trouble
 
 _TERMINATED = 128 + signal.SIGTERM
 
@@ -104,10 +104,10 @@ def syncs_of(
     Yields
     ------
     callable
-        See :func:`sdb.table.tablesync.sync_table`.
+        See :func:`sdb.table.sync.sync.sync_table`.
     """
     if choice is None:
-        from sdb.table.tablesync import sync_table
+        from sdb.table.sync.sync import sync_table
 
         yield partial(sync_table, threads=threads)
         return
@@ -115,7 +115,7 @@ def syncs_of(
         hint = "--conf spark.task.cpus=N"
         raise UsageError("the threads of a task are its processors in Spark", hint=hint)
     from sdb.cli.spark import settings
-    from sdb.spark.bulksync import SparkSyncs
+    from sdb.spark.bulk.sync import SparkSyncs
 
     with SparkSyncs(
         master=choice.master,
@@ -157,7 +157,7 @@ def sync_tables(
     dry_run, verbose, quiet : bool
         Whether only to tell what would be done, and how much to tell.
     options
-        Others of :func:`sdb.table.tablesync.sync_table`.
+        Others of :func:`sdb.table.sync.sync.sync_table`.
 
     Returns
     -------
@@ -228,8 +228,8 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
     """
     import threading
 
-    from sdb.table.followedtable import Trouble
-    from sdb.table.tablefollow import SETTLE_SECONDS
+    from sdb.table.sync.follow import SETTLE_SECONDS
+    from sdb.table.sync.follower import Trouble
 
     seconds = seconds_of(interval)
     settle_seconds = SETTLE_SECONDS if settle is None else seconds_of(settle, "--settle", 0.0)
@@ -246,7 +246,7 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
             _say(f"sdb: {event.queue}: {output.shortened(event.example)}: {event.reason}")
 
     if queue is not None:
-        from sdb.table.tablequeue import follow_queue
+        from sdb.table.sync.queue import follow_queue
 
         with _stopped_by_sigterm(stop):
             follow_queue(
@@ -261,7 +261,7 @@ def follow_tables(  # noqa: PLR0913 - the command's options, by name
             )
         return 0
     from sdb.cli.interrupts import Interruptible
-    from sdb.table.tablefollow import follow
+    from sdb.table.sync.follow import follow
 
     # Code that swallows the interrupt is not to go on for ever.
     watch = Interruptible()
@@ -336,7 +336,7 @@ def seconds_of(interval: str, flag: str = "--interval", least: float = 0.1) -> f
 
 
 def _print_event(event: Synced | Trouble | PassedOver) -> None:
-    from sdb.table.followedtable import PassedOver
+    from sdb.table.sync.follower import PassedOver
 
     at = instants.text(time.time_ns() // 1000)
     facts: dict[str, object]

@@ -10,8 +10,8 @@ from sdb.errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sdb.cli.parameters import Context
-    from sdb.table.tablehandle import TableHandle
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
 
 
 def named_table(name: str) -> tuple[str, str, str]:
@@ -22,7 +22,7 @@ def named_table(name: str) -> tuple[str, str, str]:
     UsageError
         It has another form.
     """
-    from sdb.table.references import split_reference
+    from sdb.table.format.versionref import split_reference
 
     table, reference = split_reference(name)
     database, dot, table = table.partition(".")
@@ -49,7 +49,7 @@ def table_of(name: str, rest: str | None) -> tuple[str, str]:
 
 def opened_table(context: Context, root: str | None, name: str) -> TableHandle:
     """Open the table that ``DB.TABLE[@REF]`` names."""
-    from sdb.table.tablehandle import open_table
+    from sdb.table.catalog.handle import open_table
 
     database, table, reference = named_table(name)
     return open_table(table_root(context, root), database, table, at=reference)
@@ -71,8 +71,8 @@ def tell_pending(handle: TableHandle) -> None:
 def named_versions(root: TableRoot, database: str, table: str, kind: str, *, as_json: bool) -> None:
     """List the tags or the branches of a table."""
     from sdb.cli import output
-    from sdb.table.namedversions import refs
-    from sdb.table.tablehandle import open_table
+    from sdb.table.catalog.handle import open_table
+    from sdb.table.catalog.refs import refs
 
     found = [one for one in refs(open_table(root, database, table)) if one.kind == kind]
     if as_json:

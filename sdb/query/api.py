@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sdb.query.exec.storedtable import StoredTable
     from sdb.query.plan.period import Period
     from sdb.query.syntax import ast
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
 
 
 def sql(  # noqa: PLR0913 - the command's options, by name

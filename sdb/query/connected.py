@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from sdb.errors import UsageError
 from sdb.query.storedview import StoredTableView
-from sdb.table.tablehandle import find_table, open_table
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.handle import find_table, open_table
+from sdb.table.catalog.root import table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from sdb.packfile.given import Inputs
+    from sdb.packfile.inputs.arguments import Inputs
     from sdb.query.result.result import Result
     from sdb.query.writes.transacting import Transacting
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
-    from sdb.table.definition import Definition
-    from sdb.table.references import Given
-    from sdb.table.syncresult import Synced
-    from sdb.table.tabledescription import TableFacts
-    from sdb.table.tableinsert import Inserted
-    from sdb.table.tablerestore import Restored
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.definition.definition import Definition
+    from sdb.table.format.versionref import Given
+    from sdb.table.history.restore import Restored
+    from sdb.table.insert.insert import Inserted
+    from sdb.table.inspect.describe import TableFacts
+    from sdb.table.sync.result import Synced
 
 
 class TableConnection:
@@ -53,7 +53,7 @@ class TableConnection:
         CorruptError
             An index is damaged.
         """
-        from sdb.table.tabledescription import facts
+        from sdb.table.inspect.describe import facts
 
         databases = self._root.databases() if database is None else [database]
         names = [(one, table) for one in databases for table in self._root.tables(one)]
@@ -67,7 +67,7 @@ class TableConnection:
         ----------
         name : str
             Its name with that of the database: ``db.table``, or ``db.table@12`` for a version, see
-            :mod:`sdb.table.references`.
+            :mod:`sdb.table.format.versionref`.
 
         Returns
         -------
@@ -81,7 +81,7 @@ class TableConnection:
         CorruptError
             Its index is damaged.
         """
-        from sdb.table.references import split_reference
+        from sdb.table.format.versionref import split_reference
 
         table, at = split_reference(name)
         view = StoredTableView(open_table(self._root, *_split(table)))
@@ -95,7 +95,7 @@ class TableConnection:
         overwrite: bool = False,
         allow_inputs: Location | Iterable[Location] = (),
     ) -> Definition:
-        """Make a table, see :func:`sdb.table.tablecreate.create_table`.
+        """Make a table, see :func:`sdb.table.definition.create.create_table`.
 
         Parameters
         ----------
@@ -114,8 +114,8 @@ class TableConnection:
         Definition
             What was stored.
         """
-        from sdb.table.definition import Definition
-        from sdb.table.tablecreate import create_table, definition_of
+        from sdb.table.definition.create import create_table, definition_of
+        from sdb.table.definition.definition import Definition
 
         if not isinstance(definition, Definition):
             patterns = [definition] if isinstance(definition, str) else definition
@@ -124,16 +124,16 @@ class TableConnection:
         return create_table(root, *_split(name), definition, overwrite=overwrite)
 
     def append(self, name: str, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
-        """Insert rows into a table, see :func:`sdb.table.groupcommit.append`.
+        """Insert rows into a table, see :func:`sdb.table.insert.groupcommit.append`.
 
-        Into one of its branches for ``db.table@branch``; see :func:`sdb.table.tableinsert.insert`.
+        Into a branch of it for ``db.table@branch``, see :func:`sdb.table.insert.insert.insert`.
         """
-        from sdb.table import groupcommit, tableinsert
+        from sdb.table.insert import groupcommit, insert
 
         table, _, branch = name.partition("@")
         if branch:
             names = _split(table)
-            return tableinsert.insert(self._root, *names, inputs, branch=branch, **options)
+            return insert.insert(self._root, *names, inputs, branch=branch, **options)
         return groupcommit.append(self._root, *_split(name), inputs, **options)
 
     def sync(
@@ -143,7 +143,7 @@ class TableConnection:
         allow_inputs: Location | Iterable[Location] = (),
         **options: Any,  # noqa: ANN401
     ) -> Synced:
-        """Take the new inputs of a table, see :func:`sdb.table.tablesync.sync_table`.
+        """Take the new inputs of a table, see :func:`sdb.table.sync.sync.sync_table`.
 
         Parameters
         ----------
@@ -155,13 +155,13 @@ class TableConnection:
         options
             Those of `sync_table`.
         """
-        from sdb.table.tablesync import sync_table
+        from sdb.table.sync.sync import sync_table
 
         return sync_table(self._root.allowing(allow_inputs), *_split(name), **options)
 
     def restore(self, name: str, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
-        """Make old content a new version, see :func:`sdb.table.tablerestore.restore`."""
-        from sdb.table.tablerestore import restore
+        """Make old content a new version, see :func:`sdb.table.history.restore.restore`."""
+        from sdb.table.history.restore import restore
 
         return restore(self._root, *_split(name), reference, **options)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdb.packfile.absent import tell_of
-from sdb.packfile.arrow import Scan
+from sdb.packfile.prune.unknownfields import tell_of
+from sdb.packfile.read.arrow import Scan
 from sdb.query.exec.catalog import Catalog
 from sdb.query.plan.dataset import TableName
 
@@ -60,9 +60,9 @@ def register(
 ) -> Registered:
     """Make packfiles a table of a DuckDB connection of yours.
 
-    All rows have one schema, that of :meth:`sdb.packfile.reader.Packfile.to_arrow`, for which they
-    are looked through once. DuckDB cannot tell which columns and rows a query needs, so each query
-    reads all that was chosen here: name the fields, and bound the time. `sdb.sql` chooses by
+    All rows have one schema, that of :meth:`sdb.packfile.read.reader.Packfile.to_arrow`, for which
+    they are looked through once. DuckDB cannot tell which columns and rows a query needs, so each
+    query reads all that was chosen here: name the fields, and bound the time. `sdb.sql` chooses by
     itself.
 
     Parameters

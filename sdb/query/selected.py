@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 
 from sdb import bounds
 from sdb.errors import UsageError
-from sdb.packfile.absent import is_absent, tell_of
-from sdb.packfile.predicate import Anywhere
-from sdb.packfile.reader import open_packfile
-from sdb.packfile.resolve import resolve
+from sdb.packfile.prune.predicate import Anywhere
+from sdb.packfile.prune.unknownfields import is_absent, tell_of
+from sdb.packfile.read.reader import open_packfile
+from sdb.packfile.read.resolve import resolve
 from sdb.query.analyze.params import bind
 from sdb.query.api import run
 from sdb.query.exec.storedtable import StoredTable
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from sdb.packfile.predicate import Predicate
-    from sdb.packfile.reader import Packfile
-    from sdb.packfile.trailer import Trailer
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer.trailer import Trailer
     from sdb.query.result.result import Result
     from sdb.store.base import Location
 

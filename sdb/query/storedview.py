@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb.errors import UsageError
-from sdb.table.tablehandle import open_table
+from sdb.table.catalog.handle import open_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.packfile.given import Inputs
+    from sdb.packfile.inputs.arguments import Inputs
     from sdb.progress import Progress
     from sdb.query.tableinspection import TableInspection
     from sdb.query.writes.purged import Purged
     from sdb.query.writes.transaction import Executed
     from sdb.store.base import Location
-    from sdb.table.collectionresult import Collected
-    from sdb.table.compaction import Compacted
-    from sdb.table.expiry import Expired
-    from sdb.table.inputstates import InputStatus
-    from sdb.table.namedversions import NamedVersion
-    from sdb.table.references import Given
-    from sdb.table.syncresult import Synced
-    from sdb.table.tabledescription import TableDescription
-    from sdb.table.tablediff import TableDifference
-    from sdb.table.tablefork import SentTable
-    from sdb.table.tablehandle import TableHandle
-    from sdb.table.tableinsert import Inserted
-    from sdb.table.tablelog import LoggedVersion, ShownVersion
-    from sdb.table.tablemerge import MergedBranch
-    from sdb.table.tablerestore import Restored
-    from sdb.table.tableroot import TableRoot
-    from sdb.table.tablevalidation import TableReport
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.refs import NamedVersion
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.versionref import Given
+    from sdb.table.history.diff import TableDifference
+    from sdb.table.history.fork import SentTable
+    from sdb.table.history.log import LoggedVersion, ShownVersion
+    from sdb.table.history.merge import MergedBranch
+    from sdb.table.history.restore import Restored
+    from sdb.table.insert.insert import Inserted
+    from sdb.table.inspect.describe import TableDescription
+    from sdb.table.maintenance.collected import Collected
+    from sdb.table.maintenance.compact import Compacted
+    from sdb.table.maintenance.expire import Expired
+    from sdb.table.maintenance.validate import TableReport
+    from sdb.table.sync.result import Synced
+    from sdb.table.sync.status import InputStatus
 
 
 class StoredTableView:
@@ -60,7 +60,7 @@ class StoredTableView:
         ----------
         reference : str, int or datetime
             As in ``12``, ``-1`` (the one before the newest), ``"2026-11-01T00:00Z"``, ``"-1d"``, or
-            the name of a tag or branch; see :mod:`sdb.table.references`.
+            the name of a tag or branch; see :mod:`sdb.table.format.versionref`.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class StoredTableView:
         >>> t = sdb.connect("lake").table("web.gha")            # doctest: +SKIP
         >>> t.at(-1).to_arrow()                                 # doctest: +SKIP
         """
-        from sdb.table.references import parse_reference
+        from sdb.table.format.versionref import parse_reference
 
         keys = self._handle.keys
         head = open_table(self._handle.root, keys.database, keys.table)
@@ -102,13 +102,13 @@ class StoredTableView:
 
     def describe(self) -> TableDescription:
         """Describe the table and its packfiles, see `sdb describe`."""
-        from sdb.table.tabledescription import describe_table
+        from sdb.table.inspect.describe import describe_table
 
         return describe_table(self._handle)
 
     def append(self, inputs: Inputs, **options: Any) -> Inserted:  # noqa: ANN401
-        """Insert rows, see :func:`sdb.table.groupcommit.append`; this is the new version then."""
-        from sdb.table import groupcommit
+        """Insert rows, see :func:`sdb.table.insert.groupcommit.append`; it is then the new one."""
+        from sdb.table.insert import groupcommit
 
         branch = options.pop("branch", None) or self._target
         found = groupcommit.append(*self._place, inputs, branch=branch, **options)
@@ -116,16 +116,16 @@ class StoredTableView:
         return found
 
     def sync(self, **options: Any) -> Synced:  # noqa: ANN401
-        """Take new inputs, see :func:`sdb.table.tablesync.sync_table`, as :meth:`append` rows."""
-        from sdb.table.tablesync import sync_table
+        """Take new inputs, see :func:`sdb.table.sync.sync.sync_table`, as :meth:`append` rows."""
+        from sdb.table.sync.sync import sync_table
 
         found = sync_table(*self._place, **({"branch": self._target} | options))
         self._reopen()
         return found
 
     def compact(self, **options: Any) -> Compacted:  # noqa: ANN401
-        """Merge small packfiles, see :func:`sdb.table.compaction.compact_table`."""
-        from sdb.table.compaction import compact_table
+        """Merge small packfiles, see :func:`sdb.table.maintenance.compact.compact_table`."""
+        from sdb.table.maintenance.compact import compact_table
 
         self._check_main()
         found = compact_table(*self._place, **options)
@@ -141,8 +141,8 @@ class StoredTableView:
         all_but_head: bool = False,
         dry_run: bool = False,
     ) -> Expired:
-        """Let versions expire, see :func:`sdb.table.expiry.policy_of` for what is kept."""
-        from sdb.table.expiry import expire, policy_of
+        """Expire versions, see :func:`sdb.table.maintenance.expire.policy_of` for what is kept."""
+        from sdb.table.maintenance.expire import expire, policy_of
 
         self._check_main()
         root, keys = self._handle.root, self._handle.keys
@@ -159,9 +159,9 @@ class StoredTableView:
         return found
 
     def gc(self, *, grace: str | float = "24h", dry_run: bool = False) -> Collected:
-        """Delete what no version needs, see :func:`sdb.table.collector.collect`."""
-        from sdb.table.collector import collect
-        from sdb.table.expiry import seconds_of
+        """Delete what no version needs, see :func:`sdb.table.maintenance.gc.collect`."""
+        from sdb.table.maintenance.expire import seconds_of
+        from sdb.table.maintenance.gc import collect
 
         self._check_main()
         root, keys = self._handle.root, self._handle.keys
@@ -181,8 +181,8 @@ class StoredTableView:
         return found
 
     def inputs(self, *, seek: str = "", check: bool = False) -> Iterator[InputStatus]:
-        """Go over the inputs, see :func:`sdb.table.inputstates.input_states`."""
-        from sdb.table.inputstates import input_states
+        """Go over the inputs, see :func:`sdb.table.sync.status.input_states`."""
+        from sdb.table.sync.status import input_states
 
         return input_states(self._handle, seek=seek, check=check)
 
@@ -194,20 +194,20 @@ class StoredTableView:
         return TableInspection(self._handle)
 
     def log(self) -> Iterator[LoggedVersion]:
-        """Go over the versions, the newest first, see :func:`sdb.table.tablelog.log`."""
-        from sdb.table.tablelog import log
+        """Go over the versions, the newest first, see :func:`sdb.table.history.log.log`."""
+        from sdb.table.history.log import log
 
         return log(self._handle)
 
     def show(self) -> ShownVersion:
-        """Tell what this version has changed, see :func:`sdb.table.tablelog.show`."""
-        from sdb.table.tablelog import show
+        """Tell what this version has changed, see :func:`sdb.table.history.log.show`."""
+        from sdb.table.history.log import show
 
         return show(self._handle)
 
     def diff(self, other: StoredTableView | Given) -> TableDifference:
-        """Compare this version with a later one, see :func:`sdb.table.tablediff.compare`."""
-        from sdb.table.tablediff import compare
+        """Compare this version with a later one, see :func:`sdb.table.history.diff.compare`."""
+        from sdb.table.history.diff import compare
 
         view = other if isinstance(other, StoredTableView) else self.at(other)
         return compare(self._handle, view.handle)
@@ -260,8 +260,8 @@ class StoredTableView:
         return found
 
     def restore(self, reference: Given, **options: Any) -> Restored:  # noqa: ANN401
-        """Make old content a new version, see :func:`sdb.table.tablerestore.restore`."""
-        from sdb.table.tablerestore import restore
+        """Make old content a new version, see :func:`sdb.table.history.restore.restore`."""
+        from sdb.table.history.restore import restore
 
         options = {"branch": self._target} | options
         found = restore(*self._place, reference, **options)
@@ -269,54 +269,54 @@ class StoredTableView:
         return found
 
     def tag(self, name: str, reference: Given = "main", **options: Any) -> NamedVersion:  # noqa: ANN401
-        """Give a version a name, see :func:`sdb.table.tablerefs.tag`."""
-        from sdb.table import tablerefs
+        """Give a version a name, see :func:`sdb.table.history.setrefs.tag`."""
+        from sdb.table.history import setrefs
 
-        return tablerefs.tag(*self._place, name, reference, **options)
+        return setrefs.tag(*self._place, name, reference, **options)
 
     def delete_tag(self, name: str) -> None:
-        """Take a tag away, see :func:`sdb.table.tablerefs.delete_tag`."""
-        from sdb.table import tablerefs
+        """Take a tag away, see :func:`sdb.table.history.setrefs.delete_tag`."""
+        from sdb.table.history import setrefs
 
-        tablerefs.delete_tag(*self._place, name)
+        setrefs.delete_tag(*self._place, name)
 
     def branch(self, name: str, reference: Given = "main") -> NamedVersion:
-        """Begin a branch, see :func:`sdb.table.tablerefs.branch`."""
-        from sdb.table import tablerefs
+        """Begin a branch, see :func:`sdb.table.history.setrefs.branch`."""
+        from sdb.table.history import setrefs
 
-        return tablerefs.branch(*self._place, name, reference)
+        return setrefs.branch(*self._place, name, reference)
 
     def delete_branch(self, name: str) -> None:
-        """Take a branch away, see :func:`sdb.table.tablerefs.delete_branch`."""
-        from sdb.table import tablerefs
+        """Take a branch away, see :func:`sdb.table.history.setrefs.delete_branch`."""
+        from sdb.table.history import setrefs
 
-        tablerefs.delete_branch(*self._place, name)
+        setrefs.delete_branch(*self._place, name)
 
     def merge(self, source: str, **options: Any) -> MergedBranch:  # noqa: ANN401
-        """Merge a branch, see :func:`sdb.table.tablemerge.merge`; this is the new version then."""
-        from sdb.table.tablemerge import merge
+        """Merge a branch, see :func:`sdb.table.history.merge.merge`; it is then the new version."""
+        from sdb.table.history.merge import merge
 
         found = merge(*self._place, source, **({"into": self._target} | options))
         self._reopen()
         return found
 
     def fork(self, name: str, **options: Any) -> SentTable:  # noqa: ANN401
-        """Make a table of its own of this version, see :func:`sdb.table.tablefork.fork`."""
-        from sdb.table.tablefork import fork
+        """Make a table of its own of this version, see :func:`sdb.table.history.fork.fork`."""
+        from sdb.table.history.fork import fork
 
         database, _, table = name.partition(".")
         return fork(self._handle, database, table, **options)
 
     def push(self, root: Location, **options: Any) -> SentTable:  # noqa: ANN401
-        """Send this version to another root, see :func:`sdb.table.tablefork.push`."""
-        from sdb.table.tablefork import push
-        from sdb.table.tableroot import table_root
+        """Send this version to another root, see :func:`sdb.table.history.fork.push`."""
+        from sdb.table.catalog.root import table_root
+        from sdb.table.history.fork import push
 
         return push(self._handle, table_root(root), **options)
 
     def refs(self) -> list[NamedVersion]:
-        """Give the tags and branches, see :func:`sdb.table.namedversions.refs`."""
-        from sdb.table import namedversions
+        """Give the tags and branches, see :func:`sdb.table.catalog.refs.refs`."""
+        from sdb.table.catalog import refs as namedversions
 
         return namedversions.refs(open_table(*self._place))
 
@@ -348,9 +348,9 @@ class StoredTableView:
     def validate(
         self, *, threads: int | None = None, progress: Progress | None = None
     ) -> TableReport:
-        """Check every object and row, see :func:`sdb.table.tablevalidation.validate_table`."""
+        """Check every object and row, see :func:`sdb.table.maintenance.validate.validate_table`."""
         from sdb.progress import silent
-        from sdb.table.tablevalidation import validate_table
+        from sdb.table.maintenance.validate import validate_table
 
         return validate_table(self._handle, threads=threads, progress=progress or silent)
 

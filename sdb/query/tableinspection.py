@@ -6,11 +6,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
 
 
 class TableInspection:
-    """The system tables of a table, see :func:`sdb.table.systemrows.system_rows`.
+    """The system tables of a table, see :func:`sdb.table.inspect.systemtables.system_rows`.
 
     Examples
     --------

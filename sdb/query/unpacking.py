@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sdb import notes
 from sdb.errors import UsageError
-from sdb.packfile.unpack import FORMATS
-from sdb.packfile.unpack import unpack as unpack_all
+from sdb.packfile.export.unpack import FORMATS
+from sdb.packfile.export.unpack import unpack as unpack_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
         Only rows for which this condition, in the language of docs/sql.md, is TRUE. Blocks that
         cannot hold one are not read.
     fmt : {"json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet"}
-        The format, see :func:`sdb.packfile.unpack.unpack`.
+        The format, see :func:`sdb.packfile.export.unpack.unpack`.
     fields, since, until, time_field, limit, threads, strict, indent
         See there.
     blocks, verify, progress
@@ -61,7 +61,7 @@ def unpack(  # noqa: PLR0913 - the command's options, by name
     QueryError
         The condition is none.
     NotFoundError, AccessError, UsageError, UnsupportedError, CorruptError
-        See :func:`sdb.packfile.unpack.unpack`.
+        See :func:`sdb.packfile.export.unpack.unpack`.
 
     Examples
     --------

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter
 
-from sdb.spark.datasource_reader import PushedReader, ZionReader
-from sdb.spark.datasource_writer import ZionWriter
-from sdb.spark.hinted import hinted
-from sdb.spark.listing import listed, looked_at
-from sdb.spark.namedtable import LoadedTable, NamedTable
-from sdb.spark.schema import schema_of
-from sdb.spark.settings import read_options
-from sdb.spark.stream import ZionStreamReader
-from sdb.spark.tablelisting import described
-from sdb.spark.tablewriter import TableWriter
-from sdb.spark.versionstream import TableStreamReader
+from sdb.spark.options.namedtable import LoadedTable, NamedTable
+from sdb.spark.options.settings import read_options
+from sdb.spark.read.listing import listed, looked_at
+from sdb.spark.read.reader import PushedReader, ZionReader
+from sdb.spark.read.schema import schema_of
+from sdb.spark.read.tablelisting import described
+from sdb.spark.session.hinted import hinted
+from sdb.spark.stream.stream import ZionStreamReader
+from sdb.spark.stream.versionstream import TableStreamReader
+from sdb.spark.write.tablewriter import TableWriter
+from sdb.spark.write.writer import ZionWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

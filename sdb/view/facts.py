@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.packfile.descriptions import Description, FileDescription
-    from sdb.packfile.largestfields import LargestFields
+    from sdb.packfile.inspect.largestfields import LargestFields
+    from sdb.packfile.inspect.records import Description, FileDescription
 
 _GAP = "  "
 _MARGIN = " " * 12
@@ -125,8 +125,8 @@ def overview(description: Description, *, columns: int, can_draw: bool = True) -
 
 
 def _overview_of(file: FileDescription, columns: int, ellipsis: str) -> str:
-    from sdb.packfile.describe import plain, statistics_dict
-    from sdb.packfile.inventory import inventory
+    from sdb.packfile.inspect.describe import plain, statistics_dict
+    from sdb.packfile.read.fields import inventory
 
     trailer = file.trailer
     blocks = _counted(len(trailer.blocks), "block")

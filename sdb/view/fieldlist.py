@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.inventory import FieldDescription, Inventory
-    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.read.fields import FieldDescription, Inventory
+    from sdb.packfile.trailer.fieldcounts import FieldPath
 
 _GAP = "  "
 _INDENT = "  "
@@ -83,7 +83,7 @@ def _lines(inventory: Inventory, *, is_nested: bool) -> list[tuple[str, str, str
 
 def _nested(one: FieldDescription, known: dict[FieldPath, FieldDescription]) -> tuple[str, str]:
     """Give the indented name of a field, and its types with those of its elements."""
-    from sdb.packfile.presence import quoted
+    from sdb.packfile.trailer.fieldcounts import quoted
 
     depth = sum(name is not None for name in one.path) - 1
     name, types, path = quoted(one.path[-1] or ""), list(one.types), one.path

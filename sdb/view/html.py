@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from sdb import sizes
-from sdb.packfile.describe import plain
-from sdb.packfile.inventory import inventory
+from sdb.packfile.inspect.describe import plain
+from sdb.packfile.read.fields import inventory
 from sdb.view.facts import block_cells, largest_cells, largest_told
 from sdb.view.style import CSS
 from sdb.view.svg import timeline
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sdb.packfile.descriptions import Description, FileDescription
+    from sdb.packfile.inspect.records import Description, FileDescription
 
 MOST_ROWS = 500
 """So many rows of a table are shown; of a longer one the first and the last half of them."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sdb import sizes
-from sdb.packfile.presence import field_name
+from sdb.packfile.trailer.fieldcounts import field_name
 from sdb.view.facts import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.sharpness import PathSharpness, Sharpness
+    from sdb.packfile.inspect.selectivity import PathSharpness, Sharpness
 
 MOST_PATHS = 32
 _UNKNOWN = "-"

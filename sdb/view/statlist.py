@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from sdb import sizes
-from sdb.packfile.fieldreport import text_of
-from sdb.packfile.presence import quoted
+from sdb.packfile.inspect.fieldreport import text_of
+from sdb.packfile.trailer.fieldcounts import quoted
 from sdb.view.fieldlist import cut, percent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sdb.packfile.fieldstats import FieldStatistics, Statistics
+    from sdb.packfile.read.fieldstats import FieldStatistics, Statistics
 
 _GAP = "  "
 _INDENT = "  "

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.packfile.descriptions import BlockDescription, IndexDescription
+    from sdb.packfile.inspect.records import BlockDescription, IndexDescription
 
 _MOST_LINES = 40
 _MOST_BARS = 32

@@ -9,9 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sdb.packfile.descriptions import FileDescription
-    from sdb.table.inputstates import InputStatus
-    from sdb.table.tabledescription import TableDescription, TableFacts
+    from sdb.packfile.inspect.records import FileDescription
+    from sdb.table.inspect.describe import TableDescription, TableFacts
+    from sdb.table.sync.status import InputStatus
 
 MOST_PACKFILES = 20
 _UNKNOWN = "?"

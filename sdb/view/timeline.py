@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.packfile.descriptions import BlockDescription, FileDescription
-    from sdb.packfile.sparseindex import Path
+    from sdb.packfile.inspect.records import BlockDescription, FileDescription
+    from sdb.packfile.trailer.sparseindex import Path
 
 Span = tuple[int, int]
 

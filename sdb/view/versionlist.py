@@ -8,9 +8,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sdb.table.descriptor import Descriptor
-    from sdb.table.tablediff import TableDifference
-    from sdb.table.tablelog import LoggedVersion, ShownVersion
+    from sdb.table.format.descriptor import Descriptor
+    from sdb.table.history.diff import TableDifference
+    from sdb.table.history.log import LoggedVersion, ShownVersion
 
 MOST_LISTED = 20
 _LEAST_MESSAGE = 16

@@ -19,13 +19,13 @@ import sdb
 from sdb import ion
 from sdb.cli import main
 from sdb.records import replace
-from sdb.table import etags
-from sdb.table.foreign import seal_of
-from sdb.table.index import Quarantined
-from sdb.table.intents import TransactionIntent
-from sdb.table.names import TableKeys
-from sdb.table.tablehandle import open_table
-from sdb.table.versionhistory import VersionPointer
+from sdb.table.catalog.foreign import seal_of
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.intents import TransactionIntent
+from sdb.table.format import etags
+from sdb.table.format.history import VersionPointer
+from sdb.table.format.index import Quarantined
+from sdb.table.format.keys import TableKeys
 from tests.attack.harness import DOCUMENTED, ROUNDS, dice
 from tests.table.made import craft, tree_of, write_index
 from tests.table.roots import LOCAL
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from sdb.table.descriptor import Descriptor
+    from sdb.table.format.descriptor import Descriptor
 
 KEYS = TableKeys("d", "t")
 SECRET = TableKeys("d", "secret")

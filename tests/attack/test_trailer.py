@@ -8,8 +8,8 @@ import pytest
 
 from sdb import bounds, sizes
 from sdb.errors import CorruptError
-from sdb.packfile.timeindex import TimeIndex
-from sdb.packfile.trailer import Trailer
+from sdb.packfile.trailer.timeindex import TimeIndex
+from sdb.packfile.trailer.trailer import Trailer
 from tests.attack import craft
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import pytest
 from sdb import ion
 from sdb.cli import main
 from sdb.records import replace
-from sdb.table import etags, zstdframes
-from sdb.table.index import TableIndex
-from sdb.table.indirect import IndirectTree
-from sdb.table.inputnodes import InputNodeRef, StoredInputs, write_inner
-from sdb.table.names import TableKeys
-from sdb.table.signature import SIGNATURE_BYTES
-from sdb.table.tablehandle import open_table
+from sdb.table.catalog.handle import open_table
+from sdb.table.format import compression, etags
+from sdb.table.format.index import TableIndex
+from sdb.table.format.inputnodes import InputNodeRef, StoredInputs, write_inner
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.manifests import IndirectTree
+from sdb.table.format.signature import SIGNATURE_BYTES
 from tests.table import roots
 from tests.table.made import write_index
 
@@ -128,7 +128,7 @@ def rewritten(one: Table, key: str, value: object) -> str:
     """Write a node; gives its ETag."""
     symbols: list[str] = []
     encoded = ion.encode(value, symbols)
-    data = zstdframes.compress(ion.stream(symbols, encoded))
+    data = compression.compress(ion.stream(symbols, encoded))
     (one.root / key).write_bytes(data)
     return etags.of_content([data])
 
@@ -137,7 +137,7 @@ def with_list(one: Table, change: Callable[[dict[str, Any]], None]) -> str:
     """Change the first list of packfiles, and sign an index that leads to it; gives its key."""
     index = open_table(one.root, "demo", "t").index
     first, *others = index.indirect.refs
-    value: Any = zstdframes.loads((one.root / first.key).read_bytes())
+    value: Any = compression.loads((one.root / first.key).read_bytes())
     change(value)
     etag = rewritten(one, first.key, value)
     size = (one.root / first.key).stat().st_size
@@ -189,7 +189,7 @@ def test_nodes_of_the_inputs_tree(table: Callable[[str], Table], harm: str) -> N
     one = table(INPUTS)
     index = open_table(one.root, "demo", "t").index
     (ref, *_) = index.inputs.root
-    value: Any = zstdframes.loads((one.root / ref.key).read_bytes())
+    value: Any = compression.loads((one.root / ref.key).read_bytes())
     if harm == "unknown field":
         value[0]["more"] = 1
     elif harm == "not ascending":

@@ -118,7 +118,7 @@ def test_trouble_is_told_once_and_survived(lake: Path, serve: Callable[..., Serv
 SWALLOWING = """
 import sys, time
 from sdb.cli.main import main
-from sdb.table import tablefollow
+from sdb.table.sync import follow
 
 def tables(*_):
     print("listing", flush=True)
@@ -128,7 +128,7 @@ def tables(*_):
         pass
     return []
 
-tablefollow.tables_to_sync = tables
+follow.tables_to_sync = tables
 sys.argv = ["sdb", "sync", "--follow", "--interval", "200ms", "--root", "lake", "d"]
 main()
 """
@@ -386,10 +386,10 @@ def test_29_12_a_definition_that_goes_after_it_was_listed_is_passed_over(
     lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sdb.cli import syncing
-    from sdb.table import tablefollow, tablesync
-    from sdb.table.tableroot import table_root
+    from sdb.table.catalog.root import table_root
+    from sdb.table.sync import follow, sync
 
-    good, root, stop = tablesync.tables_to_sync, table_root(lake), threading.Event()
+    good, root, stop = sync.tables_to_sync, table_root(lake), threading.Event()
 
     def listed(*given: Any) -> list[str]:
         found = good(*given)
@@ -397,12 +397,12 @@ def test_29_12_a_definition_that_goes_after_it_was_listed_is_passed_over(
         monkeypatch.setattr(stop, "wait", lambda _: stop.set())
         return found
 
-    monkeypatch.setattr(tablefollow, "tables_to_sync", listed)
+    monkeypatch.setattr(follow, "tables_to_sync", listed)
     told: list[object] = []
-    tablefollow.follow(root, "d", stop=stop, tell=told.append)
+    follow.follow(root, "d", stop=stop, tell=told.append)
     assert told == []
     names = (root, "d", ["t"])
     options = {"progress": "off", "dry_run": False, "verbose": False, "quiet": False}
     with pytest.warns(sdb.errors.SdbWarning, match="its definition has just gone"):
-        found = syncing.sync_tables(tablesync.sync_table, names, **options)  # type: ignore[arg-type]
+        found = syncing.sync_tables(sync.sync_table, names, **options)  # type: ignore[arg-type]
     assert found == ([], [])

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.table.commit import commit
-from sdb.table.names import TableKeys
-from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.format.keys import TableKeys
 from tests.table.roots import unpacked
 
 if TYPE_CHECKING:

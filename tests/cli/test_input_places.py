@@ -9,10 +9,10 @@ import pytest
 
 import sdb
 from sdb.errors import AccessError, UsageError
-from sdb.table import allowedinputs
-from sdb.table.inputlisting import check_patterns
-from sdb.table.inputplaces import InputBounds, OutsideError
-from sdb.table.tableroot import table_root
+from sdb.table.catalog import allowedinputs
+from sdb.table.catalog.root import table_root
+from sdb.table.inputs.listing import check_patterns
+from sdb.table.inputs.places import InputBounds, OutsideError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ import pytest
 
 import sdb
 from sdb.errors import UsageError
-from sdb.table.signature import Keyring
-from sdb.table.tablehandle import open_table
-from sdb.table.tableinsert import insert
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
+from sdb.table.format.signature import Keyring
+from sdb.table.insert.insert import insert
 from tests.cli.conftest import SAMPLE
 from tests.kill.moments import kill, timed
 

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import sdb
-from sdb.table.jointcommit import TablePart, _marked
-from sdb.table.names import TableKeys
-from sdb.table.surroundings import REAL
-from sdb.table.tablechange import TableChange
-from sdb.table.undecided import Undecided
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.coordinator import Undecided
+from sdb.table.commit.environment import REAL
+from sdb.table.commit.twophase import TablePart, _marked
+from sdb.table.format.keys import TableKeys
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile.blockstatistics import TEXTS, WORDS, ZONES
-from sdb.packfile.latebytes import LateBytes
+from sdb.packfile.trailer.blockstats import TEXTS, WORDS, ZONES
+from sdb.packfile.trailer.lazybytes import LateBytes
 
 if TYPE_CHECKING:
     from pathlib import Path

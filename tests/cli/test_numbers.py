@@ -10,9 +10,9 @@ import pytest
 import sdb
 from sdb.cli.commands import leaves, load
 from sdb.cli.parameters import Option
-from sdb.table.tablecreate import create_table, definition_of
-from sdb.table.tableinsert import insert
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.root import table_root
+from sdb.table.definition.create import create_table, definition_of
+from sdb.table.insert.insert import insert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

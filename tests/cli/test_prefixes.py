@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile.statisticsasked import StatisticsChoice
+from sdb.packfile.build.options import StatisticsChoice
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sdb
-from sdb.table.leases import Lease
+from sdb.table.catalog.leases import Lease
 
 if TYPE_CHECKING:
     from pathlib import Path

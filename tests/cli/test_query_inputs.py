@@ -145,7 +145,7 @@ def test_contents_of_one_size_within_a_tick_of_the_clock(tmp_path: Path) -> None
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take times for certain that are older than this machine's ticks, not than a minute."""
-    from sdb.packfile import ondemand
+    from sdb.query.exec import ondemand
 
     monkeypatch.setattr(ondemand, "_SETTLED_NS", 50_000_000)
 

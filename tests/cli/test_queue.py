@@ -225,7 +225,7 @@ def test_sigterm_finishes_what_is_taken_and_gives_back_the_rest(
 
 KILLED_BEFORE = """
 import os, signal, sys
-import sdb.store.local.folderqueue, sdb.table.tablesync
+import sdb.store.local.folderqueue, sdb.table.sync.sync
 {} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 sys.argv = ["sdb", "sync", "--queue", "queue", "--interval", "200ms", "--root", "lake", "d"]
 from sdb.cli.main import main
@@ -236,7 +236,7 @@ main()
 @pytest.mark.parametrize(
     ("function", "is_committed"),
     [
-        ("sdb.table.tablesync.commit", False),
+        ("sdb.table.sync.sync.commit", False),
         ("sdb.store.local.folderqueue.FolderQueue.delete", True),
     ],
 )

@@ -15,21 +15,21 @@ import pytest
 
 import sdb
 from sdb.errors import AccessError, SdbWarning
-from sdb.packfile import clustering
-from sdb.table import inputpacking, inputrows
-from sdb.table.inputlisting import ListedInput
-from sdb.table.inputstree import InputsTree
-from sdb.table.names import TableKeys
-from sdb.table.succession import FOREIGN
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import table_root
-from sdb.table.tablesync import sync_table, tables_to_sync
-from sdb.table.versionstate import state_of
+from sdb.packfile.rewrite import cluster
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
+from sdb.table.commit.chain import FOREIGN
+from sdb.table.format.inputtree import InputsTree
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.state import state_of
+from sdb.table.inputs.listing import ListedInput
+from sdb.table.sync import inputrows, packing
+from sdb.table.sync.sync import sync_table, tables_to_sync
 from tests.kill.moments import kill, timed
 from tests.table import roots
 
 if TYPE_CHECKING:
-    from sdb.table.etagcache import EtagCache
+    from sdb.table.inputs.etagcache import EtagCache
     from tests.cli.conftest import Run
 
 LAKE = ("--root", "lake")
@@ -186,7 +186,7 @@ def test_rows_are_replaced_wherever_others_have_put_them(
 def test_rows_are_replaced_in_all_blocks_that_they_were_sorted_to(
     lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clustering, "BLOCK_BYTES", 1 << 20)
+    monkeypatch.setattr(cluster, "BLOCK_BYTES", 1 << 20)
     connection = sdb.connect(lake)
     for number in range(8):
         rows = [f'{{"a": {number}, "b": {n * 13 % 500}, "pad": "{n:0900}"}}' for n in range(500)]
@@ -233,7 +233,7 @@ def test_inputs_that_may_not_be_read_are_left_for_later(
     for number in range(3):
         put(lake, f"in/{number}.json", json.dumps({"a": number}))
     root = table_root(lake)
-    good_etag, good_recognise = ListedInput.etag, inputpacking.recognise
+    good_etag, good_recognise = ListedInput.etag, packing.recognise
 
     def etag(listed: ListedInput, cache: EtagCache) -> str:
         if listed.uri.endswith("/1.json"):
@@ -247,7 +247,7 @@ def test_inputs_that_may_not_be_read_are_left_for_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(ListedInput, "etag", etag)
-        patch.setattr(inputpacking, "recognise", recognise)
+        patch.setattr(packing, "recognise", recognise)
         with pytest.warns(SdbWarning, match=r"left out: opening in/[12]\.json"):
             found = sync_table(root, "d", "t")
     assert (found.taken, found.rejected) == (("file://in/0.json",), ())

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.table.index import TableIndex
-from sdb.table.inputnodes import StoredInputs, TakenInput
-from sdb.table.names import TableKeys, new_uid
+from sdb.table.format.index import TableIndex
+from sdb.table.format.inputnodes import StoredInputs, TakenInput
+from sdb.table.format.keys import TableKeys, new_uid
 from tests.cli.conftest import SAMPLE
 from tests.table import roots
 from tests.table.made import descriptor_of, made_table, write_index

@@ -13,7 +13,7 @@ NAMES = set(re.findall(r"`([^`\n]+)`", PAGE))
 RUST, BINDINGS = ROOT / "rust/zion/src", ROOT / "rust/py/src"
 FILE = re.compile(r"[\w*./]+(\.(rs|py|pyi|md)|/)|\w+(/\w+)+")
 # Where a name on the page may begin.
-PLACES = [ROOT, ROOT / "sdb", ROOT / "sdb/packfile", RUST, BINDINGS]
+PLACES = [ROOT, ROOT / "sdb", ROOT / "sdb/packfile/trailer", RUST, BINDINGS]
 
 
 def is_there(name: str) -> bool:

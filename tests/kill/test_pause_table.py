@@ -27,8 +27,8 @@ READER = """
 import sys, time
 import sdb
 from sdb.table import leases
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
 
 leases.RENEWAL_SECONDS, leases._LOOK_SECONDS = 0.2, 0.05
 handle = open_table(table_root(sys.argv[1]), "d", "t")

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sdb
-from sdb.packfile import blockstatistics
-from sdb.packfile.blockfacts import facts_of
-from sdb.packfile.joining import joined
-from sdb.packfile.reader import Packfile, open_packfile
-from sdb.packfile.rewriting import RowChanges, rewritten
-from sdb.packfile.validate import validate
-from sdb.packfile.words import pieces
+from sdb.packfile.build.newstats import facts_of
+from sdb.packfile.inspect.validate import validate
+from sdb.packfile.prune.ngrams import pieces
+from sdb.packfile.read.reader import Packfile, open_packfile
+from sdb.packfile.rewrite.merge import joined
+from sdb.packfile.rewrite.rewrite import RowChanges, rewritten
+from sdb.packfile.trailer import blockstats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from sdb.packfile.blockstatistics import BlockStatistics
-    from sdb.packfile.zones import Zone
+    from sdb.packfile.trailer.blockstats import BlockStatistics
+    from sdb.packfile.trailer.zonemap import Zone
 
 ALIGN = 1 << 10
 BLOCK = 4 << 10
@@ -303,7 +303,7 @@ def test_a_thousand_appends_keep_few_sets(tmp_path: Path) -> None:
         (known,) = [
             sets
             for (path, kind), sets in facts.sets.items()
-            if path == ("a",) and kind == blockstatistics.TEXTS
+            if path == ("a",) and kind == blockstats.TEXTS
         ]
         assert len(known) <= pack.trailer.chunks + 1
         assert sum(one.rows for one in known) == 61

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile import clustering
-from sdb.packfile.clustercuts import choose_cuts, cluster_paths
-from sdb.packfile.clusteredinputs import ClusteredInputs
-from sdb.packfile.clustering import clustered
-from sdb.packfile.reader import open_packfile
-from sdb.packfile.rewriting import packed_like
-from sdb.packfile.sharpness import sharpness
+from sdb.packfile.inspect.selectivity import sharpness
+from sdb.packfile.read.reader import open_packfile
+from sdb.packfile.rewrite import cluster
+from sdb.packfile.rewrite.cluster import clustered
+from sdb.packfile.rewrite.cuts import choose_cuts, cluster_paths
+from sdb.packfile.rewrite.provenance import ClusteredInputs
+from sdb.packfile.rewrite.rewrite import packed_like
 from sdb.store.url import grow
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ ROWS = st.lists(
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clustering, "BLOCK_BYTES", BLOCK)
+    monkeypatch.setattr(cluster, "BLOCK_BYTES", BLOCK)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_clustered_packfiles_have_the_same_rows(
         counts.append(len(trailer.blocks))
         return trailer, facts
 
-    with patch.object(clustering, "packed_like", counted):
+    with patch.object(cluster, "packed_like", counted):
         if not cluster_to(paths, by, output):
             return
     assert sdb.validate(output).ok
@@ -203,7 +203,7 @@ def test_rows_of_an_input_are_found(folder: Path) -> None:
 def test_too_many_inputs_are_not_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"k": number % 7, "pad": f"{number:0200}"} for number in range(400)]
     (path,) = packed(folder, [rows])
-    monkeypatch.setattr("sdb.packfile.clusteredinputs.MAX_INPUTS", 2)
+    monkeypatch.setattr("sdb.packfile.rewrite.provenance.MAX_INPUTS", 2)
     with ExitStack() as stack:
         pack = stack.enter_context(open_packfile(path))
         found = clustered([pack], (("k",),), stack)
@@ -271,11 +271,9 @@ def test_one_value_and_one_block_are_left_alone(folder: Path) -> None:
 def test_other_rows_and_damage_are_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"k": number, "pad": f"{number:0200}"} for number in range(400)]
     (path,) = packed(folder, [rows])
-    good = clustering._Clustering._text
+    good = cluster._Clustering._text
     with monkeypatch.context() as patched:
-        patched.setattr(
-            clustering._Clustering, "_text", lambda one, part: good(one, max(0, part - 1))
-        )
+        patched.setattr(cluster._Clustering, "_text", lambda one, part: good(one, max(0, part - 1)))
         with pytest.raises(CorruptError, match="other rows"):
             cluster_to([path], ["k"], folder / "none.zion")
     data = bytearray(path.read_bytes())

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import sdb
-from sdb.packfile.fieldreport import as_facts
+from sdb.packfile.inspect.fieldreport import as_facts
 from tests.statistics import facts_of, naive
 
 if TYPE_CHECKING:

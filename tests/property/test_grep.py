@@ -87,9 +87,9 @@ def test_as_python_finds_them(
     ours = [pattern.replace(r"\Z", r"\z") for pattern in patterns]
     options: Any = {"fields": fields, "invert": invert, "ignore_case": ignore_case}
     assert [row["n"] for row in sdb.grep(ours, path, **options)] == wanted
-    from sdb.packfile.grep import counts
-    from sdb.packfile.resolve import resolve
-    from sdb.packfile.search import search
+    from sdb.packfile.export.grep import counts
+    from sdb.packfile.read.resolve import resolve
+    from sdb.packfile.read.search import search
 
     ((_, count),) = counts(search(ours, **options), resolve(path))
     assert count == len(wanted)

@@ -12,7 +12,7 @@ import pytest
 
 import sdb
 from sdb.errors import QueryError
-from sdb.packfile import manyvalues, prune
+from sdb.packfile.prune import inlist, prune
 from sdb.query.exec import joinkeys
 from sdb.query.plan import keyfilters
 from tests.blockmutations import JOIN_MUTATIONS
@@ -117,13 +117,13 @@ def run(seeds: range, folder: Path) -> None:
     assert read < 0.95 * everything  # else nothing is left out, and nothing proved
 
 
-@pytest.fixture(params=[1, manyvalues.MOST_FILTERED])
+@pytest.fixture(params=[1, inlist.MOST_FILTERED])
 def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let any side leave out blocks of the other one, with filters or without."""
     monkeypatch.setattr(joinkeys, "LEAST_TIMES", 0)
     monkeypatch.setattr(joinkeys, "_FEWEST_BLOCKS", 1)
     monkeypatch.setattr(joinkeys, "MOST_READ", 1)
-    monkeypatch.setattr(manyvalues, "MOST_FILTERED", request.param)
+    monkeypatch.setattr(inlist, "MOST_FILTERED", request.param)
 
 
 @pytest.mark.usefixtures("eager")
@@ -155,7 +155,7 @@ def test_rules_made_wrong_change_answers(
     module, old, new = JOIN_MUTATIONS[name]
     made = mutant(module, old, new)
     place, word = {
-        manyvalues: (manyvalues, "rules_of_many"),
+        inlist: (inlist, "rules_of_many"),
         keyfilters: (joinkeys, "key_filters"),
         joinkeys: (joinkeys, "with_join_keys"),
         prune: (prune, "_told_of_each"),

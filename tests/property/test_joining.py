@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.errors import CorruptError
-from sdb.packfile import joining
-from sdb.packfile.joining import joined
-from sdb.packfile.reader import open_packfile
+from sdb.packfile.read.reader import open_packfile
+from sdb.packfile.rewrite import merge
+from sdb.packfile.rewrite.merge import joined
 from sdb.store.url import grow
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def packed(folder: Path, parts: Sequence[list[dict[str, Any]]], **options: Any) 
     return paths
 
 
-def join_to(paths: Sequence[Path], output: Path) -> joining.JoinedPackfile:
+def join_to(paths: Sequence[Path], output: Path) -> merge.JoinedPackfile:
     with ExitStack() as stack:
         packs = [stack.enter_context(open_packfile(path)) for path in paths]
         found = joined(packs, stack)
@@ -101,7 +101,7 @@ def test_t_11_3_joined_packfiles_have_all_rows_and_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The original loses the times of the second field when it joins packfiles."""
-    monkeypatch.setattr(joining, "BLOCK_BYTES", block)
+    monkeypatch.setattr(merge, "BLOCK_BYTES", block)
     told = [rows * times for rows, times in parts]
     paths = packed(folder, told, block_bytes=block, constants=constants)
     output = folder / "joined.zion"
@@ -129,7 +129,7 @@ def test_t_11_3_joined_packfiles_have_all_rows_and_times(
 
 
 def test_blocks_that_are_full_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "BLOCK_BYTES", ALIGN * 4)
+    monkeypatch.setattr(merge, "BLOCK_BYTES", ALIGN * 4)
     rows = [{"n": n, "s": f"{n:0400}"} for n in range(400)]
     paths = packed(folder, [rows, rows], block_bytes=ALIGN * 4)
     found = join_to(paths, folder / "joined.zion")
@@ -141,8 +141,8 @@ def test_blocks_that_are_full_are_not_read(folder: Path, monkeypatch: pytest.Mon
 
 def test_other_rows_are_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = packed(folder, [[{"n": 1}], [{"n": 2}]])
-    good = joining.ion_text
-    monkeypatch.setattr(joining, "ion_text", lambda one, blocks: good(one, blocks[:1]))
+    good = merge.ion_text
+    monkeypatch.setattr(merge, "ion_text", lambda one, blocks: good(one, blocks[:1]))
     with pytest.raises(CorruptError, match="other rows"):
         join_to(paths, folder / "joined.zion")
 

@@ -13,13 +13,14 @@ import pytest
 
 from sdb import ion
 from sdb.errors import ConflictError, CorruptError, SdbError
-from sdb.packfile import storedtrailer, trailergap
-from sdb.packfile.blockstatistics import BlockStatistics, store_sections
-from sdb.packfile.latebytes import LateBytes
-from sdb.packfile.sparseindex import SparseIndex, Summary
-from sdb.packfile.storedstatistics import StoredStatistics
-from sdb.packfile.storedtrailer import read_beginning, read_trailer
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.trailer import partialread
+from sdb.packfile.trailer import read as storedtrailer
+from sdb.packfile.trailer.blockstats import BlockStatistics, store_sections
+from sdb.packfile.trailer.lazybytes import LateBytes
+from sdb.packfile.trailer.read import read_beginning, read_trailer
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
+from sdb.packfile.trailer.statsection import StoredStatistics
+from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.records import replace
 from sdb.store.flat import FlatReader
 from sdb.store.url import open_read
@@ -59,7 +60,7 @@ class Memory(FlatReader):
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read little at once, so that small trailers are large."""
     monkeypatch.setattr(storedtrailer, "TAIL_BYTES", FIRST)
-    monkeypatch.setattr(trailergap, "AHEAD_BYTES", SECOND)
+    monkeypatch.setattr(partialread, "AHEAD_BYTES", SECOND)
 
 
 def packfile(
@@ -148,7 +149,7 @@ def test_other_ways_to_write_sizes() -> None:
     data = packfile(stored, names=("body",))
     start = len(data) - 4 - int.from_bytes(data[-4:], "little")
     inner = data[start:-4]
-    struct, sparse, *_ = trailergap._Walk(inner).path(len(inner))
+    struct, sparse, *_ = partialread._Walk(inner).path(len(inner))
     at = inner.index(bytes.fromhex("8fd29020")) + 1  # the constants
     for written in ("d2", "de82", "de0082", "de000000000082"):
         members = inner[sparse.content : at] + bytes.fromhex(written) + inner[at + 1 : sparse.stop]

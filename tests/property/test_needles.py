@@ -19,9 +19,10 @@ import pytest
 import sdb
 from sdb import ion
 from sdb.errors import QueryError
-from sdb.packfile import blockrules, prune
-from sdb.packfile.predicate import Instant
-from sdb.packfile.sparseindex import SparseIndex, Summary
+from sdb.packfile.prune import prune
+from sdb.packfile.prune import rules as blockrules
+from sdb.packfile.prune.predicate import Instant
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
 from sdb.query.analyze.check import check
 from sdb.query.analyze.folding import fold
 from sdb.query.plan import lettercase, reduction

@@ -15,8 +15,9 @@ import pytest
 
 import sdb
 from sdb import _core, ion
-from sdb.packfile import addresses, blockrules, prune
-from sdb.packfile.validate import validate
+from sdb.packfile.inspect.validate import validate
+from sdb.packfile.prune import prune, subnets
+from sdb.packfile.prune import rules as blockrules
 from sdb.query.plan import reduction
 from tests.blockmutations import PREFIX_MUTATIONS
 from tests.blockoracle import prefixes
@@ -169,8 +170,8 @@ def test_networks_are_few_prefixes_or_none() -> None:
     for _ in range(500):
         low, high = sorted(rng.getrandbits(32) for _ in "ab")
         high = rng.choice([high, min(low + rng.getrandbits(rng.randrange(20)), (1 << 32) - 1)])
-        groups = [*map(set, addresses.covers(low, high))]
-        assert all(0 < len(group) <= addresses.MOST_ASKED for group in groups)
+        groups = [*map(set, subnets.covers(low, high))]
+        assert all(0 < len(group) <= subnets.MOST_ASKED for group in groups)
         for inside in (low, high, rng.randint(low, high)):
             held = set(prefixes(str(IPv4Address(inside))))
             assert all(group & held for group in groups)
@@ -196,6 +197,6 @@ def test_rules_made_wrong_lose_rows(name: str, known: list[Condition]) -> None:
     made = mutant(module, old, new)
     rules, asked = (_executed(one, inspect.getsource(one)) for one in (prune, blockrules))
     rules.blockrules = asked  # type: ignore[attr-defined]
-    asked.addresses = made if module is addresses else addresses  # type: ignore[attr-defined]
+    asked.addresses = made if module is subnets else subnets  # type: ignore[attr-defined]
     reduced = made if module is reduction else reduction
     assert any(lost(case, rules, reduced) for case in known)

@@ -10,8 +10,8 @@ import pytest
 
 import sdb
 from sdb import instants
-from sdb.packfile.prune import blocks
-from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
+from sdb.packfile.prune.prune import blocks
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
 from sdb.query.plan.reduction import reduce
 from sdb.query.syntax import ast
 

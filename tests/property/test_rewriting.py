@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import sdb
 from sdb import ion
 from sdb.errors import UsageError
-from sdb.packfile.rewriting import RowChanges, rewritten
-from sdb.packfile.validate import validate
+from sdb.packfile.inspect.validate import validate
+from sdb.packfile.rewrite.rewrite import RowChanges, rewritten
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdb.packfile import prune
-from sdb.packfile.predicate import between
-from sdb.packfile.sparseindex import SparseIndex, build_indices
-from sdb.packfile.timeindex import TimeIndex, decode_steps, encode_steps
+from sdb.packfile.prune import prune
+from sdb.packfile.prune.predicate import between
+from sdb.packfile.trailer.sparseindex import SparseIndex, build_indices
+from sdb.packfile.trailer.timeindex import TimeIndex, decode_steps, encode_steps
 
 times = st.integers(-50, 50) | st.integers(-(10**17), 10**17)
 spans = st.tuples(times, times).map(lambda pair: (min(pair), max(pair)))

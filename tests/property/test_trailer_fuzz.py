@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb.errors import CorruptError, UnsupportedError
-from sdb.packfile.sparseindex import SparseIndex, Summary
-from sdb.packfile.storedtrailer import read_trailer
-from sdb.packfile.timeindex import TimeIndex
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.trailer.read import read_trailer
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
+from sdb.packfile.trailer.timeindex import TimeIndex
+from sdb.packfile.trailer.trailer import Block, Trailer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

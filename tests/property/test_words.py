@@ -16,9 +16,10 @@ import pytest
 import sdb
 from sdb import ion
 from sdb.errors import QueryError, UsageError
-from sdb.packfile import blockrules, prune
-from sdb.packfile import words as words_
-from sdb.packfile.search import search
+from sdb.packfile.prune import ngrams as words_
+from sdb.packfile.prune import prune
+from sdb.packfile.prune import rules as blockrules
+from sdb.packfile.read.search import search
 from sdb.query.plan import reduction
 from tests.blockmutations import WORD_MUTATIONS
 from tests.property.test_needles import Case as Condition

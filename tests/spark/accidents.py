@@ -46,8 +46,8 @@ def _happens(name: str) -> bool:
 
 
 def _install() -> None:
-    from sdb.packfile.writer import Feeder
-    from sdb.spark import attempt
+    from sdb.packfile.write.pack import Feeder
+    from sdb.spark.bulk import attempt
 
     drain, packed = Feeder._drain, attempt.packed
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb.errors import SdbError
-from sdb.spark import session
+from sdb.spark.session import session
 from tests.store.conftest import bucket, endpoint  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from pyarrow import parquet
 
 import sdb
 from sdb import errors
-from sdb.packfile import manifest
-from sdb.packfile.manifest import NAME
-from sdb.spark.attempt import Options
-from sdb.spark.bulk import pack_on_spark
+from sdb.packfile.read import manifest
+from sdb.packfile.read.manifest import NAME
+from sdb.spark.bulk.attempt import Options
+from sdb.spark.bulk.pack import pack_on_spark
 from tests.folders import contents
 from tests.spark import accidents
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdb.spark.cache import BlockCache
-from sdb.spark.placement import block_etag
+from sdb.spark.read.cache import BlockCache
+from sdb.spark.read.placement import block_etag
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,8 +90,8 @@ def test_a_folder_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None
 
 WRITER = """
 import sys
-from sdb.spark.cache import BlockCache
-from sdb.spark.placement import block_etag
+from sdb.spark.read.cache import BlockCache
+from sdb.spark.read.placement import block_etag
 cache = BlockCache(sys.argv[1], 20 * 1040)
 for turn in range(300):
     at = turn * 7 % 40

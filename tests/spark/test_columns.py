@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import sdb
 from sdb import _core, ion
 from sdb.errors import UnsupportedError, UsageError
-from sdb.packfile.batches import encoded
-from sdb.packfile.inputs import Input
-from sdb.packfile.writer import pack
+from sdb.packfile.inputs.arrowrows import encoded
+from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.write.pack import pack
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -26,8 +26,8 @@ pytest.importorskip("pyspark")
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType, VariantVal
 
-from sdb.spark.schema import schema_of
-from sdb.spark.settings import ReadOptions
+from sdb.spark.options.settings import ReadOptions
+from sdb.spark.read.schema import schema_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -163,7 +163,7 @@ def test_what_does_not_fit_is_an_error_or_null(
 
 
 def test_columns_that_cannot_be(tmp_path: Path) -> None:
-    from sdb.spark.scan import columns as made
+    from sdb.spark.read.scan import columns as made
 
     with pytest.raises(UsageError, match="a column m of Map"):
         made(StructType.fromDDL("m MAP<STRING, INT>"), ReadOptions((str(tmp_path),)))

@@ -16,13 +16,13 @@ import pytest
 
 import sdb
 from sdb.errors import CorruptError, SdbError
-from sdb.spark import bulkcompact
-from sdb.spark.bulkcompact import _attempt, compact_on_spark
-from sdb.table.collector import collect
-from sdb.table.compaction import compact_table
-from sdb.table.definition import Definition
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import TableRoot, table_root
+from sdb.spark.bulk import compact
+from sdb.spark.bulk.compact import _attempt, compact_on_spark
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import TableRoot, table_root
+from sdb.table.definition.definition import Definition
+from sdb.table.maintenance.compact import compact_table
+from sdb.table.maintenance.gc import collect
 from tests.cli.conftest import COMMAND, environment, run  # noqa: F401 - a fixture
 from tests.spark import accidents
 from tests.spark.drivers import kill_driver, with_accidents
@@ -137,7 +137,7 @@ def test_rows_that_come_in_meanwhile_stay(
     """Others append, and replace packfiles of one of the groups, while tasks are at work."""
     root = table_root(lake)
     db = sdb.connect(lake)
-    good = bulkcompact.Job.run
+    good = compact.Job.run
 
     def work(job: Any, progress: Any) -> Any:
         found = good(job, progress)
@@ -145,7 +145,7 @@ def test_rows_that_come_in_meanwhile_stay(
         db.execute("DELETE FROM d.t WHERE part = 'b' AND n = 7000")
         return found
 
-    monkeypatch.setattr(bulkcompact.Job, "run", work)
+    monkeypatch.setattr(compact.Job, "run", work)
     before = db.sql("SELECT COUNT(*) AS n FROM d.t").to_arrow().to_pylist()[0]["n"]
     done = compact_on_spark(root, "d", "t", spark=spark, cluster_by=BY)
     assert len(done.runs) == 1
@@ -184,7 +184,7 @@ def test_a_worker_that_is_killed_leaves_garbage(
     root, flag = table_root(lake), tmp_path / "flag"
     before, known = rows_of(root), files(lake)
     flag.touch()
-    monkeypatch.setattr(bulkcompact, "_attempt", partial(dying, flag))
+    monkeypatch.setattr(compact, "_attempt", partial(dying, flag))
     done = compact_on_spark(root, "d", "t", spark=spark, cluster_by=BY)
     assert not flag.exists()
     assert [one.is_sorted for one in done.runs] == [True, True]
@@ -204,7 +204,7 @@ def test_a_driver_that_dies_leaves_the_table(
         raise SdbError("the driver is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sdb.table.compaction.commit", die)
+        patch.setattr("sdb.table.maintenance.compact.commit", die)
         with pytest.raises(SdbError, match="the driver is gone"):
             compact_on_spark(root, "d", "t", spark=spark, cluster_by=BY)
     assert content(root) == before

@@ -21,9 +21,9 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from sdb.packfile.predicate import Anywhere, Both, Compare, Either, TextPrefix, TypeTest
+from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Either, TextPrefix, TypeTest
 from sdb.query.syntax import ast
-from sdb.spark.filters import test_of as reduced
+from sdb.spark.read.filters import test_of as reduced
 
 KINDS: dict[str, Any] = {
     "b": BooleanType(),

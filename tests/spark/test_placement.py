@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from sdb.spark.partitions import BlockRef, FilePart, grouped
-from sdb.spark.placement import block_etag, owner, slots
+from sdb.spark.read.partitions import BlockRef, FilePart, grouped
+from sdb.spark.read.placement import block_etag, owner, slots
 
 BLOCKS = [block_etag('"9b2cf535f27731c974343645a3985328-4"', at << 20) for at in range(5000)]
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdb import errors
-from sdb.spark.plan import InputFile, Task, boundary, measure, plan
+from sdb.spark.bulk.plan import InputFile, Task, boundary, measure, plan
 from sdb.store.url import open_read
 
 ROWS = st.lists(

@@ -189,7 +189,7 @@ def allowed(folder: Path) -> int:
 def test_a_window_reads_the_blocks_that_the_index_allows(
     load: Callable[..., DataFrame], folder: Path
 ) -> None:
-    from sdb.spark.planned import plan
+    from sdb.spark.read.planned import plan
 
     found = load(since=AT, until=UNTIL, fields="id,created_at")
     (planned,) = plan(found)
@@ -204,7 +204,7 @@ WINDOW = f"created_at >= timestamp'{AT[:-1]}' AND created_at < timestamp'{UNTIL[
 
 
 def test_pushed_filters_leave_out_blocks(load: Callable[..., DataFrame], folder: Path) -> None:
-    from sdb.spark.planned import plan
+    from sdb.spark.read.planned import plan
 
     found = load(pushdown="true", fields="id,created_at").where(WINDOW)
     (planned,) = plan(found)
@@ -249,7 +249,7 @@ def test_fields_choose_columns_and_what_is_in_them(load: Callable[..., DataFrame
 
 
 def test_partitions_are_of_the_size_that_is_asked_for(load: Callable[..., DataFrame]) -> None:
-    from sdb.spark.planned import plan
+    from sdb.spark.read.planned import plan
 
     (one,) = plan(load(fields="id"))
     (many,) = plan(load(fields="id", partitionBytes="64KiB"))

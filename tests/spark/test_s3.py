@@ -15,9 +15,9 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 import sdb
 from sdb.spark import register
-from sdb.spark.planned import plan
-from sdb.spark.settings import read_options
-from sdb.spark.versionstream import TableStreamReader
+from sdb.spark.options.settings import read_options
+from sdb.spark.read.planned import plan
+from sdb.spark.stream.versionstream import TableStreamReader
 from tests.spark import events
 
 if TYPE_CHECKING:

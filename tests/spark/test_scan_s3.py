@@ -13,17 +13,17 @@ from sdb.errors import ConflictError
 pytest.importorskip("pyspark")
 from pyspark.sql.types import LongType, StructField, StructType
 
-from sdb.packfile.predicate import Anywhere
-from sdb.spark import scan
-from sdb.spark.listing import listed, looked_at
-from sdb.spark.partitions import chosen, grouped
-from sdb.spark.settings import ReadOptions
+from sdb.packfile.prune.predicate import Anywhere
+from sdb.spark.options.settings import ReadOptions
+from sdb.spark.read import scan
+from sdb.spark.read.listing import listed, looked_at
+from sdb.spark.read.partitions import chosen, grouped
 from tests.spark import events
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.spark.partitions import FilePart
+    from sdb.spark.read.partitions import FilePart
     from tests.store.conftest import S3Place
 
 pytestmark = pytest.mark.s3

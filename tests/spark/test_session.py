@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb import errors
-from sdb.spark import session
+from sdb.spark.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ import pytest
 
 import sdb
 from sdb.errors import ConflictError
-from sdb.spark.rowranges import RowRange, RowsRead, row_count
+from sdb.spark.read.rowranges import RowRange, RowsRead, row_count
 from tests.spark import events
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pytest
 
 import sdb
 from sdb.errors import SdbError, SdbWarning
-from sdb.spark import bulksync
-from sdb.spark.bulksync import SparkSyncs
-from sdb.table.tableroot import table_root
-from sdb.table.tablesync import sync_table
+from sdb.spark.bulk import sync
+from sdb.spark.bulk.sync import SparkSyncs
+from sdb.table.catalog.root import table_root
+from sdb.table.sync.sync import sync_table
 from tests.cli.conftest import COMMAND, environment, run  # noqa: F401 - a fixture
 from tests.spark import accidents
 from tests.spark.drivers import kill_driver, with_accidents
@@ -128,7 +128,7 @@ def test_what_was_packed_is_not_packed_again(
         raise SdbError("the driver is gone")
 
     with monkeypatch.context() as patch, SparkSyncs(spark=spark, tasks=6) as syncs:
-        patch.setattr("sdb.table.tablesync.commit", die)
+        patch.setattr("sdb.table.sync.sync.commit", die)
         with pytest.raises(SdbError, match="the driver is gone"):
             syncs.sync(root, "d", "t")
     before = data(lake)
@@ -241,7 +241,7 @@ def test_what_changes_or_is_gone_is_left(
     spark: SparkSession, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files go away, and change, between listing and packing."""
-    good = bulksync.find_left
+    good = sync.find_left
 
     def find_left(*words: Any) -> Any:
         (lake / "in/2026-01-01/0.json").unlink()
@@ -249,7 +249,7 @@ def test_what_changes_or_is_gone_is_left(
         return good(*words)
 
     with monkeypatch.context() as patch, SparkSyncs(spark=spark) as syncs:
-        patch.setattr(bulksync, "find_left", find_left)
+        patch.setattr(sync, "find_left", find_left)
         with pytest.warns(SdbWarning, match=r"in/2026-01-02/0\.json: changes while it is read"):
             done = syncs.sync(table_root(lake), "d", "t")
     assert len(done.synced.taken) == 11

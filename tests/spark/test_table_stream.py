@@ -13,12 +13,12 @@ from pyspark.sql.types import LongType, StructField, StructType
 import sdb
 from sdb.errors import ConflictError, NotFoundError, SdbError, UnsupportedError
 from sdb.records import replace
-from sdb.spark.datasource_reader import ZionReader
-from sdb.spark.namedtable import LoadedTable
-from sdb.spark.schema import schema_of
-from sdb.spark.settings import read_options
-from sdb.spark.tablelisting import described
-from sdb.spark.versionstream import TableStreamReader
+from sdb.spark.options.namedtable import LoadedTable
+from sdb.spark.options.settings import read_options
+from sdb.spark.read.reader import ZionReader
+from sdb.spark.read.schema import schema_of
+from sdb.spark.read.tablelisting import described
+from sdb.spark.stream.versionstream import TableStreamReader
 from tests.table.roots import LOCAL, unpacked
 
 if TYPE_CHECKING:

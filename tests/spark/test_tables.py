@@ -71,7 +71,7 @@ def test_any_version_is_read_and_stays_what_it_was(spark: SparkSession, root: Pa
 
 
 def test_plans_open_no_packfile_and_read_what_times_leave(spark: SparkSession, root: Path) -> None:
-    from sdb.spark.planned import plan
+    from sdb.spark.read.planned import plan
 
     hidden = root / "hidden"
     (root / "db/web/gha/data").rename(hidden)

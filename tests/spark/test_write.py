@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.packfile import manifest
+from sdb.packfile.read import manifest
 from tests.folders import contents
 from tests.spark import events
 
@@ -166,7 +166,7 @@ def test_other_packfiles_are_not_replaced(spark: SparkSession, tmp_path: Path) -
 
 
 def test_packfiles_stay_while_it_is_unknown_whether_they_count(tmp_path: Path) -> None:
-    from sdb.spark.datasource_writer import Written, ZionWriter
+    from sdb.spark.write.writer import Written, ZionWriter
 
     writer = ZionWriter({"path": str(tmp_path)}, overwrite=False)
     packfile = tmp_path / manifest.attempt_name(0, writer._job)

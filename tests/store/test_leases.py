@@ -11,16 +11,16 @@ import pytest
 import sdb
 from sdb.errors import AccessError, CorruptError
 from sdb.store import url as stores
-from sdb.table import leases
-from sdb.table.collector import collect
-from sdb.table.surroundings import REAL
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import table_root
+from sdb.table.catalog import leases
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
+from sdb.table.commit.environment import REAL
+from sdb.table.maintenance.gc import collect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
     from tests.store.conftest import Place
 
 ROWS = [{"n": number} for number in range(10)]

@@ -12,9 +12,9 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.packfile import manifest
-from sdb.packfile.manifest import NAME, File, attempt_name, publish, sweep
-from sdb.packfile.resolve import resolve
+from sdb.packfile.read import manifest
+from sdb.packfile.read.manifest import NAME, File, attempt_name, publish, sweep
+from sdb.packfile.read.resolve import resolve
 from sdb.query.plan.dataset import TableName
 from sdb.query.plan.locations import candidates
 from sdb.store.s3.place import parse

@@ -9,8 +9,8 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.packfile import manifest
-from sdb.packfile.manifest import File, attempt_name
+from sdb.packfile.read import manifest
+from sdb.packfile.read.manifest import File, attempt_name
 from sdb.store import url as stores
 from sdb.store.faults import CrashError, Fault, StoreCall
 from sdb.store.memory import MemoryStore

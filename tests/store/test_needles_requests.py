@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile import storedtrailer, trailergap
-from sdb.packfile.blockstatistics import TEXTS, WORDS
-from sdb.packfile.storedtrailer import TAIL_BYTES
+from sdb.packfile.trailer import partialread
+from sdb.packfile.trailer import read as storedtrailer
+from sdb.packfile.trailer.blockstats import TEXTS, WORDS
+from sdb.packfile.trailer.read import TAIL_BYTES
 from sdb.store.s3 import objectstore
-from sdb.table import tablepackfile
-from sdb.table.knownfacts import KnownFacts
+from sdb.table.packfiles import lazy
+from sdb.table.packfiles.statscache import KnownFacts
 
 if TYPE_CHECKING:
     from tests.store.conftest import Requests, S3Place
@@ -57,7 +58,7 @@ def test_a_table_takes_one_for_each_end_and_remembers_it(
     bucket: S3Place, requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
-    monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", 2 * TAIL_BYTES)
+    monkeypatch.setattr(lazy, "MOST_PLAIN_BYTES", 2 * TAIL_BYTES)
     db = sdb.connect(bucket.root)
     db.execute("CREATE TABLE web.t")
     for part in range(PACKFILES):
@@ -76,7 +77,7 @@ def test_a_table_takes_one_for_each_end_and_remembers_it(
     assert (blocks, again) == (1, 1 + blocks)
     blocks, again = asked("user = 'user-4'")
     assert again <= 1 + blocks
-    monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", 1 << 30)
+    monkeypatch.setattr(lazy, "MOST_PLAIN_BYTES", 1 << 30)
     blocks, every = asked(f"id = '{EARLY}'")
     assert blocks > PACKFILES
     assert every > first
@@ -91,7 +92,7 @@ def large_trailers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read little of a trailer at once, as if statistics had megabytes."""
     monkeypatch.setattr(objectstore, "TAIL_BYTES", SMALL)
     monkeypatch.setattr(storedtrailer, "TAIL_BYTES", SMALL)
-    monkeypatch.setattr(trailergap, "AHEAD_BYTES", SMALL)
+    monkeypatch.setattr(partialread, "AHEAD_BYTES", SMALL)
 
 
 @pytest.mark.usefixtures("large_trailers")
@@ -178,9 +179,9 @@ def test_a_table_reads_the_beginning_of_each_end(
 ) -> None:
     """The index tells where it is: a request opens a packfile and has what its statistics are."""
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
-    monkeypatch.setattr(tablepackfile, "AHEAD_BYTES", SMALL)
-    monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", 2 * SMALL)
-    monkeypatch.setattr(tablepackfile, "_KNOWN", KnownFacts(64 << 20))
+    monkeypatch.setattr(lazy, "AHEAD_BYTES", SMALL)
+    monkeypatch.setattr(lazy, "MOST_PLAIN_BYTES", 2 * SMALL)
+    monkeypatch.setattr(lazy, "_KNOWN", KnownFacts(64 << 20))
     db = sdb.connect(bucket.root)
     db.execute("CREATE TABLE web.t")
     for part in range(PACKFILES):

@@ -18,8 +18,8 @@ import pytest
 
 import sdb
 from sdb.errors import NotFoundError, UnsupportedError, UsageError
-from sdb.packfile import storedtrailer
-from sdb.packfile.describe import describe
+from sdb.packfile.inspect.describe import describe
+from sdb.packfile.trailer import read as storedtrailer
 from sdb.store import url as stores
 from sdb.store.base import TAIL_BYTES
 from sdb.store.s3 import client, lock, objectstore, probe

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdb import errors
-from sdb.packfile.resolve import resolve
+from sdb.packfile.read.resolve import resolve
 from sdb.store import keypatterns
 from sdb.store import url as stores
 from sdb.store.s3 import client, parts

@@ -9,7 +9,7 @@ import pytest
 
 import sdb
 from sdb.store import url as stores
-from sdb.table.tablediff import compare, different_rows
+from sdb.table.history.diff import compare, different_rows
 
 if TYPE_CHECKING:
     from sdb.query.connected import TableConnection

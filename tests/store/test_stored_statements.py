@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING
 
 import sdb
-from sdb.table.tablehandle import open_table
+from sdb.table.catalog.handle import open_table
 
 if TYPE_CHECKING:
     import pytest

@@ -10,11 +10,11 @@ import pytest
 import sdb
 from sdb.errors import SdbWarning
 from sdb.store.url import store_of
-from sdb.table.names import TableKeys
-from sdb.table.recentdefinitions import read_definition
-from sdb.table.syncplan import plan_sync
-from sdb.table.tableroot import table_root
-from sdb.table.tablesync import sync_table, take
+from sdb.table.catalog.root import table_root
+from sdb.table.definition.cache import read_definition
+from sdb.table.format.keys import TableKeys
+from sdb.table.sync.plan import plan_sync
+from sdb.table.sync.sync import sync_table, take
 
 if TYPE_CHECKING:
     from tests.store.conftest import Place

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.packfile.sparseindex import build_indices
+from sdb.packfile.trailer.sparseindex import build_indices
 from sdb.records import replace
 from sdb.store import url as stores
-from sdb.table import etags
-from sdb.table.descriptor import Descriptor, joined_ranges, slim
-from sdb.table.index import TableIndex
-from sdb.table.indirect import IndirectTree, Writer
-from sdb.table.inputnodes import StoredInputs, TakenInput
-from sdb.table.names import TableKeys, new_uid
-from sdb.table.objectwriter import ObjectWriter
-from sdb.table.signature import Keyring
+from sdb.table.commit.objects import ObjectWriter
+from sdb.table.format import etags
+from sdb.table.format.descriptor import Descriptor, joined_ranges, slim
+from sdb.table.format.index import TableIndex
+from sdb.table.format.inputnodes import StoredInputs, TakenInput
+from sdb.table.format.keys import TableKeys, new_uid
+from sdb.table.format.manifests import IndirectTree, Writer
+from sdb.table.format.signature import Keyring
 
 if TYPE_CHECKING:
     from pathlib import Path

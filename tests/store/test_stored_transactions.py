@@ -15,10 +15,10 @@ import pytest
 
 import sdb
 from sdb.store import url as stores
-from sdb.table import undecided
-from sdb.table.names import TableKeys
-from sdb.table.recentdefinitions import read_definition
-from sdb.table.tablehandle import find_head
+from sdb.table.catalog.handle import find_head
+from sdb.table.commit import coordinator
+from sdb.table.definition.cache import read_definition
+from sdb.table.format.keys import TableKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ for number in range(int(sys.argv[3])):
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
-    monkeypatch.setattr(undecided, "GIVE_UP_SECONDS", GIVEN_UP_SECONDS)
+    monkeypatch.setattr(coordinator, "GIVE_UP_SECONDS", GIVEN_UP_SECONDS)
 
 
 @pytest.fixture

@@ -12,15 +12,15 @@ import pytest
 
 import sdb
 from sdb.errors import UsageError
-from sdb.packfile import clustering
+from sdb.packfile.rewrite import cluster
 from sdb.store import url as stores
 from sdb.store.s3 import client as s3
-from sdb.table.commit import find_commit
-from sdb.table.followedtable import Trouble
-from sdb.table.names import TableKeys
-from sdb.table.syncresult import Synced
-from sdb.table.tablefollow import follow
-from sdb.table.tableinsert import insert
+from sdb.table.commit.commit import find_commit
+from sdb.table.format.keys import TableKeys
+from sdb.table.insert.insert import insert
+from sdb.table.sync.follow import follow
+from sdb.table.sync.follower import Trouble
+from sdb.table.sync.result import Synced
 from tests.store.conftest import BUCKET
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def test_tables_are_compacted_and_collected(place: Place) -> None:
 def test_tables_are_clustered(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     if place.root.startswith("mem"):
         pytest.skip("patterns are those of disks and S3")
-    monkeypatch.setattr(clustering, "BLOCK_BYTES", 2 << 20)
+    monkeypatch.setattr(cluster, "BLOCK_BYTES", 2 << 20)
     stores.store_of(place.root).make(place.root)
     db = sdb.connect(place.root)
     db.create("d.t", pattern_of(place))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import sdb
-from sdb.packfile.reader import open_packfile
+from sdb.packfile.read.reader import open_packfile
 from sdb.records import replace
-from sdb.table import etags
-from sdb.table.descriptor import Descriptor, slim
-from sdb.table.foreign import seal_of
-from sdb.table.index import TableIndex
-from sdb.table.indirect import TARGET_BYTES, IndirectTree, Writer
-from sdb.table.inputnodes import StoredInputs, TakenInput
-from sdb.table.names import TableKeys, new_uid
-from sdb.table.tablehandle import open_table
-from sdb.table.versionstate import with_state
+from sdb.table.catalog.foreign import seal_of
+from sdb.table.catalog.handle import open_table
+from sdb.table.format import etags
+from sdb.table.format.descriptor import Descriptor, slim
+from sdb.table.format.index import TableIndex
+from sdb.table.format.inputnodes import StoredInputs, TakenInput
+from sdb.table.format.keys import TableKeys, new_uid
+from sdb.table.format.manifests import TARGET_BYTES, IndirectTree, Writer
+from sdb.table.format.state import with_state
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:

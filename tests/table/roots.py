@@ -7,7 +7,7 @@ import tarfile
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sdb.table.signature import Keyring
+from sdb.table.format.signature import Keyring
 from tests.conftest import VECTORS
 
 if TYPE_CHECKING:

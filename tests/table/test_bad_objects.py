@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from sdb import ion
 from sdb.errors import CorruptError, SdbError, UnsupportedError
-from sdb.packfile.sparseindex import SparseIndex, Summary
-from sdb.packfile.trailer import Block, Trailer
-from sdb.table import descriptor, etags, names, zstdframes
-from sdb.table.descriptor import Descriptor
-from sdb.table.index import MAX_BYTES, TableIndex
-from sdb.table.indirect import IndirectRef, IndirectTree, read_list, write_list
-from sdb.table.inputnodes import (
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary
+from sdb.packfile.trailer.trailer import Block, Trailer
+from sdb.table.format import compression, descriptor, etags
+from sdb.table.format import keys as names
+from sdb.table.format.descriptor import Descriptor
+from sdb.table.format.index import MAX_BYTES, TableIndex
+from sdb.table.format.inputnodes import (
     InputNodeRef,
     StoredInputs,
     TakenInput,
@@ -30,8 +30,9 @@ from sdb.table.inputnodes import (
     write_inner,
     write_leaf,
 )
-from sdb.table.inputstree import MAX_DEPTH, InputsTree, Taking
-from sdb.table.signature import Keyring
+from sdb.table.format.inputtree import MAX_DEPTH, InputsTree, Taking
+from sdb.table.format.manifests import IndirectRef, IndirectTree, read_list, write_list
+from sdb.table.format.signature import Keyring
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def test_index_too_large_is_refused_before_it_is_looked_at() -> None:
 
 
 def bomb(size_bytes: int) -> bytes:
-    return zstdframes.compress(bytes(size_bytes))
+    return compression.compress(bytes(size_bytes))
 
 
 HUGE_VALUES = {
@@ -229,9 +230,9 @@ def test_each_flip_and_cut_of_a_node_names_the_object(
 
 
 def test_unknown_fields_of_nodes_are_refused() -> None:
-    leaf = zstdframes.dumps([{"path": "a", "etag": "e", "desc": 1, "zzz": 2}], ())
-    inner = zstdframes.dumps([{"last": "a", "path": "k", "etag": "e", "zzz": 2}], ())
-    listed = zstdframes.dumps({"contents": [], "zzz": 1}, ())
+    leaf = compression.dumps([{"path": "a", "etag": "e", "desc": 1, "zzz": 2}], ())
+    inner = compression.dumps([{"last": "a", "path": "k", "etag": "e", "zzz": 2}], ())
+    listed = compression.dumps({"contents": [], "zzz": 1}, ())
     with pytest.raises(CorruptError, match="zzz"):
         read_leaf(leaf, InputNodeRef("a", "k", ""))
     with pytest.raises(CorruptError, match="zzz"):
@@ -243,7 +244,7 @@ def test_unknown_fields_of_nodes_are_refused() -> None:
 @pytest.mark.parametrize("read", [read_leaf, read_inner])
 def test_empty_nodes_are_refused(read: Callable[[bytes, InputNodeRef], object]) -> None:
     with pytest.raises(CorruptError, match="empty node"):
-        read(zstdframes.dumps([], ()), InputNodeRef("a", "k", ""))
+        read(compression.dumps([], ()), InputNodeRef("a", "k", ""))
 
 
 @pytest.mark.parametrize("objects", [0, 1, HUGE])

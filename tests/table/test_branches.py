@@ -11,27 +11,29 @@ from hypothesis import strategies as st
 from sdb import errors
 from sdb.records import replace
 from sdb.store.memory import MemoryStore
-from sdb.table import etags, namedversions, names, tablerefs
-from sdb.table.collector import collect
-from sdb.table.commit import commit, find_commit
-from sdb.table.expiry import ExpiryPolicy, expire
-from sdb.table.index import TableIndex
-from sdb.table.objectwriter import put_new
-from sdb.table.surroundings import Surroundings
-from sdb.table.tablechange import ChangedInput, TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tablelog import log
-from sdb.table.tablemerge import MergeConflictError, MergedBranch, merge
-from sdb.table.tableroot import TableRoot
-from sdb.table.versionlookup import ExpiredError, UnknownReferenceError
-from tests.table.actors import descriptor
+from sdb.table.catalog import refs
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.lookup import ExpiredError, UnknownReferenceError
+from sdb.table.catalog.root import TableRoot
+from sdb.table.commit.change import ChangedInput, TableChange
+from sdb.table.commit.commit import commit, find_commit
+from sdb.table.commit.environment import Surroundings
+from sdb.table.commit.objects import put_new
+from sdb.table.format import etags, keys
+from sdb.table.format.index import TableIndex
+from sdb.table.history import setrefs
+from sdb.table.history.log import log
+from sdb.table.history.merge import MergeConflictError, MergedBranch, merge
+from sdb.table.maintenance.expire import ExpiryPolicy, expire
+from sdb.table.maintenance.gc import collect
 from tests.table.roots import LOCAL
+from tests.table.simulation.actors import descriptor
 
 if TYPE_CHECKING:
     from sdb.store.faults import StoreCall
-    from sdb.table.descriptor import Descriptor
+    from sdb.table.format.descriptor import Descriptor
 
-KEYS = names.TableKeys("d", "t")
+KEYS = keys.TableKeys("d", "t")
 DAY_US = 86_400_000_000
 
 
@@ -70,8 +72,8 @@ def merged(root: TableRoot, source: str = "x", **options: str) -> MergedBranch:
 
 
 def test_tags_name_versions_and_make_none(root: TableRoot) -> None:
-    assert tablerefs.tag(root, "d", "t", "v1", 1).version == 1
-    assert tablerefs.tag(root, "d", "t", "new").version == 2
+    assert setrefs.tag(root, "d", "t", "v1", 1).version == 1
+    assert setrefs.tag(root, "d", "t", "new").version == 2
     head = open_table(root, "d", "t")
     assert head.state is not None
     assert (head.state.version, head.state.kept != "") == (2, True)
@@ -80,34 +82,34 @@ def test_tags_name_versions_and_make_none(root: TableRoot) -> None:
     assert (names_at(root, "new"), names_at(root, 2), names_at(root, -1)) == ("a b",) * 3
     assert [one.names for one in log(open_table(root, "d", "t"))] == [(), ("new",), ("v1",)]
     with pytest.raises(errors.ExistsError, match="version 1") as raised:
-        tablerefs.tag(root, "d", "t", "v1", 2)
+        setrefs.tag(root, "d", "t", "v1", 2)
     assert raised.value.exit_code == 4
-    assert tablerefs.tag(root, "d", "t", "v1", 1).version == 1
-    tablerefs.tag(root, "d", "t", "v1", 3, overwrite=True)
+    assert setrefs.tag(root, "d", "t", "v1", 1).version == 1
+    setrefs.tag(root, "d", "t", "v1", 3, overwrite=True)
     assert names_at(root, "v1") == "a b c"
-    tablerefs.delete_tag(root, "d", "t", "v1")
+    setrefs.delete_tag(root, "d", "t", "v1")
     with pytest.raises(UnknownReferenceError):
         names_at(root, "v1")
     with pytest.raises(UnknownReferenceError, match="no tag 'nem'") as unknown:
-        tablerefs.delete_tag(root, "d", "t", "nem")
+        setrefs.delete_tag(root, "d", "t", "nem")
     assert unknown.value.hint == "did you mean new?"
-    found = [(one.kind, one.name, one.version) for one in namedversions.refs(head)]
+    found = [(one.kind, one.name, one.version) for one in refs.refs(head)]
     assert found == [("branch", "main", 2), ("tag", "new", 2), ("tag", "v1", 1)]
 
 
 @pytest.mark.parametrize("name", ["", "main", "1x", "-x", "a@b", "a/b", " x", "\n"])
 def test_names_that_cannot_be(root: TableRoot, name: str) -> None:
     with pytest.raises(errors.UsageError):
-        tablerefs.tag(root, "d", "t", name)
+        setrefs.tag(root, "d", "t", name)
     with pytest.raises(errors.UsageError):
-        tablerefs.branch(root, "d", "t", name)
+        setrefs.branch(root, "d", "t", name)
 
 
 def test_a_tag_is_one_request_that_writes() -> None:
     calls: list[StoreCall] = []
     root = TableRoot("mem://r", MemoryStore(calls.append), LOCAL)  # type: ignore[arg-type]
     add(root, "a")
-    for begin, puts in ((tablerefs.tag, 1), (tablerefs.branch, 2)):
+    for begin, puts in ((setrefs.tag, 1), (setrefs.branch, 2)):
         del calls[:]
         begin(root, "d", "t", begin.__name__)
         written = [one for one in calls if one.verb == "put"]
@@ -119,18 +121,18 @@ def test_what_another_program_wrote_becomes_a_version_first(root: TableRoot) -> 
     theirs = replace(open_table(root, "d", "t").index, created_us=10**15 * 3)
     with root.store.create(root.place(KEYS.index), overwrite=True) as file:
         file.write(theirs.encode(LOCAL))
-    assert tablerefs.tag(root, "d", "t", "theirs").version == 4
+    assert setrefs.tag(root, "d", "t", "theirs").version == 4
     operations = [one.operation for one in log(open_table(root, "d", "t"))]
     assert operations == ["adopt", "foreign", "insert", "insert"]
     bare = TableRoot("mem://o", MemoryStore(), LOCAL)
     put_new(bare, KEYS.index, TableIndex("t", 5).encode(LOCAL))
-    assert tablerefs.branch(bare, "d", "t", "x").version == 2
+    assert setrefs.branch(bare, "d", "t", "x").version == 2
 
 
 def test_names_outlive_a_program_that_overwrites_later_versions(root: TableRoot) -> None:
     theirs = replace(open_table(root, "d", "t").index, created_us=10**15 * 3)
-    tablerefs.tag(root, "d", "t", "v", 1)
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.tag(root, "d", "t", "v", 1)
+    setrefs.branch(root, "d", "t", "x")
     add(root, "c")
     add(root, "side", "x")
     with root.store.create(root.place(KEYS.index), overwrite=True) as file:
@@ -141,7 +143,7 @@ def test_names_outlive_a_program_that_overwrites_later_versions(root: TableRoot)
 
 
 def test_branches_are_apart(root: TableRoot) -> None:
-    assert tablerefs.branch(root, "d", "t", "x", 1).version == 1
+    assert setrefs.branch(root, "d", "t", "x", 1).version == 1
     assert add(root, "y", "x") == 2
     assert (names_at(root), names_at(root, "x"), names_at(root, "x@-1")) == ("a b", "a y", "a")
     state = open_table(root, "d", "t", branch="x").state
@@ -153,31 +155,31 @@ def test_branches_are_apart(root: TableRoot) -> None:
         assert done.is_new
         assert not commit(root, KEYS, change, commit_id="id", branch=branch).is_new
         assert find_commit(root, KEYS, "id", branch=branch) == 3
-    for begin in (tablerefs.branch, tablerefs.tag):
+    for begin in (setrefs.branch, setrefs.tag):
         with pytest.raises(errors.ExistsError):
             begin(root, "d", "t", "x")
-    tablerefs.delete_branch(root, "d", "t", "x")
+    setrefs.delete_branch(root, "d", "t", "x")
     with pytest.raises(UnknownReferenceError, match="no branch 'x'"):
         add(root, "z", "x")
     with pytest.raises(UnknownReferenceError):
-        tablerefs.delete_branch(root, "d", "t", "x")
-    tablerefs.branch(root, "d", "t", "x")
+        setrefs.delete_branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     assert names_at(root, "x") == "a b same"
     with pytest.raises(errors.NotFoundError):
-        tablerefs.branch(root, "d", "nix", "x")
+        setrefs.branch(root, "d", "nix", "x")
 
 
 def test_a_branch_that_was_begun_halfway_is_begun_again(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     root.store.delete(root.place(KEYS.branch("x")))
     with pytest.raises(UnknownReferenceError):
         names_at(root, "x")
-    tablerefs.branch(root, "d", "t", "x", 1)
+    setrefs.branch(root, "d", "t", "x", 1)
     assert names_at(root, "x") == "a"
 
 
 def test_appends_always_merge(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "c")
     add(root, "y", "x", "in1")
     add(root, "z", "x")
@@ -202,7 +204,7 @@ def test_appends_always_merge(root: TableRoot) -> None:
 
 
 def test_rewrites_of_one_side_merge(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     rewrite(root, "a", "a2", "x")
     rewrite(root, "b", "b2 b3")
     merged(root)
@@ -211,7 +213,7 @@ def test_rewrites_of_one_side_merge(root: TableRoot) -> None:
 
 def test_l6_04_what_both_have_rewritten_is_a_conflict(root: TableRoot) -> None:
     add(root, "c")
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     rewrite(root, "a", "ax", "x")
     rewrite(root, "ax c", "acx", "x")
     add(root, "n", "x")
@@ -233,7 +235,7 @@ def test_l6_04_what_both_have_rewritten_is_a_conflict(root: TableRoot) -> None:
 
 
 def test_the_same_change_on_both_sides_is_none(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     for branch in ("main", "x"):
         rewrite(root, "a", "a2", branch)
     add(root, "y", "x")
@@ -242,7 +244,7 @@ def test_the_same_change_on_both_sides_is_none(root: TableRoot) -> None:
 
 
 def test_inputs_that_both_have_taken(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "m", "main", "in1", "in2")
     add(root, "y", "x", "in1")
     with pytest.raises(MergeConflictError, match="1 inputs were taken") as raised:
@@ -255,7 +257,7 @@ def test_inputs_that_both_have_taken(root: TableRoot) -> None:
 
 
 def test_a_part_may_be_merged(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "eu/1", "x")
     add(root, "us/1", "x")
     rewrite(root, "a", "eu/2", "x")
@@ -287,7 +289,7 @@ def test_merges_keep_what_either_side_did(steps: list[tuple[str, bool, int]]) ->
     root = TableRoot("mem://r", MemoryStore(), LOCAL)
     for name in "ab":
         add(root, name)
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     sides = {"main": {"a", "b"}, "x": {"a", "b"}}
     gone: set[str] = set()
     for number, (step, is_main, choice) in enumerate(steps):
@@ -323,8 +325,8 @@ def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[in
         gone = frozenset([f"{KEYS.folder}/data/{old}.zion"] if old else [])
         change = TableChange("update", (packed(root, f"p{number}"),), gone)
         commit(root, KEYS, change, around=around)
-    tablerefs.tag(root, "d", "t", "third", 3)
-    tablerefs.branch(root, "d", "t", "x", 5)
+    setrefs.tag(root, "d", "t", "third", 3)
+    setrefs.branch(root, "d", "t", "x", 5)
     memory_days[0] += 2 * DAY_US
     expire(root, "d", "t", ExpiryPolicy(1, None), around=around)
     memory_days[0] += 2 * DAY_US
@@ -344,7 +346,7 @@ def test_l6_08_what_is_kept_stays_readable_and_nothing_else(memory_days: list[in
     assert sorted(url.rpartition("/")[2] for url in left) == [
         f"p{number}.zion" for number in (1, 10, 2, 3, 4, 5)
     ]
-    tablerefs.delete_branch(root, "d", "t", "x")
+    setrefs.delete_branch(root, "d", "t", "x")
     expire(root, "d", "t", ExpiryPolicy(1, None), around=around)  # version 5 was its merge base
     memory_days[0] += 2 * DAY_US
     collect(root, "d", "t", around=around)
@@ -378,7 +380,7 @@ def test_29_03_merge_bases_are_not_chosen_by_clocks() -> None:
     """
     root = TableRoot("mem://r", MemoryStore(), LOCAL)
     on_clock(root, "a", "main", 1)
-    tablerefs.branch(root, "d", "t", "x", around=at(1))
+    setrefs.branch(root, "d", "t", "x", around=at(1))
     on_clock(root, "m", "main", 2)
     on_clock(root, "s", "x", -1)
     merge(root, "d", "t", "main", into="x", around=at(-1))
@@ -391,9 +393,9 @@ def test_29_03_merge_bases_are_not_chosen_by_clocks() -> None:
 
 
 def test_29_03_a_branch_of_a_branch_knows_what_was_merged(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "s", "x")
-    tablerefs.branch(root, "d", "t", "y", "x")
+    setrefs.branch(root, "d", "t", "y", "x")
     add(root, "y", "y")
     merged(root)
     rewrite(root, "a b s", "abs")
@@ -402,7 +404,7 @@ def test_29_03_a_branch_of_a_branch_knows_what_was_merged(root: TableRoot) -> No
 
 
 def test_29_03_both_sides_may_have_merged_each_other(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "m")
     add(root, "s", "x")
     merged(root, "x@3")
@@ -416,7 +418,7 @@ def test_29_03_both_sides_may_have_merged_each_other(root: TableRoot) -> None:
 
 
 def test_29_03_a_part_that_was_merged_and_rewritten_is_not_merged_again(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "eu/1", "x")
     add(root, "us/1", "x")
     merged(root, only="data/eu/*")
@@ -430,7 +432,7 @@ def test_29_03_a_part_that_was_merged_and_rewritten_is_not_merged_again(root: Ta
 
 
 def test_29_03_a_version_without_a_name_is_merged_once(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "s", "x")
     merged(root, "x@3")
     rewrite(root, "a b s", "abs")
@@ -440,7 +442,7 @@ def test_29_03_a_version_without_a_name_is_merged_once(root: TableRoot) -> None:
 
 
 def test_29_03_the_same_insert_on_both_sides_comes_once(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "s")
     add(root, "s", "x")
     rewrite(root, "a s", "as")
@@ -455,7 +457,7 @@ def test_29_03_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[
     root = TableRoot("mem://r", MemoryStore(clock=lambda: memory_days[0]), LOCAL)
     around = Surroundings(now_us=lambda: memory_days[0])
     add(root, "a")
-    tablerefs.branch(root, "d", "t", "x", around=around)
+    setrefs.branch(root, "d", "t", "x", around=around)
     for name in ("s", "w"):
         add(root, name, "x")
     put_new(root, f"{KEYS.folder}/data/garbage.zion", b"x")
@@ -464,7 +466,7 @@ def test_29_03_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[
     merge(root, "d", "t", "x", only="data/s.zion", around=around)
     copy = next(one for one in open_table(root, "d", "t").descriptors() if one.name == "s.zion")
     assert copy.key != f"{KEYS.folder}/data/s.zion"
-    assert names.original_key(copy.key) == f"{KEYS.folder}/data/s.zion"
+    assert keys.original_key(copy.key) == f"{KEYS.folder}/data/s.zion"
     merge(root, "d", "t", "x", around=around)
     assert names_at(root) == "a s w"
     rewrite(root, "s", "s2", "x")
@@ -474,13 +476,13 @@ def test_29_03_a_copy_that_a_commit_made_is_the_same_packfile(memory_days: list[
 
 def test_29_01_a_branch_that_is_made_again_has_what_the_other_had(root: TableRoot) -> None:
     """The branch x was merged and taken away, and began again; y began with the first one."""
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "s", "x")
-    tablerefs.branch(root, "d", "t", "y", "x")
+    setrefs.branch(root, "d", "t", "y", "x")
     add(root, "y", "y")
     merged(root)
-    tablerefs.delete_branch(root, "d", "t", "x")
-    tablerefs.branch(root, "d", "t", "x")
+    setrefs.delete_branch(root, "d", "t", "x")
+    setrefs.branch(root, "d", "t", "x")
     add(root, "s2", "x")
     rewrite(root, "a b s", "abs")
     merged(root, strategy="dest")
@@ -490,7 +492,7 @@ def test_29_01_a_branch_that_is_made_again_has_what_the_other_had(root: TableRoo
 
 
 def test_29_01_what_a_branch_needs_for_merges_stays_until_it_is_gone(root: TableRoot) -> None:
-    tablerefs.branch(root, "d", "t", "x", 1)
+    setrefs.branch(root, "d", "t", "x", 1)
     add(root, "c")
     expire(root, "d", "t", ExpiryPolicy(1, None))
     assert [one.version for one in log(open_table(root, "d", "t"))] == [4, 3, 1]
@@ -498,7 +500,7 @@ def test_29_01_what_a_branch_needs_for_merges_stays_until_it_is_gone(root: Table
     add(root, "e")
     expire(root, "d", "t", ExpiryPolicy(1, None))
     assert [one.version for one in log(open_table(root, "d", "t"))] == [6, 5, 4]
-    tablerefs.delete_branch(root, "d", "t", "x")
+    setrefs.delete_branch(root, "d", "t", "x")
     add(root, "f")
     expire(root, "d", "t", ExpiryPolicy(1, None))
     assert [one.version for one in log(open_table(root, "d", "t"))] == [8, 7]
@@ -507,19 +509,19 @@ def test_29_01_what_a_branch_needs_for_merges_stays_until_it_is_gone(root: Table
 def test_29_01_a_branch_is_not_begun_at_what_expires_meanwhile(
     root: TableRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = tablerefs.put_new
+    good = setrefs.put_new
 
     def put(*given: Any) -> str:
-        monkeypatch.setattr(tablerefs, "put_new", good)
+        monkeypatch.setattr(setrefs, "put_new", good)
         head = add(root, "c")
         change = TableChange("expire", expired=frozenset(range(1, head)))
         commit(root, KEYS, change)
         return good(*given)
 
-    monkeypatch.setattr(tablerefs, "put_new", put)
+    monkeypatch.setattr(setrefs, "put_new", put)
     with pytest.raises(errors.ConflictError, match="expired while a branch was begun"):
-        tablerefs.branch(root, "d", "t", "x")
-    assert [one.name for one in namedversions.refs(open_table(root, "d", "t"))] == ["main"]
+        setrefs.branch(root, "d", "t", "x")
+    assert [one.name for one in refs.refs(open_table(root, "d", "t"))] == ["main"]
 
 
 @pytest.mark.parametrize(("writer_days", "collector_days"), [(-5, 0), (0, 3), (-5, 3), (2, -1)])

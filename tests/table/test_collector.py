@@ -13,29 +13,32 @@ from sdb.records import replace
 from sdb.store.faults import Fault
 from sdb.store.memory import MemoryStore
 from sdb.store.url import store_of
-from sdb.table import collector, sharing, tablechange, tablerefs, versionstate
-from sdb.table.collector import collect
-from sdb.table.commit import commit
-from sdb.table.expiry import ExpiryPolicy, expire
-from sdb.table.inputstree import InputsTree
-from sdb.table.namedversions import refs
-from sdb.table.names import TableKeys, new_uid, own_key
-from sdb.table.objectwriter import put_new
-from sdb.table.surroundings import Surroundings
-from sdb.table.tablechange import ChangedInput, TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import TableRoot, table_root
-from sdb.table.tablevalidation import validate_table
-from tests.table.actors import descriptor
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.refs import refs
+from sdb.table.catalog.root import TableRoot, table_root
+from sdb.table.commit import change as tablechange
+from sdb.table.commit.change import ChangedInput, TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.commit.environment import Surroundings
+from sdb.table.commit.objects import put_new
+from sdb.table.format import state as versionstate
+from sdb.table.format.inputtree import InputsTree
+from sdb.table.format.keys import TableKeys, new_uid, own_key
+from sdb.table.history import setrefs, sharing
+from sdb.table.maintenance import gc
+from sdb.table.maintenance.expire import ExpiryPolicy, expire
+from sdb.table.maintenance.gc import collect
+from sdb.table.maintenance.validate import validate_table
 from tests.table.roots import LOCAL, recorded, unpacked
+from tests.table.simulation.actors import descriptor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sdb.query.connected import TableConnection
     from sdb.store.faults import StoreCall
-    from sdb.table.collectionresult import Collected
-    from sdb.table.descriptor import Descriptor
+    from sdb.table.format.descriptor import Descriptor
+    from sdb.table.maintenance.collected import Collected
 
 KEYS = TableKeys("d", "t")
 DAY_US = 86_400_000_000
@@ -187,7 +190,7 @@ def test_t_13_3_3_whatever_cannot_be_read_stops_it(
 ) -> None:
     monkeypatch.setattr(tablechange, "MAX_INLINE", 3)
     monkeypatch.setattr(versionstate, "MAX_INLINE", 4)
-    monkeypatch.setattr("sdb.table.inputstree.JOURNAL_ENTRIES", 2)
+    monkeypatch.setattr("sdb.table.format.inputtree.JOURNAL_ENTRIES", 2)
     monkeypatch.setitem(InputsTree.__init__.__kwdefaults__, "split", 4)  # type: ignore[arg-type]
     for number in range(12):
         inputs = (ChangedInput(f"s3://in/{number}", '"e"'),)
@@ -289,16 +292,16 @@ def test_29_12_a_branch_that_goes_meanwhile_is_passed_over(
     lake.execute("DELETE FROM d.t WHERE n = 4")
     lake.table("d.t").expire(all_but_head=True)
     days_later(tmp_path)
-    good = getattr(collector._Collector, step)
+    good = getattr(gc._Collector, step)
 
     def late(*given: Any) -> Any:
         monkeypatch.undo()
-        tablerefs.delete_branch(place, "d", "t", "side")
+        setrefs.delete_branch(place, "d", "t", "side")
         if is_collected:
             collect(place, "d", "t")
         return good(*given)
 
-    monkeypatch.setattr(collector._Collector, step, late)
+    monkeypatch.setattr(gc._Collector, step, late)
     collect(place, "d", "t")
     days_later(tmp_path)
     collect(place, "d", "t")
@@ -334,8 +337,8 @@ def test_29_12_what_expires_while_it_is_looked_at_is_no_damage(
     head, side = (open_table(place, "d", "t", branch=name) for name in ("main", "side"))
     assert [one.name for one in refs(head)] == ["main", "side", "v1"]
     lake.append("d.t", [{"n": 5}])
-    tablerefs.delete_tag(place, "d", "t", "v1")
-    tablerefs.delete_branch(place, "d", "t", "side")
+    setrefs.delete_tag(place, "d", "t", "v1")
+    setrefs.delete_branch(place, "d", "t", "side")
     lake.table("d.t").expire(all_but_head=True)
     days_later(tmp_path)
     collect(place, "d", "t")

@@ -10,27 +10,29 @@ import pytest
 from sdb.errors import ConflictError, SdbWarning, UsageError
 from sdb.records import replace
 from sdb.store.memory import MemoryStore
-from sdb.table import adoption, succession, tablechange, tablerefs
-from sdb.table import commit as committing
-from sdb.table.adoption import Adopted, adopt
-from sdb.table.commit import commit, find_commit
-from sdb.table.index import Quarantined, TableIndex
-from sdb.table.inputstree import InputsTree
-from sdb.table.names import TableKeys, own_key
-from sdb.table.objectwriter import ObjectWriter, put_new
-from sdb.table.signature import Keyring
-from sdb.table.succession import FOREIGN
-from sdb.table.tablechange import ChangedInput, PackfileGoneError, TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tablelog import show
-from sdb.table.tableroot import TableRoot
-from tests.table.actors import descriptor
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import TableRoot
+from sdb.table.commit import adoption, chain
+from sdb.table.commit import change as tablechange
+from sdb.table.commit import commit as committing
+from sdb.table.commit.adoption import Adopted, adopt
+from sdb.table.commit.chain import FOREIGN
+from sdb.table.commit.change import ChangedInput, PackfileGoneError, TableChange
+from sdb.table.commit.commit import commit, find_commit
+from sdb.table.commit.objects import ObjectWriter, put_new
+from sdb.table.format.index import Quarantined, TableIndex
+from sdb.table.format.inputtree import InputsTree
+from sdb.table.format.keys import TableKeys, own_key
+from sdb.table.format.signature import Keyring
+from sdb.table.history import setrefs
+from sdb.table.history.log import show
 from tests.table.roots import LOCAL
+from tests.table.simulation.actors import descriptor
 
 if TYPE_CHECKING:
-    from sdb.table.descriptor import Descriptor
-    from sdb.table.inputnodes import StoredInputs
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.inputnodes import StoredInputs
 
 KEYS = TableKeys("d", "t")
 
@@ -250,7 +252,7 @@ def test_29_05_tables_of_an_older_sdb_are_adopted_once(
 ) -> None:
     commit(root, KEYS, added(root, "a"))
     with monkeypatch.context() as patch:
-        patch.setattr(succession, "adopt", lambda index, *_: Adopted(index, (), is_whole=False))
+        patch.setattr(chain, "adopt", lambda index, *_: Adopted(index, (), is_whole=False))
         patch.setattr(tablechange, "MAX_INLINE", 2)
         old = head(root).index
         inline = (*old.inline, foreign_packfile(root, "X", "x"), foreign_packfile(root, "Y", "y"))
@@ -261,9 +263,9 @@ def test_29_05_tables_of_an_older_sdb_are_adopted_once(
         before = head(root)
     assert "packed-X" in names(before)
     with pytest.warns(SdbWarning, match="may delete 2 packfiles"):
-        tablerefs.tag(root, "d", "t", "old", -1)
+        setrefs.tag(root, "d", "t", "old", -1)
     commit(root, KEYS, added(root, "d"))
-    tablerefs.tag(root, "d", "t", "new")
+    setrefs.tag(root, "d", "t", "new")
     found = head(root)
     assert sorted(names(found)) == ["a", "adopted-X", "adopted-Y", "b", "c", "d"]
     shown = show(found)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from sdb import instants, ion
 from sdb.errors import InputError, SdbError, UsageError
-from sdb.table import jsonraw
-from sdb.table.calendarspan import CalendarSpan
-from sdb.table.definition import Definition, VersionPolicy
-from sdb.table.definitioncheck import FORMATS, check, format_of, problems
-from sdb.table.inputpattern import InputPattern
-from sdb.table.partition import PartitionField, flaw_of_segment, partition_of, typed
+from sdb.table.definition import rawjson
+from sdb.table.definition.definition import Definition, VersionPolicy
+from sdb.table.definition.partition import PartitionField, flaw_of_segment, partition_of, typed
+from sdb.table.definition.timespan import CalendarSpan
+from sdb.table.definition.validate import FORMATS, check, format_of, problems
+from sdb.table.inputs.pattern import InputPattern
 from tests.table.roots import objects, recorded, vectors
 
 TOLD = vectors("definitions.json")
@@ -279,10 +279,10 @@ JSON: Any = st.recursive(
 @given(value=JSON, indent=st.none() | st.integers(0, 3))
 def test_compact_and_indented_texts_mean_the_same(value: Any, indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
-    short = jsonraw.compact(text)
+    short = rawjson.compact(text)
     assert json.loads(short) == value
-    assert json.loads(jsonraw.indented(short, "\t")) == value
-    assert jsonraw.compact(jsonraw.indented(short, " ")) == short
+    assert json.loads(rawjson.indented(short, "\t")) == value
+    assert rawjson.compact(rawjson.indented(short, " ")) == short
     assert not set(short) & {"<", ">", "&", "\u2028"}
 
 

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from sdb import ion
 from sdb.errors import CorruptError, UnsupportedError
-from sdb.packfile import prune
-from sdb.packfile.predicate import Anywhere, Both, Compare, Instant, Nowhere
-from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.prune import prune
+from sdb.packfile.prune.predicate import Anywhere, Both, Compare, Instant, Nowhere
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
+from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.records import replace
-from sdb.table import zstdframes
-from sdb.table.descriptor import FORMAT, Descriptor
-from sdb.table.descriptorlist import DescriptorList
-from sdb.table.indirect import IndirectRef
+from sdb.table.format import compression
+from sdb.table.format.columns import DescriptorList
+from sdb.table.format.descriptor import FORMAT, Descriptor
+from sdb.table.format.manifests import IndirectRef
 
 if TYPE_CHECKING:
-    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.prune.predicate import Predicate
 
 spans = st.tuples(st.integers(0, 60), st.integers(0, 20))
 # For each block of a packfile the times at `a`; None: the packfile has no index of it.
@@ -29,7 +29,7 @@ packfiles = st.lists(spans, min_size=1, max_size=3) | st.none()
 
 
 def listing(values: list[Any]) -> DescriptorList:
-    data = zstdframes.dumps({"contents": values}, ())
+    data = compression.dumps({"contents": values}, ())
     return DescriptorList(data, IndirectRef("db/d/t/indirect-X", "", len(data), len(values), 0))
 
 

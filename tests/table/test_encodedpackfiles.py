@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb import ion
-from sdb.packfile.sparseindex import SparseIndex, build_indices
-from sdb.packfile.trailer import Block, Trailer
-from sdb.table import tablechange, versionstate
-from sdb.table.descriptor import Descriptor
-from sdb.table.encodedpackfiles import EncodedPackfiles
-from sdb.table.index import TableIndex
-from sdb.table.versionstate import VersionState
+from sdb.packfile.trailer.sparseindex import SparseIndex, build_indices
+from sdb.packfile.trailer.trailer import Block, Trailer
+from sdb.table.commit import change
+from sdb.table.format import state
+from sdb.table.format.descriptor import Descriptor
+from sdb.table.format.encodecache import EncodedPackfiles
+from sdb.table.format.index import TableIndex
+from sdb.table.format.state import VersionState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,8 +64,8 @@ def test_joined_values_are_those_of_a_struct(value: dict[str, object]) -> None:
 def test_what_is_remembered_is_what_would_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tablechange, "MAX_INLINE", 4)
-    monkeypatch.setattr(versionstate, "MAX_INLINE", 4)
+    monkeypatch.setattr(change, "MAX_INLINE", 4)
+    monkeypatch.setattr(state, "MAX_INLINE", 4)
     (tmp_path / "in").mkdir()
     db = sdb.connect(tmp_path)
     db.create("d.t", "in/*.json")
@@ -75,4 +76,4 @@ def test_what_is_remembered_is_what_would_be_read(
         handle = db.table("d.t").handle
         read = TableIndex.decode(handle.data, handle.root.keyring)
         assert handle.index == read
-        assert handle.state == VersionState.from_struct(read.user_data[versionstate.MEMBER])
+        assert handle.state == VersionState.from_struct(read.user_data[state.MEMBER])

@@ -12,12 +12,12 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.packfile.validate import validate
+from sdb.packfile.inspect.validate import validate
 from sdb.query.syntax.writeparser import is_write, parse_write
 from sdb.query.writes import transaction
 from sdb.store.local.disk import LocalStore
-from sdb.table import tablerefs, tablerestore
-from sdb.table.tablehandle import open_table
+from sdb.table.catalog.handle import open_table
+from sdb.table.history import restore, setrefs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -449,7 +449,7 @@ def test_tables_are_dropped_and_brought_back(db: TableConnection) -> None:
 
 def test_branches_are_written(db: TableConnection) -> None:
     make(db, "web.t", [{"a": 1}, {"a": 2}])
-    tablerefs.branch(db.root, "web", "t", "audit")
+    setrefs.branch(db.root, "web", "t", "audit")
     db.execute(
         "BEGIN; INSERT INTO web.t@audit VALUES ({'a': 3}); "
         "UPDATE web.t@audit SET b = 1 WHERE a IN (SELECT a FROM web.t@audit WHERE a > 1); COMMIT"
@@ -590,14 +590,14 @@ def test_29_02_undrop_takes_no_rows_of_a_table_that_was_made_meanwhile(
     source: TableConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.execute("CREATE TABLE web.t; INSERT INTO web.t VALUES ({'a': 5}); DROP TABLE web.t")
-    good = tablerestore.commit
+    good = restore.commit
 
     def commit(*given: Any, **named: Any) -> Any:
-        monkeypatch.setattr(tablerestore, "commit", good)
+        monkeypatch.setattr(restore, "commit", good)
         source.execute(CTAS)
         return good(*given, **named)
 
-    monkeypatch.setattr(tablerestore, "commit", commit)
+    monkeypatch.setattr(restore, "commit", commit)
     with pytest.raises(errors.ExistsError, match="was not dropped"):
         source.execute("UNDROP TABLE web.t")
     assert rows(source) == [{"a": 11}, {"a": 12}]
@@ -608,6 +608,6 @@ def test_29_02_a_table_that_gets_a_branch_meanwhile_is_not_dropped(
 ) -> None:
     with pytest.raises(errors.UnsupportedError, match="has branches: side"):
         overtaken(
-            source, lambda: tablerefs.branch(source.root, "web", "s", "side"), "DROP TABLE web.s"
+            source, lambda: setrefs.branch(source.root, "web", "s", "side"), "DROP TABLE web.s"
         )
     assert rows(source, "web.s@side") == rows(source, "web.s") == [{"a": 1}, {"a": 2}]

@@ -10,10 +10,10 @@ import pytest
 import sdb
 from sdb import errors
 from sdb.store.local.disk import LocalStore
-from sdb.table import tablefork
-from sdb.table.names import TableKeys
-from sdb.table.recentdefinitions import read_definition
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.root import table_root
+from sdb.table.definition.cache import read_definition
+from sdb.table.format.keys import TableKeys
+from sdb.table.history import fork as tablefork
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.errors import AccessError, ConflictError, InputError, UncertainError
-from sdb.table import groupcommit, versionstate
-from sdb.table.commit import commit, find_commit
-from sdb.table.names import TableKeys
-from sdb.table.tablechange import TransactionDoneError
-from sdb.table.tablehandle import open_table
-from sdb.table.tableinsert import insert
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
+from sdb.table.commit.change import TransactionDoneError
+from sdb.table.commit.commit import commit, find_commit
+from sdb.table.format import state as versionstate
+from sdb.table.format.keys import TableKeys
+from sdb.table.insert import groupcommit
+from sdb.table.insert.insert import insert
 from tests.table import test_commit
 from tests.table.test_commit import added, head, overwrite, root
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sdb.query.connected import TableConnection
-    from sdb.table.tableinsert import Inserted
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.insert.insert import Inserted
 
 __all__ = ["root"]
 KEYS = TableKeys("d", "t")

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 import sdb
 from sdb import errors
 from sdb.records import replace
-from sdb.table import tablediff
-from sdb.table.commit import commit
-from sdb.table.names import TableKeys
-from sdb.table.tablechange import TableChange
-from sdb.table.tablediff import compare, different_rows
-from sdb.table.tablehandle import open_table
-from sdb.table.tablelog import log, show
-from sdb.table.tablepacking import pack_rows
-from sdb.table.tablerestore import restore
-from sdb.table.tableroot import table_root
-from sdb.table.versionlookup import UnknownReferenceError
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.lookup import UnknownReferenceError
+from sdb.table.catalog.root import table_root
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.format.keys import TableKeys
+from sdb.table.history import diff
+from sdb.table.history.diff import compare, different_rows
+from sdb.table.history.log import log, show
+from sdb.table.history.restore import restore
+from sdb.table.packfiles.pack import pack_rows
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_different_rows_are_those_of_two_bags(
     has_many: bool,
 ) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tablediff, "MOST_KNOWN", 2 if has_many else 1000)
+        patch.setattr(diff, "MOST_KNOWN", 2 if has_many else 1000)
         db = sdb.connect(folder)
         db.create("d.t", "file://in/*.json")
         db.append("d.t", [{"start": 1}])
@@ -105,9 +105,9 @@ def test_blocks_that_both_have_are_not_read(
     assert len(old.trailer.blocks) > 2
     commit(root, KEYS, TableChange("update", (packed,), frozenset([old.key])))
     read: list[int] = []
-    before = tablediff._rows
+    before = diff._rows
     monkeypatch.setattr(
-        tablediff, "_rows", lambda pack, block: read.append(block) or before(pack, block)
+        diff, "_rows", lambda pack, block: read.append(block) or before(pack, block)
     )
     assert signed(db, 1, 2) == Counter(
         {("-", json.dumps(rows[-1], sort_keys=True)): 1, ("+", '{"n": -1}'): 1}

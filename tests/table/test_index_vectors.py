@@ -10,31 +10,32 @@ import pytest
 
 from sdb import _core, instants
 from sdb.errors import CorruptError, SdbError
-from sdb.table import etags, names, zstdframes
-from sdb.table.index import TableIndex
-from sdb.table.indirect import read_list, write_list
-from sdb.table.inputnodes import (
+from sdb.table.format import compression, etags
+from sdb.table.format import keys as names
+from sdb.table.format.index import TableIndex
+from sdb.table.format.inputnodes import (
     InputNodeRef,
     read_inner,
     read_leaf,
     write_inner,
     write_leaf,
 )
-from sdb.table.inputstree import InputsTree, Taking
-from sdb.table.signature import Keyring
+from sdb.table.format.inputtree import InputsTree, Taking
+from sdb.table.format.manifests import read_list, write_list
+from sdb.table.format.signature import Keyring
 from tests.table.roots import FOLDER, LOCAL, objects, recorded, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sdb.table.descriptor import Descriptor
+    from sdb.table.format.descriptor import Descriptor
 
 
 class Frames:
     """Compresses what the original has compressed to what it was; anything else is an error."""
 
     def __init__(self, *originals: bytes) -> None:
-        self._frames = {zstdframes.decompress(frame, "zstd"): frame for frame in originals}
+        self._frames = {compression.decompress(frame, "zstd"): frame for frame in originals}
 
     def __call__(self, data: bytes) -> bytes:
         return self._frames[data]
@@ -46,7 +47,7 @@ def frames_in(data: bytes) -> Iterator[bytes]:
     while at >= 0:
         for end in range(len(data), at, -1):
             try:
-                zstdframes.decompress(data[at:end], "zstd")
+                compression.decompress(data[at:end], "zstd")
             except CorruptError:
                 continue
             yield data[at:end]
@@ -149,7 +150,7 @@ def test_recorded_index_is_written_with_the_same_bytes(
     told = json.loads((FOLDER / "roots" / name).read_text())
     data = objects(root)[told["file"]]
     index = TableIndex.decode(data, LOCAL)
-    monkeypatch.setattr(zstdframes, "compress", Frames(*frames_in(data)))
+    monkeypatch.setattr(compression, "compress", Frames(*frames_in(data)))
     assert index.encode(LOCAL) == data
 
 
@@ -165,11 +166,11 @@ def test_recorded_nodes_are_written_with_the_same_bytes(
         index = TableIndex.decode(data, LOCAL)
         for ref in index.indirect.refs:
             with monkeypatch.context() as patched:
-                patched.setattr(zstdframes, "compress", Frames(found[ref.key]))
+                patched.setattr(compression, "compress", Frames(found[ref.key]))
                 assert write_list(read_list(found[ref.key], ref)) == found[ref.key]
         for node in index.inputs.root:
             with monkeypatch.context() as patched:
-                patched.setattr(zstdframes, "compress", Frames(found[node.key]))
+                patched.setattr(compression, "compress", Frames(found[node.key]))
                 assert write_leaf(read_leaf(found[node.key], node)) == found[node.key]
         for one in index.inline:
             assert etags.of_content([found[one.key]]) == one.etag
@@ -254,7 +255,7 @@ def commit(
         memory.expected[data] = (one["path"], one["etag"])
     index = TableIndex.decode(index_data, LOCAL)
     with monkeypatch.context() as patched:
-        patched.setattr(zstdframes, "compress", Frames(*written, *frames_in(index_data)))
+        patched.setattr(compression, "compress", Frames(*written, *frames_in(index_data)))
         result = tree.write_out(memory.put)
         assert index.encode(LOCAL) == index_data
     assert not memory.expected, "the original wrote more"
@@ -313,7 +314,7 @@ def test_tree_objects_read_and_write() -> None:
         ref = InputNodeRef(last, one["path"], one["etag"], is_inner)
         inner += is_inner
         again = write_inner(read_inner(data, ref)) if is_inner else write_leaf(read_leaf(data, ref))
-        assert zstdframes.decompress(again, "zstd") == zstdframes.decompress(data, "zstd")
+        assert compression.decompress(again, "zstd") == compression.decompress(data, "zstd")
         wrong = InputNodeRef("zz", one["path"], one["etag"], is_inner)
         with pytest.raises(CorruptError, match="it ends with"):
             (read_inner if is_inner else read_leaf)(data, wrong)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
+from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.records import replace
-from sdb.table import indirect
-from sdb.table.descriptor import Descriptor
-from sdb.table.indirect import IndirectTree, Writer
+from sdb.table.format import manifests
+from sdb.table.format.descriptor import Descriptor
+from sdb.table.format.manifests import IndirectTree, Writer
 
 PATHS: list[tuple[str, ...]] = [("a",), ("b", "c")]
 TIMES, NUMBERS = 1 << 6, 1 << 2
-FULL = indirect.TARGET_BYTES
+FULL = manifests.TARGET_BYTES
 
 
 class Objects:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdb.errors import UsageError
-from sdb.table.compiledpattern import matcher
-from sdb.table.inputpattern import InputPattern, expand, in_listing_order
+from sdb.table.inputs.pattern import InputPattern, expand, in_listing_order
+from sdb.table.inputs.patternregex import matcher
 from tests.table.roots import vectors
 
 GLOBS = vectors("globs.json")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sdb.store import url as stores
 from sdb.store.memory import MemoryStore
-from sdb.table import inputwatch
-from sdb.table.inputwatch import ANEW_SECONDS, InputWatch
+from sdb.table.sync import watch as inputwatch
+from sdb.table.sync.watch import ANEW_SECONDS, InputWatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

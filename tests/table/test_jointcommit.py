@@ -14,13 +14,15 @@ import sdb
 from sdb import errors
 from sdb.query.writes import transaction
 from sdb.records import replace
-from sdb.spark.namedtable import LoadedTable, NamedTable
-from sdb.table import intents, jointcommit, leases, refswap, tablerefs, undecided
-from sdb.table.expiry import policy_of
-from sdb.table.intents import ABORTED, COMMITTED, PENDING, TransactionIntent, find_intent
-from sdb.table.names import TableKeys, head_of
-from sdb.table.signature import Keyring
-from sdb.table.tablehandle import find_head
+from sdb.spark.options.namedtable import LoadedTable, NamedTable
+from sdb.table.catalog import intents, leases
+from sdb.table.catalog.handle import find_head
+from sdb.table.catalog.intents import ABORTED, COMMITTED, PENDING, TransactionIntent, find_intent
+from sdb.table.commit import coordinator, refswap, twophase
+from sdb.table.format.keys import TableKeys, head_of
+from sdb.table.format.signature import Keyring
+from sdb.table.history import setrefs
+from sdb.table.maintenance.expire import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +41,7 @@ class StoppedError(BaseException):
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
-    monkeypatch.setattr(undecided, "GIVE_UP_SECONDS", 0.05)
+    monkeypatch.setattr(coordinator, "GIVE_UP_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -86,14 +88,14 @@ def before_the_end(patch: pytest.MonkeyPatch) -> None:
     def stop(*_: object) -> None:
         raise StoppedError
 
-    patch.setattr(undecided.Undecided, "commit", stop)
+    patch.setattr(coordinator.Undecided, "commit", stop)
 
 
 def after_the_end(patch: pytest.MonkeyPatch) -> None:
     def stop(*_: object) -> None:
         raise StoppedError
 
-    patch.setattr(jointcommit, "_tidy", stop)
+    patch.setattr(twophase, "_tidy", stop)
 
 
 def test_all_tables_change_at_once(db: TableConnection) -> None:
@@ -168,7 +170,7 @@ def test_who_writes_to_a_table_gives_up_what_nobody_goes_on_with(
 def test_who_is_given_up_while_it_is_slow_begins_again(
     db: TableConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = undecided.Undecided.commit
+    good = coordinator.Undecided.commit
     waited = []
 
     def late(intent: Any, versions: Any) -> None:
@@ -177,7 +179,7 @@ def test_who_is_given_up_while_it_is_slow_begins_again(
             db.append("b.u", [{"x": 7}])
         good(intent, versions)
 
-    monkeypatch.setattr(undecided.Undecided, "commit", late)
+    monkeypatch.setattr(coordinator.Undecided, "commit", late)
     db.append("b.u", [{"x": 1}])
     found = done(db, "BEGIN; INSERT INTO a.t SELECT * FROM b.u; DELETE FROM b.u; COMMIT")
     assert found.versions == {"a.t": 2, "b.u": 4}
@@ -188,19 +190,17 @@ def test_who_is_given_up_while_it_is_slow_begins_again(
 def test_a_transaction_that_is_alive_is_waited_for(
     db: TableConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(undecided, "GIVE_UP_SECONDS", 60)
-    begun = undecided.Undecided(db.root, T, "A" * 26, [T.index], transaction.REAL)
-    change = jointcommit.TablePart(T, lambda _: transaction.TableChange("insert"))
-    jointcommit.commit(
-        db.root, T, change.plan, commit_id="A" * 26, is_new=True, transaction=begun.key
-    )
+    monkeypatch.setattr(coordinator, "GIVE_UP_SECONDS", 60)
+    begun = coordinator.Undecided(db.root, T, "A" * 26, [T.index], transaction.REAL)
+    change = twophase.TablePart(T, lambda _: transaction.TableChange("insert"))
+    twophase.commit(db.root, T, change.plan, commit_id="A" * 26, is_new=True, transaction=begun.key)
     with pytest.raises(errors.ConflictError, match="under way"):
-        jointcommit.commit(db.root, T, transaction.TableChange("insert"), patience_seconds=0.2)
+        twophase.commit(db.root, T, transaction.TableChange("insert"), patience_seconds=0.2)
     monkeypatch.setattr(refswap, "PATIENCE_SECONDS", 0.1)
     with pytest.raises(errors.ConflictError, match="under way"):
-        tablerefs.tag(db.root, "a", "t", "v1")
+        setrefs.tag(db.root, "a", "t", "v1")
     begun.commit({T.index: 2})
-    tablerefs.tag(db.root, "a", "t", "v1")
+    setrefs.tag(db.root, "a", "t", "v1")
     assert db.table("a.t@v1").version == 2
 
 
@@ -209,8 +209,8 @@ def test_what_is_committed_counts_though_nobody_tidied_up(db: TableConnection) -
     assert step_of(db, key) == COMMITTED
     assert (rows(db, "a.t"), rows(db, "b.u")) == ([1], [1])
     assert not done(db, BOTH, params={"x": 1}, txn_id="job").is_new
-    tablerefs.branch(db.root, "a", "t", "side")
-    tablerefs.tag(db.root, "b", "u", "v2")
+    setrefs.branch(db.root, "a", "t", "side")
+    setrefs.tag(db.root, "b", "u", "v2")
     head = find_head(db.root, T, "side")
     assert head is not None
     assert head.joint is None, "a branch has nothing to do with the transaction"
@@ -239,14 +239,14 @@ def test_a_table_that_was_not_made_is_none(db: TableConnection) -> None:
         assert head is not None
         assert head.is_void
         assert head.joint is not None
-        jointcommit.tidy_head(db.root, head.keys, "main", head.joint.state.transaction)
+        twophase.tidy_head(db.root, head.keys, "main", head.joint.state.transaction)
     assert done(db, "CREATE TABLE a.n AS SELECT * FROM a.t").version == 1
     assert rows(db, "a.n") == [7, 7]
 
 
 def test_29_02_spark_makes_a_table_that_was_not_made(db: TableConnection) -> None:
     pytest.importorskip("pyspark")
-    from sdb.spark.tablewriter import TableWriter
+    from sdb.spark.write.tablewriter import TableWriter
 
     stopped(
         db, "BEGIN; CREATE TABLE a.n; INSERT INTO a.t VALUES ({'x': 1}); COMMIT", before_the_end
@@ -258,8 +258,8 @@ def test_29_02_spark_makes_a_table_that_was_not_made(db: TableConnection) -> Non
 
 def test_branches_of_several_tables(db: TableConnection) -> None:
     db.append("a.t", [{"x": 1}])
-    tablerefs.branch(db.root, "a", "t", "side")
-    tablerefs.branch(db.root, "b", "u", "side")
+    setrefs.branch(db.root, "a", "t", "side")
+    setrefs.branch(db.root, "b", "u", "side")
     found = done(
         db,
         "BEGIN; INSERT INTO b.u@side SELECT * FROM a.t@side; DELETE FROM a.t@side; "
@@ -361,7 +361,7 @@ def decided(db: TableConnection, key: str, step: str) -> None:
         assert handle is not None
         assert handle.joint is not None
         versions[head] = handle.joint.state.version
-    undecided.swap(db.root, key, found, replace(found.intent, step=step, versions=versions))
+    coordinator.swap(db.root, key, found, replace(found.intent, step=step, versions=versions))
 
 
 def aged(db: TableConnection) -> None:
@@ -428,7 +428,7 @@ def test_29_04_a_branch_under_a_pending_transaction_leads_to_nothing_that_was_co
     for _ in range(2):
         db.table("a.t").gc(grace=HOUR)
         aged(db)
-    tablerefs.branch(db.root, "a", "t", "side", "5")
+    setrefs.branch(db.root, "a", "t", "side", "5")
     before = [one.version for one in db.table("a.t@side").log()]
     text = "BEGIN; INSERT INTO a.t@side VALUES ({'x': 9}); INSERT INTO b.u VALUES ({}); COMMIT"
     key = stopped(db, text, before_the_end)

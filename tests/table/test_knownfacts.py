@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sdb.packfile.blockstatistics import BlockStatistics, store_sections
-from sdb.packfile.latebytes import LateBytes
-from sdb.packfile.sparseindex import SparseIndex
+from sdb.packfile.trailer.blockstats import BlockStatistics, store_sections
+from sdb.packfile.trailer.lazybytes import LateBytes
+from sdb.packfile.trailer.sparseindex import SparseIndex
 from sdb.records import replace
 from sdb.store.memory import MemoryReader, MemoryStore
-from sdb.table.knownfacts import KnownFacts
+from sdb.table.packfiles.statscache import KnownFacts
 
 
 def test_what_is_read_later_counts() -> None:

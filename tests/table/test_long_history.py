@@ -8,14 +8,16 @@ from unittest import mock
 import pytest
 
 from sdb.store.memory import MemoryStore
-from sdb.table import indirect, tablechange, versionstate
-from sdb.table.commit import commit
-from sdb.table.names import TableKeys
-from sdb.table.signature import Keyring
-from sdb.table.tablechange import ChangedInput, TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import TableRoot
-from tests.table.actors import descriptor
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import TableRoot
+from sdb.table.commit import change as tablechange
+from sdb.table.commit.change import ChangedInput, TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.format import manifests
+from sdb.table.format import state as versionstate
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.signature import Keyring
+from tests.table.simulation.actors import descriptor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +32,7 @@ def short_lists() -> Iterator[None]:
         mock.patch.object(versionstate, "MAX_INLINE", 8),
         mock.patch.object(versionstate, "MAX_LISTED", 24),
         mock.patch.object(tablechange, "MAX_INLINE", 16),
-        mock.patch.object(indirect, "TARGET_BYTES", 1 << 9),
+        mock.patch.object(manifests, "TARGET_BYTES", 1 << 9),
     ):
         yield
 
@@ -79,8 +81,8 @@ def test_l6_13_metadata_of_many_commits_grows_by_little_more_than_their_number()
 @pytest.mark.usefixtures("short_lists")
 def test_l6_13_a_narrow_filter_reads_few_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a newest file list of many nodes, a window of time reads those that it needs."""
-    from sdb.packfile.predicate import Both, Compare, Instant
-    from sdb.packfile.sparseindex import build_indices
+    from sdb.packfile.prune.predicate import Both, Compare, Instant
+    from sdb.packfile.trailer.sparseindex import build_indices
     from sdb.query.exec.storedtable import StoredTable
     from sdb.records import replace
 

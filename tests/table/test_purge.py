@@ -9,9 +9,11 @@ import pytest
 
 import sdb
 from sdb.errors import ConflictError, SdbError
-from sdb.table import indirect, tablechange, tablerefs, tablerestore
-from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import open_table
+from sdb.table.catalog.handle import open_table
+from sdb.table.commit import change
+from sdb.table.commit.change import TableChange
+from sdb.table.format import manifests
+from sdb.table.history import restore, setrefs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +42,7 @@ def fill(db: TableConnection, count: int, late: int = -1) -> None:
 def test_times_of_purged_rows_leave_the_index(
     db: TableConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tablechange, "MAX_INLINE", 4)
+    monkeypatch.setattr(change, "MAX_INLINE", 4)
     fill(db, 9, late=2)
 
     def last_us() -> int:
@@ -55,20 +57,20 @@ def test_times_of_purged_rows_leave_the_index(
     assert last_us() < LATE_US
     found = db.table("d.t").to_arrow(since="2026-01-05", until="2026-01-07", time_field="at")
     assert sorted(found.column("n").to_pylist()) == [4, 5, 104, 105]
-    assert list(indirect.IndirectTree().narrowed(None).refs) == []  # type: ignore[arg-type]
+    assert list(manifests.IndirectTree().narrowed(None).refs) == []  # type: ignore[arg-type]
 
 
 def test_a_restore_that_was_read_before_is_refused(
     db: TableConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(db, 4)
-    good = tablerestore.commit
+    good = restore.commit
 
     def late(*given: Any, **named: Any) -> Any:
         assert db.table("d.t").purge("n = 1").ok
         return good(*given, **named)
 
-    monkeypatch.setattr(tablerestore, "commit", late)
+    monkeypatch.setattr(restore, "commit", late)
     with pytest.raises(ConflictError, match="a collection has begun since"):
         db.restore("d.t", 4)
     monkeypatch.undo()
@@ -82,7 +84,7 @@ def test_names_of_versions_that_went_meanwhile_are_refused(
     db: TableConnection, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     fill(db, 4)
-    good = tablerefs.pointer_to
+    good = setrefs.pointer_to
     todo = [1]
 
     def late(handle: Any) -> Any:
@@ -91,9 +93,9 @@ def test_names_of_versions_that_went_meanwhile_are_refused(
             assert db.table("d.t").purge("n = 1").ok
         return found
 
-    monkeypatch.setattr(tablerefs, "pointer_to", late)
+    monkeypatch.setattr(setrefs, "pointer_to", late)
     with pytest.raises(SdbError, match="expired"):
-        getattr(tablerefs, what)(db.root, "d", "t", "late", 4)
+        getattr(setrefs, what)(db.root, "d", "t", "late", 4)
     state = open_table(db.root, "d", "t").state
     assert state is not None
     assert not state.tags
@@ -130,4 +132,4 @@ def test_condition_of_a_purge_is_about_the_moment_it_began(db: TableConnection) 
     assert found.ok
     assert sorted(db.table("d.t").to_arrow().column("n").to_pylist()) == [0, 2, 100, 101, 102]
     assert [one.operation for one in db.table("d.t").log()][:2] == ["gc", "purge"]
-    assert TableChange(tablechange.PURGE).operation in tablechange.HOUSEKEEPING
+    assert TableChange(change.PURGE).operation in change.HOUSEKEEPING

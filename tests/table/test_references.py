@@ -13,22 +13,23 @@ from hypothesis import strategies as st
 from sdb import errors, instants
 from sdb.records import replace
 from sdb.store.memory import MemoryStore
-from sdb.table import etags, versionstate
-from sdb.table.commit import commit
-from sdb.table.foreign import seal_of
-from sdb.table.index import TableIndex
-from sdb.table.names import TableKeys
-from sdb.table.objectwriter import put_new
-from sdb.table.references import parse_reference, parse_time
-from sdb.table.surroundings import Surroundings
-from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import TableRoot
-from sdb.table.versionhistory import HistoryRef, PastVersion, write_history
-from sdb.table.versionlookup import BeforeFirstError, ExpiredError, UnknownReferenceError
-from sdb.table.versionstate import VersionState, with_state
-from tests.table.actors import descriptor
+from sdb.table.catalog.foreign import seal_of
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.lookup import BeforeFirstError, ExpiredError, UnknownReferenceError
+from sdb.table.catalog.root import TableRoot
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.commit.environment import Surroundings
+from sdb.table.commit.objects import put_new
+from sdb.table.format import etags
+from sdb.table.format import state as versionstate
+from sdb.table.format.history import HistoryRef, PastVersion, write_history
+from sdb.table.format.index import TableIndex
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.state import VersionState, with_state
+from sdb.table.format.versionref import parse_reference, parse_time
 from tests.table.roots import LOCAL
+from tests.table.simulation.actors import descriptor
 
 if TYPE_CHECKING:
     from sdb.store.faults import StoreCall

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.table.syncresult import Synced
-from sdb.table.tablefollow import follow
-from sdb.table.tableroot import table_root
-from sdb.table.tablesync import sync_table
+from sdb.table.catalog.root import table_root
+from sdb.table.sync.follow import follow
+from sdb.table.sync.result import Synced
+from sdb.table.sync.sync import sync_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,9 +130,9 @@ def test_29_07_who_follows_knows_renamed_inputs_too(
 ) -> None:
     from threading import Event
 
-    from sdb.table import followedtable
+    from sdb.table.sync import follower
 
-    monkeypatch.setattr(followedtable, "_FEW_NODES", 8 if is_small else -1)
+    monkeypatch.setattr(follower, "_FEW_NODES", 8 if is_small else -1)
     told: list[Any] = []
     stop = Event()
 

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.ion import instant_from_us
-from sdb.packfile.sparseindex import SparseIndex, build_indices
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.trailer.sparseindex import SparseIndex, build_indices
+from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.records import replace
 from sdb.store.memory import MemoryStore
-from sdb.table import tablechange
-from sdb.table.commit import commit
-from sdb.table.definition import Definition
-from sdb.table.descriptor import Descriptor
-from sdb.table.names import TableKeys
-from sdb.table.objectwriter import put_new
-from sdb.table.retention import retire
-from sdb.table.surroundings import REAL
-from sdb.table.tablechange import TableChange
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import TableRoot
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import TableRoot
+from sdb.table.commit import change
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.commit import commit
+from sdb.table.commit.environment import REAL
+from sdb.table.commit.objects import put_new
+from sdb.table.definition.definition import Definition
+from sdb.table.format.descriptor import Descriptor
+from sdb.table.format.keys import TableKeys
+from sdb.table.sync.retention import retire
 from tests.table.roots import LOCAL
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_what_is_surely_too_old_goes_and_nothing_else(
     root = TableRoot("mem://r", MemoryStore(), LOCAL)
     kept, gone = [], []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tablechange, "MAX_INLINE", inline)
+        patch.setattr(change, "MAX_INLINE", inline)
         for number, (found, constant) in enumerate(chosen):
             one = packed(root, number, found, constant)
             commit(root, KEYS, TableChange("insert", (one,)), around=AROUND)

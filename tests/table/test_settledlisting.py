@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sdb
-from sdb.table.inputstree import InputsTree
-from sdb.table.tableroot import table_root
-from sdb.table.tablesync import sync_table
+from sdb.table.catalog.root import table_root
+from sdb.table.format.inputtree import InputsTree
+from sdb.table.sync.sync import sync_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.table.syncresult import Synced
+    from sdb.table.sync.result import Synced
 
 OLD_S = 1_700_000_000
 

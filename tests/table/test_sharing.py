@@ -11,8 +11,8 @@ import pytest
 import sdb
 from sdb import errors
 from sdb.cli import main
-from sdb.table import tablerefs
-from sdb.table.tablehandle import open_table
+from sdb.table.catalog.handle import open_table
+from sdb.table.history import setrefs
 from tests.table.made import craft
 
 if TYPE_CHECKING:
@@ -150,15 +150,15 @@ def test_a_version_that_expires_while_it_is_forked(
     db: TableConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The branch that is to keep it comes too late."""
-    good = tablerefs.put_new
+    good = setrefs.put_new
 
     def late(*given: Any, **options: Any) -> str:
-        monkeypatch.setattr(tablerefs, "put_new", good)
+        monkeypatch.setattr(setrefs, "put_new", good)
         db.execute("TRUNCATE d.t")
         tidy(db, tmp_path, "d.t")
         return good(*given, **options)
 
-    monkeypatch.setattr(tablerefs, "put_new", late)
+    monkeypatch.setattr(setrefs, "put_new", late)
     with pytest.raises(errors.ConflictError, match="expired meanwhile"):
         db.table("d.t").fork("d.f", share=True)
     with pytest.raises(errors.NotFoundError):
@@ -168,10 +168,10 @@ def test_a_version_that_expires_while_it_is_forked(
 def test_a_fork_that_was_broken_off_is_made_again(
     db: TableConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sdb.table import tablefork
+    from sdb.table.history import fork
 
     with monkeypatch.context() as patch:
-        patch.setattr(tablefork, "commit", lambda *_, **__: 1 / 0)
+        patch.setattr(fork, "commit", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             db.table("d.t").fork("d.f", share=True)
     assert len(holds(db)) == 1
@@ -183,16 +183,16 @@ def test_a_fork_that_was_broken_off_is_made_again(
 def test_a_hold_that_was_taken_away_meanwhile_is_told(
     db: TableConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sdb.table import tablefork
+    from sdb.table.history import fork
 
-    good = tablefork.commit
+    good = fork.commit
 
     def commit(*given: Any, **options: Any) -> Any:
         for name in holds(db):
-            tablerefs.delete_branch(db.root, "d", "t", name)
+            setrefs.delete_branch(db.root, "d", "t", name)
         return good(*given, **options)
 
-    monkeypatch.setattr(tablefork, "commit", commit)
+    monkeypatch.setattr(fork, "commit", commit)
     with pytest.raises(errors.ConflictError, match="was taken away meanwhile"):
         db.table("d.t").fork("d.f", share=True)
 

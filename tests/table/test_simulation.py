@@ -12,44 +12,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb.errors import ConflictError, SdbError, UncertainError
-from sdb.packfile import extension
+from sdb.packfile.trailer import extension
 from sdb.query.writes import erasure, targettable, transaction
 from sdb.records import replace
-from sdb.table import (
-    adoption,
-    ancestry,
-    collectionresult,
-    collector,
-    commit,
-    compaction,
-    expiry,
-    foreign,
-    freshness,
-    groupcommit,
-    inputrows,
-    jointcommit,
-    jointreading,
-    leases,
-    mergebase,
-    names,
-    overwritten,
-    parentage,
-    reachability,
-    refswap,
-    sharing,
-    succession,
-    tablechange,
-    tablehandle,
-    tablesync,
-    tiers,
-    undecided,
-    versionstate,
-)
-from sdb.table.forgetting import Forgotten
-from sdb.table.versionlookup import UnknownReferenceError
-from tests.table import lines, moves, purging, simulation
-from tests.table.actors import KEYS, World
-from tests.table.scheduler import LoggedStore
+from sdb.table.catalog import foreign, leases, snapshot
+from sdb.table.catalog import handle as tablehandle
+from sdb.table.catalog.lookup import UnknownReferenceError
+from sdb.table.commit import adoption, commit, coordinator, gcbarrier, parents, refswap, twophase
+from sdb.table.commit import chain as succession
+from sdb.table.commit import change as tablechange
+from sdb.table.commit import recovery as overwritten
+from sdb.table.format import keys as names
+from sdb.table.format import state as versionstate
+from sdb.table.history import lineage, mergebase, sharing
+from sdb.table.insert import groupcommit
+from sdb.table.maintenance import collected, compact, expire, gc, reachable, sizetiers
+from sdb.table.maintenance.forget import Forgotten
+from sdb.table.sync import inputrows, sync
+from tests.table.simulation import lines, moves, play, purging
+from tests.table.simulation.actors import KEYS, World
+from tests.table.simulation.scheduler import LoggedStore
 
 if TYPE_CHECKING:
     from sdb.store.base import Location, Reader
@@ -67,9 +49,9 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 def test_what_is_promised_holds(part: int) -> None:
     for seed in range(part, SEEDS, RUNS):
         try:
-            simulation.run(seed)
+            play.run(seed)
         except BaseException as error:
-            raise AssertionError(simulation.replay(seed)) from error
+            raise AssertionError(play.replay(seed)) from error
 
 
 def no_condition(patch: pytest.MonkeyPatch) -> None:
@@ -187,36 +169,36 @@ def lists_are_shortened(patch: pytest.MonkeyPatch) -> None:
 
 
 def nobody_looks_at_the_boundary(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(freshness.Freshness, "fresh", lambda _, change, __: change)
+    patch.setattr(gcbarrier.Freshness, "fresh", lambda _, change, __: change)
 
 
 def nobody_gets_time_to_read(patch: pytest.MonkeyPatch) -> None:
-    good = collector.collect
+    good = gc.collect
 
     def collect(*given: Any, **named: Any) -> Any:
         return good(*given, grace_seconds=0, **named)
 
-    patch.setattr(collector, "collect", collect)
+    patch.setattr(gc, "collect", collect)
 
 
 def what_was_replaced_lately_is_collected(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reachability.Reach, "_since", lambda *_: None)
+    patch.setattr(reachable.Reach, "_since", lambda *_: None)
 
 
 def histories_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reachability.Reach, "_kept_by", lambda *_: None)
+    patch.setattr(reachable.Reach, "_kept_by", lambda *_: None)
 
 
 def inputs_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reachability.InputsTree, "nodes", lambda _: iter(()))
+    patch.setattr(reachable.InputsTree, "nodes", lambda _: iter(()))
 
 
 def lists_lead_nowhere(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reachability, "DescriptorList", lambda *_: {})
+    patch.setattr(reachable, "DescriptorList", lambda *_: {})
 
 
 def leases_are_ignored(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reachability.Reach, "leases", lambda *_: None)
+    patch.setattr(reachable.Reach, "leases", lambda *_: None)
 
 
 def leases_are_not_renewed(patch: pytest.MonkeyPatch) -> None:
@@ -233,11 +215,11 @@ def leases_are_of_what_is_pending(patch: pytest.MonkeyPatch) -> None:
         good(lease, replace(handle, data=data), *given)
 
     patch.setattr(leases.Lease, "__init__", init)
-    patch.setattr(reachability.Reach, "_version_if_there", lambda *_: None)
+    patch.setattr(reachable.Reach, "_version_if_there", lambda *_: None)
 
 
 def packfiles_are_merged_that_are_gone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(compaction, "fits", lambda *_: True)
+    patch.setattr(compact, "fits", lambda *_: True)
 
 
 def names_are_taken_for_versions(patch: pytest.MonkeyPatch) -> None:
@@ -277,13 +259,13 @@ def rows_that_came_in_meanwhile_are_passed_over(patch: pytest.MonkeyPatch) -> No
 
 
 def forks_are_not_known(patch: pytest.MonkeyPatch) -> None:
-    good = collector._Collector._heads
+    good = gc._Collector._heads
 
     def heads(collecting: Any, listed: Any) -> Any:
         found = good(collecting, listed)
         return {name: one for name, one in found.items() if not name.startswith("fork-")}
 
-    patch.setattr(collector._Collector, "_heads", heads)
+    patch.setattr(gc._Collector, "_heads", heads)
 
 
 def forks_let_go_what_they_need(patch: pytest.MonkeyPatch) -> None:
@@ -298,7 +280,7 @@ def transactions_count_from_their_first_step(patch: pytest.MonkeyPatch) -> None:
 
 
 def tables_are_read_one_by_one(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(jointreading, "read_together", lambda opened, _: opened)
+    patch.setattr(snapshot, "read_together", lambda opened, _: opened)
 
 
 def tables_forget_what_was_changed_together(patch: pytest.MonkeyPatch) -> None:
@@ -316,18 +298,18 @@ def tables_forget_what_was_changed_together(patch: pytest.MonkeyPatch) -> None:
 
 
 def transactions_are_committed_before_all_tables_have_them(patch: pytest.MonkeyPatch) -> None:
-    good = jointcommit._marked
-    commit_intent = undecided.Undecided.commit
+    good = twophase._marked
+    commit_intent = coordinator.Undecided.commit
 
     def marked(root: Any, parts: Any, intent: Any, *rest: Any) -> Any:
         versions = good(root, parts[:1], intent, *rest)
         commit_intent(intent, versions)
-        patch.setattr(undecided.Undecided, "beat", lambda _: None)
+        patch.setattr(coordinator.Undecided, "beat", lambda _: None)
         patch.setattr(commit._Attempts, "_joint", lambda *_: None)
         return versions | good(root, parts[1:], intent, *rest)
 
-    patch.setattr(jointcommit, "_marked", marked)
-    patch.setattr(undecided.Undecided, "commit", lambda *_: None)
+    patch.setattr(twophase, "_marked", marked)
+    patch.setattr(coordinator.Undecided, "commit", lambda *_: None)
 
 
 def transactions_are_rolled_back_without_a_word(patch: pytest.MonkeyPatch) -> None:
@@ -335,25 +317,25 @@ def transactions_are_rolled_back_without_a_word(patch: pytest.MonkeyPatch) -> No
 
 
 def transactions_are_given_up_by_nobody(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(undecided.Watch, "met", lambda *_: None)
+    patch.setattr(coordinator.Watch, "met", lambda *_: None)
 
 
 def transactions_are_given_up_whatever_they_are(patch: pytest.MonkeyPatch) -> None:
     def met(watch: Any, error: Any) -> None:
-        if isinstance(error, undecided.InTransactionError):
+        if isinstance(error, coordinator.InTransactionError):
             watch._root.store.delete(watch._root.place(error.key))
 
-    patch.setattr(undecided.Watch, "met", met)
+    patch.setattr(coordinator.Watch, "met", met)
 
 
 def lost_answers_commit_transactions(patch: pytest.MonkeyPatch) -> None:
-    good = undecided.swap
+    good = coordinator.swap
 
     def swap(*given: Any) -> None:
         with suppress(UncertainError, ConflictError):
             good(*given)
 
-    patch.setattr(undecided, "swap", swap)
+    patch.setattr(coordinator, "swap", swap)
 
 
 def what_was_given_up_is_done_again(patch: pytest.MonkeyPatch) -> None:
@@ -371,9 +353,9 @@ def what_was_given_up_stays_where_it_was_overwritten(patch: pytest.MonkeyPatch) 
 def packfiles_are_sorted_that_are_merged(patch: pytest.MonkeyPatch) -> None:
     def runs_to_cluster(packfiles: Any, _: Any) -> Any:
         alone = [(one,) for one in packfiles if len(one.trailer.blocks) > 1]
-        return [*tiers.runs_to_merge(packfiles), *alone]
+        return [*sizetiers.runs_to_merge(packfiles), *alone]
 
-    patch.setattr(compaction, "runs_to_cluster", runs_to_cluster)
+    patch.setattr(compact, "runs_to_cluster", runs_to_cluster)
 
 
 def marks_are_not_read(patch: pytest.MonkeyPatch) -> None:
@@ -401,7 +383,7 @@ def inputs_are_in_packfiles_that_tell_of_them(patch: pytest.MonkeyPatch) -> None
     def find_inputs(*given: Any) -> Any:
         return replace(good(*given), unknown=frozenset())
 
-    patch.setattr(tablesync, "find_inputs", find_inputs)
+    patch.setattr(sync, "find_inputs", find_inputs)
 
 
 def rows_of_inputs_are_in_one_packfile(patch: pytest.MonkeyPatch) -> None:
@@ -411,7 +393,7 @@ def rows_of_inputs_are_in_one_packfile(patch: pytest.MonkeyPatch) -> None:
         found = good(*given)
         return replace(found, rows=found.rows[:1])
 
-    patch.setattr(tablesync, "find_inputs", find_inputs)
+    patch.setattr(sync, "find_inputs", find_inputs)
 
 
 def rows_of_inputs_follow_each_other(patch: pytest.MonkeyPatch) -> None:
@@ -422,18 +404,18 @@ def rows_of_inputs_follow_each_other(patch: pytest.MonkeyPatch) -> None:
         rows = tuple(replace(one, ranges=one.ranges[:1]) for one in found.rows)
         return replace(found, rows=rows)
 
-    patch.setattr(tablesync, "find_inputs", find_inputs)
+    patch.setattr(sync, "find_inputs", find_inputs)
 
 
 def inputs_are_replaced_whatever_they_are_now(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(tablesync._Sync, "_check_removed", lambda *_: None)
+    patch.setattr(sync._Sync, "_check_removed", lambda *_: None)
     packfiles_that_are_gone_are_replaced(patch)
 
 
 def ids_of_threads_are_committed_twice(patch: pytest.MonkeyPatch) -> None:
     def gathered(group: Any) -> Any:
         chosen, group._waiting = group._waiting, []
-        return groupcommit._Batch(chosen, tablesync.names.new_uid(), ())
+        return groupcommit._Batch(chosen, sync.names.new_uid(), ())
 
     patch.setattr(groupcommit._Group, "_gathered", gathered)
 
@@ -442,7 +424,7 @@ def threads_forget_what_is_begun(patch: pytest.MonkeyPatch) -> None:
     good = groupcommit._Group._commit
 
     def commit_batch(group: Any, batch: Any) -> None:
-        batch.commit_id = tablesync.names.new_uid()
+        batch.commit_id = sync.names.new_uid()
         good(group, batch)
 
     patch.setattr(groupcommit._Group, "_commit", commit_batch)
@@ -468,7 +450,7 @@ def tables_are_made_whatever_is_there(patch: pytest.MonkeyPatch) -> None:
 
 
 def branches_that_go_end_a_collection(patch: pytest.MonkeyPatch) -> None:
-    good = collector._Collector._marked
+    good = gc._Collector._marked
 
     def marked(*given: Any) -> Any:
         found = good(*given)
@@ -476,14 +458,14 @@ def branches_that_go_end_a_collection(patch: pytest.MonkeyPatch) -> None:
             raise UnknownReferenceError("there is no such branch")
         return found
 
-    patch.setattr(collector._Collector, "_marked", marked)
+    patch.setattr(gc._Collector, "_marked", marked)
 
 
 def branches_that_went_are_not_let_go(patch: pytest.MonkeyPatch) -> None:
     def branch(reach: Any, name: str, head: Any, current_us: int | None = None) -> None:
         reach.head(head.index, head.state, name, current_us)
 
-    patch.setattr(reachability.Reach, "branch", branch)
+    patch.setattr(reachable.Reach, "branch", branch)
 
 
 def purges_leave_versions_where_they_are(patch: pytest.MonkeyPatch) -> None:
@@ -505,22 +487,22 @@ def purges_delete_whatever_leads_there(patch: pytest.MonkeyPatch) -> None:
     def collect_at_once(root: Any, _: Any, only: Any, **__: Any) -> Any:
         for key in only:
             root.store.delete(root.place(key))
-        return collectionresult.Collected(None, 0, (), 0, 0)
+        return collected.Collected(None, 0, (), 0, 0)
 
     patch.setattr(erasure, "collect_at_once", collect_at_once)
 
 
 def purges_do_not_move_the_boundary(patch: pytest.MonkeyPatch) -> None:
-    good = collector._Collector._marked
+    good = gc._Collector._marked
 
     def marked(given: Any, branch: str, head: Any, *rest: Any) -> Any:
         state = head.state
         key = given._keys.version(state.version, state.commit)
         if not given._author:
             return good(given, branch, head, *rest)
-        return parentage.read_version(key, head.data, given._root.keyring)
+        return parents.read_version(key, head.data, given._root.keyring)
 
-    patch.setattr(collector._Collector, "_marked", marked)
+    patch.setattr(gc._Collector, "_marked", marked)
 
 
 def purges_do_not_wait_for_leases(patch: pytest.MonkeyPatch) -> None:
@@ -565,16 +547,16 @@ def bases_may_be_older(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(mergebase, "_heads", heads)
     patch.setattr(mergebase, "_is_certain", lambda *_: True)
     patch.setattr(mergebase, "kept_for_branches", lambda *_: set())
-    patch.setattr(expiry, "kept_for_branches", lambda *_: set())
+    patch.setattr(expire, "kept_for_branches", lambda *_: set())
     patch.setattr(lines, "settle", lambda _: None)
 
 
 def bases_expire(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(expiry, "kept_for_branches", lambda *_: set())
+    patch.setattr(expire, "kept_for_branches", lambda *_: set())
 
 
 def bases_are_those_of_parents_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ancestry.Ancestry, "_merged", lambda *_, **__: iter(()))
+    patch.setattr(lineage.Ancestry, "_merged", lambda *_, **__: iter(()))
     patch.setattr(lines, "settle", lambda _: None)
 
 
@@ -592,7 +574,7 @@ def copies_are_other_packfiles(patch: pytest.MonkeyPatch) -> None:
 
 
 def clocks_of_collectors_are_right(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(collector, "store_now_us", lambda _, __, around: around.now_us())
+    patch.setattr(gc, "store_now_us", lambda _, __, around: around.now_us())
 
 
 # Seeds before these do not notice them, and playing them takes long.
@@ -627,7 +609,7 @@ def packfiles_are_there_beside_their_copies(patch: pytest.MonkeyPatch) -> None:
 
 
 def what_strangers_had_written_is_collected(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reachability.Reach, "_replaced_by", lambda *_: None)
+    patch.setattr(reachable.Reach, "_replaced_by", lambda *_: None)
 
 
 def nodes_that_strangers_collect_are_needed(patch: pytest.MonkeyPatch) -> None:
@@ -713,7 +695,7 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
     first = PASSED_OVER.get(mutation, first)
     for seed in range(first, SEEDS, step):
         try:
-            simulation.run(seed)
+            play.run(seed)
         except (AssertionError, SdbError):  # of the check, or of who reads what is left
             return
     pytest.fail(f"{mutation.__name__}: {SEEDS:,} seeds do not notice it")
@@ -740,7 +722,7 @@ def test_each_precaution_is_needed(mutation: Patch, monkeypatch: pytest.MonkeyPa
 def test_each_precaution_of_transactions_is_needed(
     mutation: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulation, "JOINT_SHARE", 1)
+    monkeypatch.setattr(play, "JOINT_SHARE", 1)
     test_each_precaution_is_needed(mutation, monkeypatch)
 
 
@@ -811,6 +793,6 @@ def test_29_12_branches_may_go_while_objects_are_collected(
 
 def test_a_seed_is_played_the_same_twice() -> None:
     for seed in range(20):
-        first, second = simulation.run(seed), simulation.run(seed)
+        first, second = play.run(seed), play.run(seed)
         assert first.store.log == second.store.log
         assert first.store.contents[first.root.place(KEYS.index)]

@@ -16,13 +16,13 @@ from sdb import errors
 from sdb.query.exec import storedtable
 from sdb.query.exec.storedtable import StoredTable
 from sdb.records import replace
-from sdb.table import tablepackfile
-from sdb.table.descriptorlist import DescriptorList
-from sdb.table.foreign import seal_of
-from sdb.table.knownfacts import KnownFacts
-from sdb.table.tablehandle import open_table
-from sdb.table.tablepackfile import OpenObjects, TablePackfile
-from sdb.table.versionstate import VersionState, with_state
+from sdb.table.catalog.foreign import seal_of
+from sdb.table.catalog.handle import open_table
+from sdb.table.format.columns import DescriptorList
+from sdb.table.format.state import VersionState, with_state
+from sdb.table.packfiles import lazy
+from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
+from sdb.table.packfiles.statscache import KnownFacts
 from tests.table import roots
 from tests.table.made import made_table, write_index
 
@@ -73,15 +73,15 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Take note of each packfile that is opened."""
     found: list[str] = []
-    before = tablepackfile.LateReader._opened
+    before = lazy.LateReader._opened
 
-    def open_(self: tablepackfile.LateReader, *place: int) -> Any:
+    def open_(self: lazy.LateReader, *place: int) -> Any:
         found.append(self.path)
         return before(self, *place)
 
-    monkeypatch.setattr(tablepackfile.LateReader, "_opened", open_)
+    monkeypatch.setattr(lazy.LateReader, "_opened", open_)
     # What other tests have asked of the same packfiles is not known here.
-    monkeypatch.setattr(tablepackfile, "_KNOWN", KnownFacts(64 << 20))
+    monkeypatch.setattr(lazy, "_KNOWN", KnownFacts(64 << 20))
     return found
 
 

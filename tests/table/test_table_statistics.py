@@ -14,12 +14,12 @@ import pytest
 
 import sdb
 from sdb.errors import UsageError
-from sdb.packfile.blockstatistics import PREFIXES, WORDS
-from sdb.packfile.reader import open_packfile
-from sdb.table.definition import Definition
-from sdb.table.definitioncheck import problems
-from sdb.table.tablefollow import follow
-from sdb.table.tablehandle import open_table
+from sdb.packfile.read.reader import open_packfile
+from sdb.packfile.trailer.blockstats import PREFIXES, WORDS
+from sdb.table.catalog.handle import open_table
+from sdb.table.definition.definition import Definition
+from sdb.table.definition.validate import problems
+from sdb.table.sync.follow import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def by_append_of_a_file(db: TableConnection, **options: Any) -> None:
 
 
 def by_insert(db: TableConnection, **options: Any) -> None:
-    from sdb.table.tableinsert import insert
+    from sdb.table.insert.insert import insert
 
     insert(db.root, "web", "t", lines(), **options)
 

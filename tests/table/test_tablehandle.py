@@ -12,12 +12,12 @@ import pytest
 from sdb import errors
 from sdb.store import url
 from sdb.store.memory import MemoryStore
-from sdb.table.index import TableIndex
-from sdb.table.names import TableKeys
-from sdb.table.recentdefinitions import read_definition
-from sdb.table.signature import Keyring
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
+from sdb.table.definition.cache import read_definition
+from sdb.table.format.index import TableIndex
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.signature import Keyring
 from tests.table import roots
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdb.table import turns
+from sdb.table.commit import localqueue
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HOLDER = """
 import sys
-from sdb.table.turns import turn
+from sdb.table.commit.localqueue import turn
 
 with turn("s3://b/index"):
     print("mine", flush=True)
@@ -38,7 +38,7 @@ def test_threads_take_turns() -> None:
     def work() -> None:
         nonlocal inside, most
         for _ in range(5):
-            with turns.turn("s3://b/index"):
+            with localqueue.turn("s3://b/index"):
                 inside += 1
                 most = max(most, inside)
                 time.sleep(0.002)
@@ -54,22 +54,22 @@ def test_threads_take_turns() -> None:
 
 def test_other_places_have_turns_of_their_own() -> None:
     began = time.monotonic()
-    with turns.turn("s3://b/one"), turns.turn("s3://b/other"):
-        assert time.monotonic() - began < turns.HELD_UP_SECONDS / 2
+    with localqueue.turn("s3://b/one"), localqueue.turn("s3://b/other"):
+        assert time.monotonic() - began < localqueue.HELD_UP_SECONDS / 2
 
 
 def test_who_is_held_up_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "HELD_UP_SECONDS", 0.5)
+    monkeypatch.setattr(localqueue, "HELD_UP_SECONDS", 0.5)
     command = [sys.executable, "-c", HOLDER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"mine\n"
         began = time.monotonic()
-        with turns.turn("s3://b/index"):
+        with localqueue.turn("s3://b/index"):
             assert time.monotonic() - began < 10
         assert process.poll() is None
         process.communicate()
-    with turns.turn("s3://b/index"):
+    with localqueue.turn("s3://b/index"):
         pass
 
 
@@ -81,11 +81,11 @@ def test_who_dies_leaves_its_turn() -> None:
         process.kill()
         process.wait()
     began = time.monotonic()
-    with turns.turn("s3://b/index"):
-        assert time.monotonic() - began < turns.HELD_UP_SECONDS / 2
+    with localqueue.turn("s3://b/index"):
+        assert time.monotonic() - began < localqueue.HELD_UP_SECONDS / 2
 
 
 def test_without_a_cache_folder_nobody_waits(cache: Path) -> None:
     cache.write_text("a file")
-    with turns.turn("s3://b/index"), turns.turn("s3://b/index"):
+    with localqueue.turn("s3://b/index"), localqueue.turn("s3://b/index"):
         pass

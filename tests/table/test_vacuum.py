@@ -11,10 +11,10 @@ import pytest
 import sdb
 from sdb import errors, notes
 from sdb.records import replace
-from sdb.table.definition import VersionPolicy
-from sdb.table.tablecreate import create_table, definition_of
-from sdb.table.tablehandle import open_table
-from sdb.table.versionlookup import ExpiredError
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.lookup import ExpiredError
+from sdb.table.definition.create import create_table, definition_of
+from sdb.table.definition.definition import VersionPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.errors import CorruptError, UnsupportedError
-from sdb.packfile.storedtrailer import read_trailer
+from sdb.packfile.trailer.read import read_trailer
 from sdb.records import replace
 from sdb.store.url import open_read
-from sdb.table import contentid, etags, versionstate
-from sdb.table.index import TableIndex
-from sdb.table.versionhistory import (
+from sdb.table.format import contentid, etags
+from sdb.table.format import state as versionstate
+from sdb.table.format.history import (
     HistoryRef,
     PastVersion,
     VersionPointer,
@@ -24,7 +24,8 @@ from sdb.table.versionhistory import (
     read_history,
     write_history,
 )
-from sdb.table.versionstate import VersionChanges, VersionState, state_of, with_state
+from sdb.table.format.index import TableIndex
+from sdb.table.format.state import VersionChanges, VersionState, state_of, with_state
 from tests.conftest import ROOT
 from tests.table.roots import LOCAL
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from sdb.packfile.descriptions import FileDescription, IndexDescription
-from sdb.packfile.sparseindex import Path, SparseIndex, Summary
-from sdb.packfile.timeindex import TimeIndex
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.inspect.records import FileDescription, IndexDescription
+from sdb.packfile.trailer.sparseindex import Path, SparseIndex, Summary
+from sdb.packfile.trailer.timeindex import TimeIndex
+from sdb.packfile.trailer.trailer import Block, Trailer
 
 Spans = Sequence[tuple[int, int] | None]
 Make = Callable[..., FileDescription]

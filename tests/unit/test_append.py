@@ -24,7 +24,7 @@ from sdb.errors import (
     UnsupportedError,
     UsageError,
 )
-from sdb.packfile import append as module
+from sdb.packfile.write import append as module
 from tests.property.test_append import assert_sound, stored
 
 if TYPE_CHECKING:

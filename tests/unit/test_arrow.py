@@ -12,7 +12,8 @@ from pyarrow import ipc, parquet
 
 import sdb
 from sdb.errors import CorruptError, UsageError
-from sdb.packfile import arrow, arrowfiles
+from sdb.packfile.export import arrowfiles
+from sdb.packfile.read import arrow
 from tests.conftest import golden
 from tests.unit.test_reader import make, rows
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from sdb import _core, ion
 from sdb.errors import CorruptError, SdbWarning
-from sdb.packfile import filterchoice, statisticschoice
-from sdb.packfile.blockfacts import BlockFacts
-from sdb.packfile.blockstatistics import (
+from sdb.packfile.build import choose, choosefilters
+from sdb.packfile.build.choose import SHARE, choose_statistics
+from sdb.packfile.build.newstats import BlockFacts
+from sdb.packfile.trailer.blockstats import (
     ELEMENT,
     INTEGERS,
     TEXTS,
@@ -27,13 +28,12 @@ from sdb.packfile.blockstatistics import (
     store_sections,
     tell_old_filters,
 )
-from sdb.packfile.extension import Extension, Summary
-from sdb.packfile.membership import HashedSet, MembershipFilter, ValueSet, hash_of_text
-from sdb.packfile.slicedfilter import SlicedFilter, encode_filter
-from sdb.packfile.sparseindex import SparseIndex
-from sdb.packfile.statisticschoice import SHARE, choose_statistics
-from sdb.packfile.storedstatistics import StoredStatistics
-from sdb.packfile.zones import Zone, decode_zones, encode_zones, join_zones
+from sdb.packfile.trailer.extension import Extension, Summary
+from sdb.packfile.trailer.ribbon import HashedSet, MembershipFilter, ValueSet, hash_of_text
+from sdb.packfile.trailer.ribbonslices import SlicedFilter, encode_filter
+from sdb.packfile.trailer.sparseindex import SparseIndex
+from sdb.packfile.trailer.statsection import StoredStatistics
+from sdb.packfile.trailer.zonemap import Zone, decode_zones, encode_zones, join_zones
 
 NUMBER = 1 << 2 | 1 << 3 | 1 << 4
 ALL = 1 | 1 << 1 | NUMBER | 1 << 6 | 1 << 8
@@ -369,12 +369,12 @@ def test_what_is_asked_for_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         return [(found.sets(name, TEXTS)[0] or ())[0].planes for name in names]
 
     assert planes() == [8, 8]
-    monkeypatch.setattr(filterchoice, "ASKED_BYTES", 2 * 5 * made.plane_bytes + 100)
+    monkeypatch.setattr(choosefilters, "ASKED_BYTES", 2 * 5 * made.plane_bytes + 100)
     assert planes() == [5, 5]
-    monkeypatch.setattr(statisticschoice, "MOST_BYTES", 2 * 5 * made.plane_bytes)
+    monkeypatch.setattr(choose, "MOST_BYTES", 2 * 5 * made.plane_bytes)
     with pytest.warns(SdbWarning, match="block statistics are left out: they take more than 2,"):
         assert planes() == []
-    monkeypatch.setattr(filterchoice, "ASKED_BYTES", 2 * 2 * made.plane_bytes + 100)
+    monkeypatch.setattr(choosefilters, "ASKED_BYTES", 2 * 2 * made.plane_bytes + 100)
     with pytest.warns(SdbWarning, match="filters that were asked for are left out: they take more"):
         assert planes() == []
 

@@ -9,7 +9,7 @@ import pytest
 import sdb
 from sdb import bounds, errors
 from sdb._core import Packer
-from sdb.spark.settings import read_options
+from sdb.spark.options.settings import read_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable

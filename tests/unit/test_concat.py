@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import sdb
 from sdb.errors import CorruptError, ExistsError, UsageError
-from sdb.packfile.concat import join
-from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices, join_types
-from sdb.packfile.timeindex import TimeIndex
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.rewrite.concat import join
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices, join_types
+from sdb.packfile.trailer.timeindex import TimeIndex
+from sdb.packfile.trailer.trailer import Block, Trailer
 from tests.property.test_append import assert_sound, stored
 from tests.unit.test_append import DAY, Folder, lines, times
 

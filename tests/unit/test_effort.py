@@ -10,7 +10,7 @@ import pytest
 import sdb
 from sdb import effort
 from sdb.errors import UsageError
-from sdb.packfile.extension import Extension
+from sdb.packfile.trailer.extension import Extension
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ import pickle
 import pytest
 
 from sdb.errors import CorruptError, NotFoundError, SdbError
-from sdb.table.tablechange import TransactionDoneError
-from sdb.table.undecided import InTransactionError
+from sdb.table.commit.change import TransactionDoneError
+from sdb.table.commit.coordinator import InTransactionError
 
 
 def test_messages_are_one_line() -> None:

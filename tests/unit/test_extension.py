@@ -7,8 +7,8 @@ import pytest
 import sdb
 from sdb import _core, ion
 from sdb.errors import CorruptError
-from sdb.packfile.extension import Extension, Summary
-from sdb.packfile.trailer import Trailer
+from sdb.packfile.trailer.extension import Extension, Summary
+from sdb.packfile.trailer.trailer import Trailer
 from sdb.records import replace
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.spark.listing import listed
+from sdb.spark.read.listing import listed
 from sdb.store.local.globbing import matching
 
 if TYPE_CHECKING:

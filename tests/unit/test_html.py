@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-from sdb.packfile.descriptions import Description
+from sdb.packfile.inspect.records import Description
 from sdb.view.html import MOST_ROWS, page
 
 HOUR = 3_600_000_000

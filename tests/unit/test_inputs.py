@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 import sdb
 from sdb import errors, ion
-from sdb.packfile.inputs import Input, recognise
+from sdb.packfile.inputs.inputs import Input, recognise
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import sdb
 from sdb.errors import UnsupportedError
 from sdb.ion import Timestamp
-from sdb.packfile import iontext
+from sdb.packfile.export import iontext
 from tests.interop import plain_zion
 
 ROOT = Path(__file__).parents[2]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile import manyvalues, prune
-from sdb.packfile.manyvalues import SortedValues
-from sdb.packfile.predicate import Compare, Instant, OneOf
-from sdb.packfile.zones import Zone
+from sdb.packfile.prune import inlist, prune
+from sdb.packfile.prune.inlist import SortedValues
+from sdb.packfile.prune.predicate import Compare, Instant, OneOf
+from sdb.packfile.trailer.zonemap import Zone
 from sdb.query.exec import joinkeys
 from sdb.query.result.reading import facts
-from sdb.table import tablepackfile
+from sdb.table.packfiles import lazy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,8 +147,8 @@ def test_keys_that_leave_out_nothing_are_not_read(
     monkeypatch.setattr(joinkeys.engine, "run", watched)
     for text, most, shares in (
         ("s IN (SELECT g FROM {small})", [], (1, 1)),
-        ("n IN (SELECT k FROM {small})", [manyvalues.MOST_FILTERED + 1], (1, 1)),
-        ("n IN (SELECT k FROM {small} WHERE k < 3)", [manyvalues.MOST_FILTERED + 1], (0.01, 0.5)),
+        ("n IN (SELECT k FROM {small})", [inlist.MOST_FILTERED + 1], (1, 1)),
+        ("n IN (SELECT k FROM {small} WHERE k < 3)", [inlist.MOST_FILTERED + 1], (0.01, 0.5)),
     ):
         limits.clear()
         found, read, blocks = asked(tmp_path, f"n FROM {{large}} WHERE {text}")
@@ -183,9 +183,9 @@ def test_plans_tell_of_keys(folder: Path) -> None:
     assert ("n IN (6 keys)", "zone map") in shown
 
 
-@pytest.mark.parametrize("most", [1, manyvalues.MOST_FILTERED])
+@pytest.mark.parametrize("most", [1, inlist.MOST_FILTERED])
 def test_sorted_values_find_what_bounds_reach(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manyvalues, "MOST_FILTERED", most)
+    monkeypatch.setattr(inlist, "MOST_FILTERED", most)
     numbers, texts, times = 0b100, 1 << 8, 1 << 6
     values = SortedValues([1, 20, 10.5, "b", "", "ü", Instant(5), None, True, float("nan")])
 
@@ -215,7 +215,7 @@ def test_sorted_values_find_what_bounds_reach(most: int, monkeypatch: pytest.Mon
 @pytest.fixture
 def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableConnection:
     monkeypatch.setenv("SNELLER_INDEX_KEY", base64.b64encode(b"k" * 32).decode())
-    monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", 0)
+    monkeypatch.setattr(lazy, "MOST_PLAIN_BYTES", 0)
     found = sdb.connect(str(tmp_path / "lake"))
     found.execute("CREATE TABLE web.t; CREATE TABLE web.s")
     rows = list(map(large, range(ROWS)))

@@ -18,7 +18,7 @@ from sdb.query.plan.tablescan import PackfileScan
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdb.packfile.reader import Packfile
+    from sdb.packfile.read.reader import Packfile
 
 ALGORITHMS = ["zion+zstd", "zion+iguana_v0", "zion+iguana_v0/specialized", "zstd"]
 LANES: list[Any] = [(0, ["n"], "x"), (0, ["deep", "name"], "s"), (0, [], "j"), (0, [], "r")]

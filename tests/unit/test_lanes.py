@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sdb.packfile.reader import Packfile
+    from sdb.packfile.read.reader import Packfile
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MISSING = object()

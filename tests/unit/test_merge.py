@@ -1,7 +1,15 @@
 from __future__ import annotations
 
-from sdb.packfile.merge import MAX_INDICES, Range, Span, choose_paths, gather, join, merge
-from sdb.packfile.sparseindex import MAX_SUMMARY_PATHS, Path, Summary
+from sdb.packfile.build.indexbuilder import (
+    MAX_INDICES,
+    Range,
+    Span,
+    choose_paths,
+    gather,
+    join,
+    merge,
+)
+from sdb.packfile.trailer.sparseindex import MAX_SUMMARY_PATHS, Path, Summary
 
 TS = ("ts",)
 

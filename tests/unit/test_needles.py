@@ -11,7 +11,7 @@ import pytest
 import sdb
 from sdb import notes
 from sdb.query.result.reading import facts
-from sdb.table import tablepackfile
+from sdb.table.packfiles import lazy
 from tests.blockoracle import add_statistics
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def test_conditions_on_elements_leave_out_blocks(packed: Path, condition: str) -
 def test_packfiles_of_tables_are_asked_when_that_costs_less_than_their_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_plain: int, expected: int
 ) -> None:
-    monkeypatch.setattr(tablepackfile, "MOST_PLAIN_BYTES", most_plain)
+    monkeypatch.setattr(lazy, "MOST_PLAIN_BYTES", most_plain)
     db, dice = sdb.connect(tmp_path), random.Random(1)
     db.create("d.t", "in/*.json")
     for start in range(0, ROWS, 100):

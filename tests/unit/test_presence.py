@@ -11,9 +11,9 @@ import pytest
 import sdb
 from sdb import _core, ion
 from sdb.errors import CorruptError
-from sdb.packfile.extension import Summary
-from sdb.packfile.presence import FieldCount, Presence, field_name, join
-from sdb.packfile.provenance import Origin, Provenance, follow
+from sdb.packfile.trailer.extension import Summary
+from sdb.packfile.trailer.fieldcounts import FieldCount, Presence, field_name, join
+from sdb.packfile.trailer.provenance import Origin, Provenance, follow
 from sdb.records import replace
 
 DATA = Path(__file__).parents[2] / "testdata"
@@ -153,7 +153,7 @@ def test_inputs_are_known_by_their_bytes_however_they_come(tmp_path: Path) -> No
     source, path = tmp_path / "a.json", tmp_path / "a.zion"
     source.write_bytes(text)
     assert len(text) > 32 << 20
-    from sdb.packfile.inputs import recognise
+    from sdb.packfile.inputs.inputs import recognise
 
     piped = replace(recognise(source), file=None)
     digests = set()
@@ -175,8 +175,8 @@ def test_inputs_are_known_by_their_bytes_however_they_come(tmp_path: Path) -> No
 
 
 def test_packfiles_and_parquet_are_known_by_the_bytes_of_the_file(tmp_path: Path) -> None:
-    from sdb.packfile.inputs import recognise
-    from sdb.packfile.pieces import content_digest
+    from sdb.packfile.inputs.inputs import recognise
+    from sdb.packfile.inputs.streams import content_digest
 
     path, again, parquet = (tmp_path / name for name in ("a.zion", "b.zion", "c.parquet"))
     sdb.pack([GITHUB], path)

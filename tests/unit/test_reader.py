@@ -11,10 +11,10 @@ import pytest
 
 import sdb
 from sdb import errors
-from sdb.packfile import selection
-from sdb.packfile.merge import Span, merge
-from sdb.packfile.sparseindex import SparseIndex
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.build.indexbuilder import Span, merge
+from sdb.packfile.prune import selection
+from sdb.packfile.trailer.sparseindex import SparseIndex
+from sdb.packfile.trailer.trailer import Block, Trailer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -247,7 +247,7 @@ def test_notebooks_show_a_table(pack: Path) -> None:
 
 def test_nothing_heavy_is_loaded_to_describe(pack: Path) -> None:
     code = (
-        "import sys; from sdb.packfile.describe import describe, text\n"
+        "import sys; from sdb.packfile.inspect.describe import describe, text\n"
         f"print(text(describe([{str(pack)!r}])))\n"
         "heavy = {'numpy', 'pyarrow', 'rich', 'typer', 'zstandard', 'amazon', 'pathlib'}\n"
         "print(sorted(heavy & set(sys.modules)))"

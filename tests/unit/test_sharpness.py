@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile.predicate import Compare
-from sdb.packfile.reader import open_packfile
-from sdb.packfile.sharpness import PathSharpness, sharpness
+from sdb.packfile.inspect.selectivity import PathSharpness, sharpness
+from sdb.packfile.prune.predicate import Compare
+from sdb.packfile.read.reader import open_packfile
 
 if TYPE_CHECKING:
     from pathlib import Path

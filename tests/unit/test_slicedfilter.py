@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdb.errors import CorruptError
-from sdb.packfile.membership import MembershipFilter
-from sdb.packfile.slicedfilter import SlicedFilter, encode_filter
+from sdb.packfile.trailer.ribbon import MembershipFilter
+from sdb.packfile.trailer.ribbonslices import SlicedFilter, encode_filter
 
 
 class Stored:

@@ -6,10 +6,10 @@ import pytest
 
 from sdb import _core, ion
 from sdb.errors import CorruptError
-from sdb.packfile.predicate import between
-from sdb.packfile.prune import blocks
-from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
-from sdb.packfile.timeindex import UNBOUNDED, TimeIndex
+from sdb.packfile.prune.predicate import between
+from sdb.packfile.prune.prune import blocks
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
+from sdb.packfile.trailer.timeindex import UNBOUNDED, TimeIndex
 
 TS = ("ts",)
 

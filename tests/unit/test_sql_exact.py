@@ -13,7 +13,7 @@ import pytest
 
 import sdb
 from sdb.errors import QueryError
-from sdb.packfile.unpack import unpack
+from sdb.packfile.export.unpack import unpack
 
 if TYPE_CHECKING:
     from pathlib import Path

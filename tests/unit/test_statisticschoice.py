@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sdb
-from sdb.packfile import joining
-from sdb.packfile.blockfacts import FEW_BLOCKS, SMALL_BYTES
-from sdb.packfile.blockstatistics import TEXTS, ZONES
-from sdb.table import tablepackfile
-from sdb.table.compaction import compact_table
-from sdb.table.tableroot import table_root
+from sdb.packfile.build.newstats import FEW_BLOCKS, SMALL_BYTES
+from sdb.packfile.rewrite import merge
+from sdb.packfile.trailer.blockstats import TEXTS, ZONES
+from sdb.table.catalog.root import table_root
+from sdb.table.maintenance.compact import compact_table
+from sdb.table.packfiles import lazy
 
 if TYPE_CHECKING:
-    from sdb.packfile.blockstatistics import BlockStatistics
+    from sdb.packfile.trailer.blockstats import BlockStatistics
 
 TESTDATA = Path(__file__).parents[2] / "testdata"
 ORIGINAL = {
@@ -77,7 +77,7 @@ def test_29_16_samples_have_no_statistics_that_nobody_gains_from(tmp_path: Path,
 
 
 def test_29_16_who_asks_and_who_writes_agree_on_what_is_small() -> None:
-    assert SMALL_BYTES == tablepackfile.MOST_PLAIN_BYTES
+    assert SMALL_BYTES == lazy.MOST_PLAIN_BYTES
 
 
 def test_29_16_one_block_that_is_not_small_can_be_left_out(tmp_path: Path) -> None:
@@ -167,12 +167,12 @@ def test_29_16_packfiles_that_are_joined_know_all_rows(tmp_path: Path) -> None:
     assert blocks_read(tmp_path / "two.zion", f"id = '{wanted}'") == (1, 1)
 
 
-@pytest.mark.parametrize("few_chunks", [joining.FEW_CHUNKS, 1])
+@pytest.mark.parametrize("few_chunks", [merge.FEW_CHUNKS, 1])
 def test_29_16_tables_that_are_compacted_know_all_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_chunks: int
 ) -> None:
     """Blocks with more chunks are joined without being packed again."""
-    monkeypatch.setattr(joining, "FEW_CHUNKS", few_chunks)
+    monkeypatch.setattr(merge, "FEW_CHUNKS", few_chunks)
     db = sdb.connect(tmp_path)
     db.create("d.t", "in/*.json")
     parts = 10

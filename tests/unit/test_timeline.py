@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdb import instants
-from sdb.packfile.timeindex import TimeIndex
+from sdb.packfile.trailer.timeindex import TimeIndex
 from sdb.view.axis import ticks
 from sdb.view.facts import block_table, table
 from sdb.view.timeline import ASCII, UNICODE, draw, lines

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import sdb
-from sdb.packfile.unpack import unpack
+from sdb.packfile.export.unpack import unpack
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,13 +6,14 @@ import pytest
 
 import sdb
 from sdb.errors import CorruptError, SdbWarning
-from sdb.packfile import wordchoice, words
-from sdb.packfile.blockfacts import BlockFacts
-from sdb.packfile.blockstatistics import WORDS, ZONES, BlockStatistics, store_sections
-from sdb.packfile.membership import MembershipFilter, ValueSet
-from sdb.packfile.predicate import Anywhere, Both, Either, TextWords
-from sdb.packfile.search import search
-from sdb.packfile.slicedfilter import encode_filter
+from sdb.packfile.build import choosengrams
+from sdb.packfile.build.newstats import BlockFacts
+from sdb.packfile.prune import ngrams
+from sdb.packfile.prune.predicate import Anywhere, Both, Either, TextWords
+from sdb.packfile.read.search import search
+from sdb.packfile.trailer.blockstats import WORDS, ZONES, BlockStatistics, store_sections
+from sdb.packfile.trailer.ribbon import MembershipFilter, ValueSet
+from sdb.packfile.trailer.ribbonslices import encode_filter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,10 +45,10 @@ def place(tmp_path: Path) -> Path:
 
 def test_what_a_pattern_needs() -> None:
     one = TextWords(PATH, ("timeout",), "~ 'x'")
-    assert words.wanted(PATH, ["timeout"], words="~ 'x'") == one
+    assert ngrams.wanted(PATH, ["timeout"], words="~ 'x'") == one
     assert str(one) == "message ~ 'x'"
-    assert words.wanted(PATH, ["short", "timeout"]) == Anywhere()
-    either = words.wanted(PATH, ["timeout.*refused", "checksum"])
+    assert ngrams.wanted(PATH, ["short", "timeout"]) == Anywhere()
+    either = ngrams.wanted(PATH, ["timeout.*refused", "checksum"])
     assert isinstance(either, Either)
     both, other = either.parts
     assert isinstance(both, Both)
@@ -60,21 +61,21 @@ def test_what_a_pattern_needs() -> None:
 
 
 def test_what_stands_for_other_bytes_is_not_looked_for() -> None:
-    assert words.pieces(["time\ufffdouts"]) == []
-    apart = words.pieces(["timeouts", "refused"])
-    assert words.pieces(["timeouts\ufffdrefused"]) == apart
-    assert len(words.pieces(["abcdefghijklmnopqrstuvwxyz" * 9])) <= 16
+    assert ngrams.pieces(["time\ufffdouts"]) == []
+    apart = ngrams.pieces(["timeouts", "refused"])
+    assert ngrams.pieces(["timeouts\ufffdrefused"]) == apart
+    assert len(ngrams.pieces(["abcdefghijklmnopqrstuvwxyz" * 9])) <= 16
 
 
 def test_filters_have_fewer_planes_until_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = [BlockFacts(sets={(PATH, WORDS): (ValueSet(9, b"\x01" * 256, 8),)})] * 4
     for most, size in ((1024, 1024), (1023, 896), (384, 384)):
-        monkeypatch.setattr(wordchoice, "MAX_BYTES", most)
-        (kept,) = wordchoice.choose_words(facts).values()
+        monkeypatch.setattr(choosengrams, "MAX_BYTES", most)
+        (kept,) = choosengrams.choose_words(facts).values()
         assert kept.size_bytes == size
-    monkeypatch.setattr(wordchoice, "MAX_BYTES", 383)
+    monkeypatch.setattr(choosengrams, "MAX_BYTES", 383)
     with pytest.warns(SdbWarning, match="filters of words are left out"):
-        assert wordchoice.choose_words(facts) == {}
+        assert choosengrams.choose_words(facts) == {}
 
 
 def test_only_words_are_of_the_row() -> None:

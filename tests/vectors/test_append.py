@@ -10,7 +10,7 @@ import pytest
 
 import sdb
 from sdb.errors import CorruptError, UnsupportedError
-from sdb.packfile import describe
+from sdb.packfile.inspect import describe
 from tests.conftest import VECTORS, golden, json_lines
 from tests.property.test_append import assert_sound
 

@@ -14,7 +14,7 @@ import pytest
 
 from sdb import _core
 from sdb.errors import CorruptError, UnsupportedError, UsageError
-from sdb.packfile.trailer import Trailer
+from sdb.packfile.trailer.trailer import Trailer
 from tests.conftest import VECTORS, as_the_original_prints, golden
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdb.packfile.merge import Range, Span, build_sparse, choose_paths, coalesce
+from sdb.packfile.build.indexbuilder import Range, Span, build_sparse, choose_paths, coalesce
 from tests.conftest import json_lines
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdb import ion
-from sdb.packfile.prune import blocks
-from sdb.packfile.trailer import Trailer
+from sdb.packfile.prune.prune import blocks
+from sdb.packfile.trailer.trailer import Trailer
 from sdb.query.plan.reduction import reduce
 from sdb.query.syntax import ast
 from tests.conftest import json_lines
 
 if TYPE_CHECKING:
-    from sdb.packfile.sparseindex import SparseIndex
+    from sdb.packfile.trailer.sparseindex import SparseIndex
 
 INDEXES = {index["name"]: index for index in json_lines("packfile/filter-index.jsonl")}
 CASES = json_lines("packfile/filter.jsonl")

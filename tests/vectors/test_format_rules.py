@@ -12,10 +12,10 @@ import pytest
 import sdb
 from sdb import _core, ion
 from sdb.errors import CorruptError, SdbError, UnsupportedError
-from sdb.packfile import manifest
-from sdb.packfile.sparseindex import build_indices
-from sdb.packfile.timeindex import TimeIndex
-from sdb.packfile.trailer import Trailer
+from sdb.packfile.read import manifest
+from sdb.packfile.trailer.sparseindex import build_indices
+from sdb.packfile.trailer.timeindex import TimeIndex
+from sdb.packfile.trailer.trailer import Trailer
 from tests.attack import craft
 from tests.conftest import VECTORS
 

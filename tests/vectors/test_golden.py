@@ -11,7 +11,7 @@ import pytest
 import sdb
 from sdb import sizes
 from sdb.errors import CorruptError, SdbError, UnsupportedError
-from sdb.packfile import describe
+from sdb.packfile.inspect import describe
 from tests.conftest import VECTORS, as_the_original_prints, golden, json_lines
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from sdb import ion
 from sdb.ion import IonSymbol
-from sdb.packfile.timeindex import TimeIndex
+from sdb.packfile.trailer.timeindex import TimeIndex
 from tests.conftest import json_lines
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import pytest
 
 from sdb import instants, ion
 from sdb.errors import CorruptError, SdbError
-from sdb.packfile.sparseindex import SparseIndex, Summary, build_indices
-from sdb.packfile.storedtrailer import read_trailer
-from sdb.packfile.trailer import Block, Trailer
+from sdb.packfile.trailer.read import read_trailer
+from sdb.packfile.trailer.sparseindex import SparseIndex, Summary, build_indices
+from sdb.packfile.trailer.trailer import Block, Trailer
 from sdb.store import url
 from tests.conftest import VECTORS, golden, json_lines
 

@@ -86,8 +86,8 @@ def command(
 
     Formats are recognised as for pack. Compression and constants are those of the packfile.
     """
-    from sdb.cli.report import Rejects, report_append
-    from sdb.packfile.append import append
+    from sdb.cli.render.pack import Rejects, report_append
+    from sdb.packfile.write.append import append
 
     prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     inputs = given(inputs)
@@ -121,7 +121,7 @@ def command(
             progress=meter,
         )
     if stats != "auto":
-        from sdb.packfile.statisticsasked import tell_absent
+        from sdb.packfile.build.options import tell_absent
 
         tell_absent(stats, result.path, result.trailer)
     report_append(result, rejects, as_json=as_json, quiet=quiet)

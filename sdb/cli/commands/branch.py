@@ -29,7 +29,7 @@ def command(
 
     At the newest version, or at that which is named. `sdb merge` brings it back.
     """
-    from sdb.table import tablerefs
+    from sdb.table.history import setrefs
 
     place = table_root(context, root)
     database, table, reference = named_table(name)
@@ -38,9 +38,9 @@ def command(
     if branch is None:
         named_versions(place, database, table, "branch", as_json=as_json)
     elif delete:
-        tablerefs.delete_branch(place, database, table, branch)
+        setrefs.delete_branch(place, database, table, branch)
     else:
-        found = tablerefs.branch(place, database, table, branch, reference or "main")
+        found = setrefs.branch(place, database, table, branch, reference or "main")
         if as_json:
             output.say_json(found.as_dict())
         elif not quiet:

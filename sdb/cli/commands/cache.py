@@ -11,7 +11,7 @@ from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.ondemand import CacheContents
+    from sdb.query.exec.ondemand import CacheContents
 
 EXAMPLES = ("sdb cache", "sdb cache --json", "sdb cache clear")
 
@@ -25,7 +25,7 @@ def command(
     Such inputs are packed for the first query on them. The packfiles stay in a folder of the user,
     $SDB_CACHE or ~/.cache/sdb, up to $SDB_CACHE_SIZE (10GiB), for the next queries.
     """
-    from sdb.packfile.ondemand import cached, clear_cache
+    from sdb.query.exec.ondemand import cached, clear_cache
 
     if action not in {"show", "clear"}:
         raise UsageError(f"unknown action {action!r}", expected="show, clear")

@@ -35,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sdb.table.compaction import Compacted
+    from sdb.table.maintenance.compact import Compacted
 
 
 def command(
@@ -91,10 +91,10 @@ def command(
 def _compaction(choice: sparks.Choice | None) -> Callable[..., Compacted]:
     """Give what compacts: this program, or Spark."""
     if choice is None:
-        from sdb.table.compaction import compact_table
+        from sdb.table.maintenance.compact import compact_table
 
         return compact_table
-    from sdb.spark.bulkcompact import compact_on_spark
+    from sdb.spark.bulk.compact import compact_on_spark
 
     return partial(compact_on_spark, master=choice.master, conf=sparks.settings(choice.conf))
 
@@ -124,7 +124,7 @@ def _lines(found: Compacted, *, dry_run: bool) -> list[str]:
 
 def _sorted_by(found: Compacted, *, dry_run: bool) -> str:
     """Tell how many of the new packfiles are sorted, and by what."""
-    from sdb.packfile.presence import field_name
+    from sdb.packfile.trailer.fieldcounts import field_name
 
     count = sum(run.is_sorted for run in found.runs)
     if not found.cluster_by or not (count or dry_run):
@@ -135,7 +135,7 @@ def _sorted_by(found: Compacted, *, dry_run: bool) -> str:
 
 def _sorted_lines(found: Compacted) -> Iterator[str]:
     """Tell what sorting has changed beside the order of rows."""
-    from sdb.packfile.presence import field_name
+    from sdb.packfile.trailer.fieldcounts import field_name
     from sdb.view.sharpnesstable import percent
 
     if times := found.times:

@@ -13,7 +13,7 @@ from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.concat import ConcatResult
+    from sdb.packfile.rewrite.concat import ConcatResult
 
 EXAMPLES = (
     "sdb concat -o both.zion events.zion events.zion",
@@ -36,7 +36,7 @@ def command(
 
     They need to have the same compression and constants.
     """
-    from sdb.packfile.concat import concat
+    from sdb.packfile.rewrite.concat import concat
 
     output.prepare(verbose=verbose, unverified=no_verify, quiet=quiet)
     with Meter("joining", progress, quiet=quiet) as meter:
@@ -54,7 +54,7 @@ def command(
 
 
 def _facts(result: ConcatResult) -> dict[str, object]:
-    from sdb.cli.report import index_facts
+    from sdb.cli.render.pack import index_facts
 
     return {
         "path": result.path,

@@ -36,8 +36,8 @@ def command(
 
     Rows come with sync or insert. All that is wrong is told at once.
     """
-    from sdb.table.definition import Definition
-    from sdb.table.tablecreate import create_table, definition_of
+    from sdb.table.definition.create import create_table, definition_of
+    from sdb.table.definition.definition import Definition
 
     place = table_root(context, root, allow_inputs)
     if (definition is None) == (not patterns):

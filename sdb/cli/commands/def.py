@@ -16,8 +16,8 @@ def command(context: Context, database: Database, table: Table, root: Root = Non
     Members that nobody knows are left out, which a line on standard error tells.
     """
     from sdb import notes
-    from sdb.table.names import TableKeys
-    from sdb.table.recentdefinitions import read_definition
+    from sdb.table.definition.cache import read_definition
+    from sdb.table.format.keys import TableKeys
 
     keys = TableKeys(database, table)
     definition = read_definition(table_root(context, root), keys)

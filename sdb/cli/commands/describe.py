@@ -7,7 +7,7 @@ import sys
 from sdb.cli import output
 from sdb.cli.options import AsJson, At, Database, Root, ShowStats, Table, table_root
 from sdb.cli.parameters import Context, Option
-from sdb.cli.shownsharpness import show_sharpness
+from sdb.cli.render.sharpness import show_sharpness
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -33,14 +33,14 @@ def command(
 
     The index is read and the lists of older packfiles, and no packfile but with --stats.
     """
-    from sdb.table.tabledescription import describe_table
-    from sdb.table.tablehandle import open_table
+    from sdb.table.catalog.handle import open_table
+    from sdb.table.inspect.describe import describe_table
 
     handle = open_table(table_root(context, root), database, table, at=at)
     description = describe_table(handle)
     found = None
     if stats:
-        from sdb.table.tablesharpness import table_sharpness
+        from sdb.table.inspect.selectivity import table_sharpness
 
         found = table_sharpness(handle)
     if as_json:

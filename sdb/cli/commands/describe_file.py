@@ -7,15 +7,15 @@ import sys
 from sdb.cli import output
 from sdb.cli.options import AsJson, Force, Packfiles, ShowStats, Verbose, locate
 from sdb.cli.parameters import Context, Option
-from sdb.cli.shownsharpness import show_sharpness
+from sdb.cli.render.sharpness import show_sharpness
 from sdb.errors import UsageError
-from sdb.packfile.describe import as_dict, describe, text
-from sdb.packfile.descriptions import Description
+from sdb.packfile.inspect.describe import as_dict, describe, text
+from sdb.packfile.inspect.records import Description
 from sdb.typed import Annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.sharpness import Sharpness
+    from sdb.packfile.inspect.selectivity import Sharpness
 
 EXAMPLES = (
     "sdb describe-file events.zion",
@@ -92,9 +92,9 @@ def _draw(description: Description, *, blocks: bool, timeline: bool) -> None:
 def _sharpness(context: Context, packfiles: list[str]) -> Sharpness:
     from contextlib import ExitStack
 
-    from sdb.packfile.reader import open_packfile
-    from sdb.packfile.resolve import resolve
-    from sdb.packfile.sharpness import sharpness
+    from sdb.packfile.inspect.selectivity import sharpness
+    from sdb.packfile.read.reader import open_packfile
+    from sdb.packfile.read.resolve import resolve
 
     with ExitStack() as stack:
         found = resolve(packfiles, root=context.obj or None)

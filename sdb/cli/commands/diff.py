@@ -38,7 +38,7 @@ def command(
     With --rows only packfiles that differ are read. A row that was moved, by a compaction as an
     example, did not change.
     """
-    from sdb.table.tablediff import compare, different_rows
+    from sdb.table.history.diff import compare, different_rows
 
     database, table, _ = named_table(name)
     later = other or ""

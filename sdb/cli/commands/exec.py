@@ -76,7 +76,7 @@ def command(
     version of its table; those between BEGIN and COMMIT are one, of all their tables at once.
     Blocks without a row that changes are copied as they are. See docs/sql.md for the language.
     """
-    from sdb.cli.executed import lines_of
+    from sdb.cli.render.exec import lines_of
     from sdb.query.writes.execute import execute
 
     output.prepare(verbose=verbose, quiet=quiet)

@@ -56,8 +56,8 @@ def command(
     What is kept tell the options, or versions in the definition of the table. Nothing is deleted:
     gc does that later.
     """
-    from sdb.table.expiry import expire, policy_of
-    from sdb.table.names import TableKeys
+    from sdb.table.format.keys import TableKeys
+    from sdb.table.maintenance.expire import expire, policy_of
 
     place = table_root(context, root)
     names = table_of(name, table)

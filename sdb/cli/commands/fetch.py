@@ -26,7 +26,7 @@ def command(
 
     A file that is there already is kept, unless --force is given.
     """
-    from sdb.table.tableroot import fetch_file
+    from sdb.table.catalog.root import fetch_file
 
     place = table_root(context, root)
     for key in keys:

@@ -42,8 +42,8 @@ def command(
         _print_stats(context, packfiles, match, threads, progress, as_json=as_json)
         return
     from sdb import notes
-    from sdb.packfile.describe import fields
-    from sdb.packfile.inventory import as_facts
+    from sdb.packfile.inspect.describe import fields
+    from sdb.packfile.read.fields import as_facts
 
     found = fields(packfiles, match=match, root=context.obj or None)
     for name in found.silent:
@@ -69,7 +69,7 @@ def _print_stats(
     *,
     as_json: bool,
 ) -> None:
-    from sdb.packfile.fieldreport import as_facts, field_stats
+    from sdb.packfile.inspect.fieldreport import as_facts, field_stats
 
     with Meter("reading", progress) as meter:
         found = field_stats(

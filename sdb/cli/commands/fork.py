@@ -37,7 +37,7 @@ def command(
     Packfiles are copied by the file system or the store where these can, or shared. A fork that was
     broken off goes on where it was.
     """
-    from sdb.table.tablefork import fork
+    from sdb.table.history.fork import fork
 
     database, table, reference = named_table(new)
     if reference:

@@ -51,9 +51,9 @@ def command(
     What could be read within the grace time stays, and what was written within it. Where an object
     that the table leads to cannot be read, nothing is deleted.
     """
-    from sdb.cli.collectedlines import explained, lines_of
-    from sdb.table.collector import collect
-    from sdb.table.expiry import seconds_of
+    from sdb.cli.render.collected import explained, lines_of
+    from sdb.table.maintenance.expire import seconds_of
+    from sdb.table.maintenance.gc import collect
 
     names = table_of(name, table)
     with Meter("collecting", progress, quiet=quiet) as meter:

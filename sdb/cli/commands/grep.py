@@ -6,7 +6,6 @@ import re
 import sys
 
 from sdb import bounds, notes
-from sdb.cli import found as printed
 from sdb.cli import output
 from sdb.cli.meter import Meter
 from sdb.cli.options import (
@@ -21,6 +20,7 @@ from sdb.cli.options import (
     names,
 )
 from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.render import grep as printed
 from sdb.typed import Annotated
 
 _NUMBER = r"[\d\s.:,TZ^$\\+-]*\d[\d\s.:,TZ^$\\+-]*"
@@ -83,9 +83,9 @@ def command(
     0 when a row was found, 1 when none was.
     """
     from sdb.errors import UsageError
-    from sdb.packfile import grep
-    from sdb.packfile.resolve import resolve
-    from sdb.packfile.search import search
+    from sdb.packfile.export import grep
+    from sdb.packfile.read.resolve import resolve
+    from sdb.packfile.read.search import search
 
     sought = patterns or words[:1]
     places = words if patterns else words[1:]

@@ -6,7 +6,7 @@ import io
 import sys
 
 from sdb import bounds
-from sdb.cli import output, shown
+from sdb.cli import output
 from sdb.cli.options import (
     Fields,
     Packfile,
@@ -21,6 +21,7 @@ from sdb.cli.options import (
     period,
 )
 from sdb.cli.parameters import Context, Option
+from sdb.cli.render import rows as shown
 from sdb.typed import Annotated
 
 EXAMPLES = (
@@ -58,7 +59,7 @@ def command(
         root = context.obj or ""
         shown.select(packfile, where, rows, form, chosen, times, root=root, strict=strict)
         return
-    from sdb.packfile.unpack import unpack
+    from sdb.packfile.export.unpack import unpack
 
     terminal = sys.stdout.isatty()
     direct = form in {"csv", "tsv", "ion-text"} or (form == "json" and not terminal)

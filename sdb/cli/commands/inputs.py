@@ -38,8 +38,8 @@ def command(
     With --check also those that are not any more what was taken: local inputs are read for that,
     and the folders of those on S3 listed.
     """
-    from sdb.table.inputstates import input_states
-    from sdb.table.tablehandle import open_table
+    from sdb.table.catalog.handle import open_table
+    from sdb.table.sync.status import input_states
 
     handle = open_table(table_root(context, root, allow_inputs), database, table, at=at)
     states = input_states(handle, seek=seek, check=check)

@@ -77,8 +77,8 @@ def command(
 
     Formats are recognised as for pack. Many may insert at the same time.
     """
-    from sdb.cli.report import Rejects
-    from sdb.table.tableinsert import insert
+    from sdb.cli.render.pack import Rejects
+    from sdb.table.insert.insert import insert
 
     database, table, behind = named_table(name)
     if behind and branch not in {"main", behind}:

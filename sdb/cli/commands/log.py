@@ -30,7 +30,7 @@ def command(
 
     When, who, what changed, and why. With a version behind the name, those up to it.
     """
-    from sdb.table.tablelog import log, shown
+    from sdb.table.history.log import log, shown
 
     handle = opened_table(context, root, name)
     tell_pending(handle)

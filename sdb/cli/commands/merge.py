@@ -48,7 +48,7 @@ def command(
     Rows that were added always merge. What both sides have rewritten is a conflict (exit code 5),
     which is listed, and nothing changes.
     """
-    from sdb.table.tablemerge import MergeConflictError, merge
+    from sdb.table.history.merge import MergeConflictError, merge
 
     database, table, behind = named_table(name)
     if bool(source) == bool(behind):

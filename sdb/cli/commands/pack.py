@@ -96,8 +96,8 @@ def command(
         sparks.run(choice, inputs, target, options, threads, form)
         return
     choice.check_unused()
-    from sdb.cli.report import Rejects, report
-    from sdb.packfile.writer import pack
+    from sdb.cli.render.pack import Rejects, report
+    from sdb.packfile.write.pack import pack
 
     with (
         Meter("packing", progress, quiet=quiet) as meter,
@@ -119,7 +119,7 @@ def command(
             progress=meter,
         )
     if stats != "auto":
-        from sdb.packfile.statisticsasked import tell_absent
+        from sdb.packfile.build.options import tell_absent
 
         tell_absent(stats, result.path, result.trailer)
     report(result, rejects, meter.seconds, as_json=as_json, quiet=quiet, verbose=verbose)

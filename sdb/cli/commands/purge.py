@@ -67,7 +67,7 @@ def command(
     lose the rows, too. What was broken off goes on when it is run again. At the end all that is
     left is looked through; exit code 1 when such rows are still there.
     """
-    from sdb.cli.purgedlines import lines_of
+    from sdb.cli.render.purged import lines_of
     from sdb.query.writes.purge import purge
 
     output.prepare(verbose=verbose, quiet=quiet)

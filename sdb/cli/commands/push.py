@@ -37,8 +37,8 @@ def command(
     The table there becomes the same; only packfiles that are not there are sent. What others have
     written there is not taken away (exit code 5).
     """
-    from sdb.table.tablefork import push
-    from sdb.table.tableroot import table_root
+    from sdb.table.catalog.root import table_root
+    from sdb.table.history.fork import push
 
     if new and named_table(new)[2]:
         raise UsageError(f"{new} is no table", expected="--as DB.NEW")

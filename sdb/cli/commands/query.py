@@ -7,7 +7,7 @@ import time
 from functools import partial
 
 from sdb import bounds
-from sdb.cli import answers, output
+from sdb.cli import output
 from sdb.cli.following import Following
 from sdb.cli.interrupts import Interruptible
 from sdb.cli.meter import Meter
@@ -26,6 +26,7 @@ from sdb.cli.options import (
     period,
 )
 from sdb.cli.parameters import Argument, Context, Option
+from sdb.cli.render import query
 from sdb.cli.statementtext import statement_text
 from sdb.typed import Annotated
 
@@ -90,9 +91,9 @@ def command(
 
     started = time.perf_counter()
     output.prepare(verbose=verbose)
-    answers.allow_many_files()
+    query.allow_many_files()
     since, until = period(since, until)
-    form, compression = answers.form("json" if as_json and fmt is None else fmt, target)
+    form, compression = query.form("json" if as_json and fmt is None else fmt, target)
     with Interruptible() as signals, Meter("packing", progress) as meter:
         result = run(
             statement_text(sql, file, "query"),
@@ -113,11 +114,11 @@ def command(
         with result:
             signals.arm(result.interrupt)
             if explain:
-                answers.explain(result, as_json=as_json)
+                query.explain(result, as_json=as_json)
                 return
             output.check_apart(target, [*result.paths, *([file] if file else [])])
             follow = partial(Following, meter=meter)
-            answers.write(result, form, target, force=force, compression=compression, follow=follow)
+            query.write(result, form, target, force=force, compression=compression, follow=follow)
             if verbose:
                 spent = time.perf_counter() - started
                 output.say(summary(result.reading, spent), to=sys.stderr)

@@ -29,7 +29,7 @@ def command(
 
     What came in between stays in the history, and the next sync takes its inputs again.
     """
-    from sdb.table.tablerestore import restore
+    from sdb.table.history.restore import restore
 
     database, table, behind = named_table(name)
     if bool(reference) == bool(behind):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from sdb import bounds
-from sdb.cli import answers, output
+from sdb.cli import output
 from sdb.cli.options import Threads
 from sdb.cli.parameters import Context, Option
+from sdb.cli.render import query
 from sdb.errors import UsageError
 from sdb.typed import Annotated
 
@@ -47,8 +48,8 @@ def command(
     from sdb.cli.conversation import Session, Settings
 
     output.prepare()
-    answers.allow_many_files()
-    form, _ = answers.form(fmt, "-")
+    query.allow_many_files()
+    form, _ = query.form(fmt, "-")
     if form in {"ion", "arrow", "parquet"}:
         raise UsageError(f"the shell shows text, and {form} is none", hint="sdb query -o FILE")
     limit = None if memory is None else bounds.MEMORY.read(memory)
@@ -61,7 +62,7 @@ def command(
 
 def _read(session: Session) -> None:
     """Run what comes on standard input; the first error ends it."""
-    from sdb.packfile.pieces import standard_input
+    from sdb.packfile.inputs.streams import standard_input
     from sdb.query.syntax.statements import split
 
     text = ""

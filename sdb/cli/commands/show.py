@@ -14,7 +14,7 @@ def command(
     context: Context, name: TableVersion, root: Root = None, as_json: AsJson = False
 ) -> None:
     """Show a version of a table, and what came and went with it."""
-    from sdb.table.tablelog import show
+    from sdb.table.history.log import show
 
     handle = opened_table(context, root, name)
     tell_pending(handle)

@@ -24,7 +24,7 @@ def command(
 
     Secrets are shown with --reveal only; for a shell they are left out without it.
     """
-    from sdb.table.rootconfig import FORMATS, root_config
+    from sdb.table.catalog.config import FORMATS, root_config
 
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}", expected=", ".join(FORMATS))

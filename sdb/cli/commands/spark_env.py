@@ -25,7 +25,7 @@ def command(
 
     It has sdb and what it depends on, for this system and this version of Python.
     """
-    from sdb.spark.environment import build
+    from sdb.spark.session.environment import build
 
     size = build(target, overwrite=force)
     if as_json:

@@ -112,7 +112,7 @@ def command(
     What cannot be read is told, recorded and left out (exit code 1).
     """
     from sdb.cli.syncing import check_alone, follow_tables, sync_tables, syncs_of
-    from sdb.table.tablesync import tables_to_sync
+    from sdb.table.sync.sync import tables_to_sync
 
     prepare(verbose=verbose, quiet=quiet)
     options = {} if stats is None else {"stats": stats}

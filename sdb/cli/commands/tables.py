@@ -24,8 +24,8 @@ def command(
     Of each table only the index is read. A table whose index is damaged is told of on standard
     error, and the others are listed.
     """
-    from sdb.table.tabledescription import facts
-    from sdb.table.tablehandle import find_table
+    from sdb.table.catalog.handle import find_table
+    from sdb.table.inspect.describe import facts
     from sdb.view.tablelist import tables
 
     place = table_root(context, root)

@@ -27,7 +27,7 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Give a version of a table a name; it is kept as long as it has one."""
-    from sdb.table import tablerefs
+    from sdb.table.history import setrefs
 
     place = table_root(context, root)
     database, table, reference = named_table(name)
@@ -36,9 +36,9 @@ def command(
     if tag is None:
         named_versions(place, database, table, "tag", as_json=as_json)
     elif delete:
-        tablerefs.delete_tag(place, database, table, tag)
+        setrefs.delete_tag(place, database, table, tag)
     else:
-        found = tablerefs.tag(place, database, table, tag, reference or "main", overwrite=force)
+        found = setrefs.tag(place, database, table, tag, reference or "main", overwrite=force)
         if as_json:
             output.say_json(found.as_dict())
         elif not quiet:

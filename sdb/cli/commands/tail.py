@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from sdb import bounds
-from sdb.cli import output, shown
+from sdb.cli import output
 from sdb.cli.options import (
     Fields,
     Packfile,
@@ -19,6 +19,7 @@ from sdb.cli.options import (
     period,
 )
 from sdb.cli.parameters import Context, Option
+from sdb.cli.render import rows as shown
 from sdb.typed import Annotated
 
 EXAMPLES = ("sdb tail events.zion", "sdb tail -3 --fmt table --fields id,type events.zion")
@@ -42,16 +43,16 @@ def command(
 
     Blocks are read from the end on, until there are enough rows.
     """
-    from sdb.packfile import ends
+    from sdb.packfile.export import tail
 
     output.prepare(verbose=verbose)
     form = shown.form(fmt)
     since, until = period(since, until)
     place, chosen = locate(context, packfile), names(fields)
     if form == "ion-text":
-        from sdb.packfile import iontext
+        from sdb.packfile.export import iontext
 
-        found = ends.last_rows(
+        found = tail.last_rows(
             place,
             rows,
             fields=chosen,
@@ -63,7 +64,7 @@ def command(
         indent = sys.stdout.isatty()
         shown.say(output.plain(iontext.text(row, indent=indent)) for row in found)
         return
-    lines = ends.last_lines(
+    lines = tail.last_lines(
         place, rows, fields=chosen, since=since, until=until, time_field=time_field, strict=strict
     )
     shown.show(lines, form, chosen)

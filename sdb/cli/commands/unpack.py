@@ -75,7 +75,7 @@ def command(
 
     Blocks that the time index, or what is known of their values, rules out are not read.
     """
-    from sdb.packfile.unpack import FORMATS, TEXTS, unpack
+    from sdb.packfile.export.unpack import FORMATS, TEXTS, unpack
 
     fmt, compression = formats.written(None if target == "-" else target, fmt, FORMATS, "ion")
     output.prepare(verbose=verbose, unverified=no_verify)
@@ -139,15 +139,15 @@ def _write_selected(
     import time
     from functools import partial
 
-    from sdb.cli import answers
     from sdb.cli.following import Following
     from sdb.cli.interrupts import Interruptible
+    from sdb.cli.render import query
     from sdb.query.result.reading import summary
     from sdb.query.selected import TYPED, selected
 
     fmt, compression, target = form
     started = time.perf_counter()
-    answers.allow_many_files()
+    query.allow_many_files()
     with (
         Interruptible() as signals,
         Meter("unpacking", progress) as meter,
@@ -156,7 +156,7 @@ def _write_selected(
         signals.arm(result.interrupt)
         output.check_apart(target, result.paths)
         follow = partial(Following, meter=meter)
-        answers.write(result, fmt, target, force=force, compression=compression, follow=follow)
+        query.write(result, fmt, target, force=force, compression=compression, follow=follow)
         if verbose:
             spent = time.perf_counter() - started
             output.say(summary(result.reading, spent), to=sys.stderr)

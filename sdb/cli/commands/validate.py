@@ -39,8 +39,8 @@ def command(
     The signature, every object that the index leads to, its ETag and content id, every row, and the
     versions that are kept. Exit code 6 when anything was found.
     """
-    from sdb.table.tablehandle import open_table
-    from sdb.table.tablevalidation import validate_table
+    from sdb.table.catalog.handle import open_table
+    from sdb.table.maintenance.validate import validate_table
 
     def watch(key: str) -> None:
         if verbose:

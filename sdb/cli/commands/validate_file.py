@@ -34,8 +34,8 @@ def command(
 
     Every row is checked, and the time index against the rows. Exit code 1 when anything was found.
     """
-    from sdb.packfile.resolve import resolve
-    from sdb.packfile.validate import validate
+    from sdb.packfile.inspect.validate import validate
+    from sdb.packfile.read.resolve import resolve
 
     found = resolve(packfiles, root=context.obj)
     reports = []

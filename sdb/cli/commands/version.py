@@ -22,7 +22,7 @@ def command(
     import platform
 
     from sdb import _core
-    from sdb.packfile.writer import ALGORITHMS
+    from sdb.packfile.write.pack import ALGORITHMS
 
     say_json(
         {

@@ -10,6 +10,7 @@ module         holds
 `indexed`      counts groups that metadata tells
 `joinkeys`     keys of small sides of joins, for large ones
 `toldtotals`   totals of all rows that metadata tells
+`ondemand`     opens what a query names: packfiles, and other inputs by way of a cache
 `native`       runs what a scan answers alone
 `storedtable`  tables below a root, from the index to the packfiles that matter
 `together`     tables that are opened together, so that they are of one moment

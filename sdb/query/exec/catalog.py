@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import chain
 
 from sdb.errors import NotFoundError, UsageError
-from sdb.packfile.absent import tell
-from sdb.packfile.ondemand import open_table
-from sdb.packfile.predicate import Anywhere, Both, Instant, Nowhere, path_tests
-from sdb.packfile.reader import open_packfile
+from sdb.packfile.prune.predicate import Anywhere, Both, Instant, Nowhere, path_tests
+from sdb.packfile.prune.unknownfields import tell
+from sdb.packfile.read.reader import open_packfile
 from sdb.progress import silent
 from sdb.query.analyze.folding import fold
 from sdb.query.exec.namedtables import NamedTables
+from sdb.query.exec.ondemand import open_table
 from sdb.query.plan.leftout import added, left_out
 from sdb.query.plan.locations import candidates
 from sdb.query.plan.losses import losses
@@ -25,12 +25,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sdb.packfile.fieldstats import Statistics
-    from sdb.packfile.inventory import Inventory
-    from sdb.packfile.predicate import Predicate
-    from sdb.packfile.presence import FieldPath
-    from sdb.packfile.reader import Packfile
-    from sdb.packfile.trailer import Trailer
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.read.fields import Inventory
+    from sdb.packfile.read.fieldstats import Statistics
+    from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer.fieldcounts import FieldPath
+    from sdb.packfile.trailer.trailer import Trailer
     from sdb.progress import Progress
     from sdb.query.exec.storedtable import StoredTable
     from sdb.query.plan.columns import Execution
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sdb.query.plan.period import Period
     from sdb.query.plan.scans import Predicate as Plan
     from sdb.query.syntax import ast
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
 
 _ANYWHERE = Anywhere()
 _OPENERS = 16
@@ -243,13 +243,13 @@ class Catalog:
 
     def fields(self, tables: tuple[TableName, ...]) -> Inventory:
         """Give the fields of tables, whose rows follow each other, from their trailers."""
-        from sdb.packfile.inventory import inventory
+        from sdb.packfile.read.fields import inventory
 
         return inventory(list(chain.from_iterable(map(self._trailers, tables))))
 
     def statistics(self, table: TableScan, progress: Progress) -> Statistics:
         """Find out what is in the fields of a table, from all of its rows."""
-        from sdb.packfile.fieldstats import scan
+        from sdb.packfile.read.fieldstats import scan
 
         return scan([part.pack for part in table.parts], threads=self._threads, progress=progress)
 
@@ -264,7 +264,7 @@ class Catalog:
 
         Where no scan has counted a row, types of fields that an index does not have are read.
         """
-        from sdb.table.absentfields import with_types
+        from sdb.table.packfiles.knownfields import with_types
 
         def packs(name: TableName) -> list[Packfile]:
             # Nothing is told of what was not looked at.
@@ -282,7 +282,7 @@ class Catalog:
 
     def _untold(self, found: int) -> list[str]:
         """Tell of comparisons as `mismatches` does, where an index knows too little for that."""
-        from sdb.table.absentfields import are_cut, with_types
+        from sdb.table.packfiles.knownfields import are_cut, with_types
 
         if found or self._is_closed:
             return []
@@ -301,7 +301,7 @@ class Catalog:
         UsageError
             There are some, and `strict` is set.
         """
-        from sdb.table.absentfields import telling_trailers
+        from sdb.table.packfiles.knownfields import telling_trailers
 
         fields: dict[tuple[TableName | None, ...], list[FieldPath]] = {}
         for read in statement.reads:

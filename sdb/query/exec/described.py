@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdb import ion
-from sdb.packfile.fieldreport import plain_value
+from sdb.packfile.inspect.fieldreport import plain_value
 from sdb.query.analyze.refusals import rejected
 from sdb.query.analyze.types import BOOL, INTEGER, NULL, NUMBER, STRING, TIME
 from sdb.query.plan.columns import Column, Execution
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sdb.packfile.fieldstats import FieldStatistics, SeenValue
+    from sdb.packfile.read.fieldstats import FieldStatistics, SeenValue
     from sdb.progress import Progress
     from sdb.query.exec.catalog import Catalog
     from sdb.query.plan.dataset import TableName

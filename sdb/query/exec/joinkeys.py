@@ -7,9 +7,9 @@ from itertools import islice
 
 from sdb import ion
 from sdb.errors import SdbError
-from sdb.packfile.blockstatistics import INTEGERS, PREFIXES, TEXTS
-from sdb.packfile.manyvalues import MOST_FILTERED
-from sdb.packfile.zoneshare import share_read
+from sdb.packfile.prune.inlist import MOST_FILTERED
+from sdb.packfile.prune.selectivity import share_read
+from sdb.packfile.trailer.blockstats import INTEGERS, PREFIXES, TEXTS
 from sdb.query.exec import engine
 from sdb.query.plan.keyfilters import key_filters, with_keys
 from sdb.query.plan.reduction import field_path
@@ -19,8 +19,8 @@ from sdb.query.syntax import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.presence import FieldPath
-    from sdb.packfile.zones import Zone
+    from sdb.packfile.trailer.fieldcounts import FieldPath
+    from sdb.packfile.trailer.zonemap import Zone
     from sdb.query.exec.catalog import Catalog
     from sdb.query.plan.keyfilters import KeyFilter, KeyTable
     from sdb.query.plan.tablescan import TableScan

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sdb.query.exec.storedtable import StoredTable
     from sdb.query.plan.dataset import TableName
     from sdb.query.syntax import ast
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
 
 _SEVERAL = 2
 
@@ -144,7 +144,7 @@ class NamedTables:
         key = (*names, at)
         if key not in self._handles:
             from sdb.query.exec.storedtable import stored_version
-            from sdb.table.tablehandle import dropped
+            from sdb.table.catalog.handle import dropped
 
             handle = self._head(names)
             if handle is not None and (at or self._at):

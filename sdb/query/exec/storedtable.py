@@ -8,31 +8,31 @@ from itertools import chain
 
 from sdb import instants
 from sdb.errors import UsageError
-from sdb.packfile.predicate import Anywhere
-from sdb.packfile.prune import blocks
-from sdb.packfile.reader import open_packfile
-from sdb.packfile.sparseindex import SparseIndex
+from sdb.packfile.prune.predicate import Anywhere
+from sdb.packfile.prune.prune import blocks
+from sdb.packfile.read.reader import open_packfile
+from sdb.packfile.trailer.sparseindex import SparseIndex
 from sdb.query.plan.tablescan import IndexSteps
-from sdb.table.foreign import is_foreign
-from sdb.table.leases import hold
-from sdb.table.listedpackfile import ListedPackfile
-from sdb.table.names import TableKeys, flaw_of_name
-from sdb.table.references import VersionReference, parse_time
-from sdb.table.tablehandle import find_table
-from sdb.table.tablepackfile import OpenObjects, TablePackfile
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.foreign import is_foreign
+from sdb.table.catalog.handle import find_table
+from sdb.table.catalog.leases import hold
+from sdb.table.catalog.root import table_root
+from sdb.table.format.keys import TableKeys, flaw_of_name
+from sdb.table.format.versionref import VersionReference, parse_time
+from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
+from sdb.table.packfiles.listed import ListedPackfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sdb.errors import NotFoundError
-    from sdb.packfile.predicate import Predicate
-    from sdb.packfile.reader import Packfile
-    from sdb.packfile.trailer import Trailer
-    from sdb.table.descriptor import Descriptor
-    from sdb.table.descriptorlist import DescriptorList
-    from sdb.table.tablehandle import TableHandle
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer.trailer import Trailer
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.format.columns import DescriptorList
+    from sdb.table.format.descriptor import Descriptor
 
 _ANYWHERE = Anywhere()
 _READERS = 16

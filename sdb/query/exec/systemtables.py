@@ -6,22 +6,22 @@ import io
 
 from sdb import notes
 from sdb.errors import UsageError
-from sdb.packfile.reader import Packfile
-from sdb.packfile.storedtrailer import read_trailer
-from sdb.packfile.writer import pack
+from sdb.packfile.read.reader import Packfile
+from sdb.packfile.trailer.read import read_trailer
+from sdb.packfile.write.pack import pack
 from sdb.store.local.scratch import Scratch
 from sdb.store.url import open_read
-from sdb.table.references import split_reference
-from sdb.table.systemrows import system_rows, table_rows
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import table_root
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import table_root
+from sdb.table.format.versionref import split_reference
+from sdb.table.inspect.systemtables import system_rows, table_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
 
 _LEVEL = 1
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sdb.query.plan.dataset import TableName
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
 
 
 def read_tables(statement: ast.Statement) -> list[TableName]:
@@ -45,7 +45,7 @@ def settle(
     forget : callable
         Lets one be opened anew.
     """
-    from sdb.table.jointreading import head_key, read_together
+    from sdb.table.catalog.snapshot import head_key, read_together
 
     def by_key() -> dict[str, TableHandle | None]:
         return {key: one for one in opened() if one is not None and (key := head_key(one))}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from sdb.packfile.zones import Zone
+    from sdb.packfile.trailer.zonemap import Zone
     from sdb.query.plan.columns import Execution
     from sdb.query.plan.operations import Accumulator, HashAggregate
     from sdb.query.plan.scans import Lane

@@ -7,14 +7,14 @@ numbers. So the first of a zone is that of the type that comes first.
 
 from __future__ import annotations
 
-from sdb.packfile.predicate import NULL_TYPE
+from sdb.packfile.prune.predicate import NULL_TYPE
 from sdb.query.analyze.types import ANY, NULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from sdb.packfile.zones import Zone
+    from sdb.packfile.trailer.zonemap import Zone
 
 Front: TypeAlias = "int | tuple[Any, ...] | None"
 """A time in microseconds, a constant in the form of `_core.LaneScan`, or ``("none",)`` where no row

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from sdb.packfile.predicate import (
+from sdb.packfile.prune.predicate import (
     TEXT_TYPES,
     Both,
     Compare,
@@ -25,7 +25,7 @@ from sdb.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.packfile.predicate import Predicate
+    from sdb.packfile.prune.predicate import Predicate
 
 I_FORMS = {"LOWER": "\u0130", "UPPER": "\u0131"}
 """The letter beyond ASCII that becomes an i, by function."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sdb.errors import NotFoundError, UsageError
-from sdb.packfile.resolve import resolve
+from sdb.packfile.read.resolve import resolve
 from sdb.store.base import child
 from sdb.store.url import store_of, under
 

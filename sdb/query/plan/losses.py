@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from sdb.packfile.reader import Packfile
+    from sdb.packfile.read.reader import Packfile
     from sdb.query.plan.leftout import Packs
 
     Whole = Callable[[Sequence[Packfile]], Sequence[Packfile]]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdb import instants
-from sdb.packfile.predicate import Compare, Instant, path_tests
-from sdb.packfile.presence import field_name
+from sdb.packfile.prune.predicate import Compare, Instant, path_tests
+from sdb.packfile.trailer.fieldcounts import field_name
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.syntax import literals
 
@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.packfile.predicate import Predicate
-    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.trailer.fieldcounts import FieldPath
     from sdb.query.plan.tablescan import PackfileScan
 
 _PLURALS = {

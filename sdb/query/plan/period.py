@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sdb import instants
 from sdb.errors import SdbError, UsageError
-from sdb.packfile.predicate import between
-from sdb.packfile.selection import time_path
+from sdb.packfile.prune.predicate import between
+from sdb.packfile.prune.selection import time_path
 from sdb.records import record
 
 TYPE_CHECKING = False
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from sdb.packfile import sparseindex
-    from sdb.packfile.predicate import Both
-    from sdb.packfile.reader import Packfile
+    from sdb.packfile.prune.predicate import Both
+    from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer import sparseindex
     from sdb.query.plan.scans import Predicate
 
 

@@ -4,7 +4,7 @@ NOT goes down to the tests of paths, each of which turns into its opposite: a co
 MISSING is neither true nor false, and so is its opposite. The blocks of a condition can not be
 complemented instead, since a block may hold rows of both kinds.
 
-What is left is asked of the sparse index of each file, see :mod:`sdb.packfile.prune`.
+What is left is asked of the sparse index of each file, see :mod:`sdb.packfile.prune.prune`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 
 from sdb import instants
-from sdb.packfile.predicate import (
+from sdb.packfile.prune.ngrams import wanted
+from sdb.packfile.prune.predicate import (
     ANY_TYPE,
     LIST_TYPE,
     NULL_TYPE,
@@ -28,7 +29,6 @@ from sdb.packfile.predicate import (
     TextWords,
     TypeTest,
 )
-from sdb.packfile.words import wanted
 from sdb.query.analyze.regexes import similar
 from sdb.query.plan.lettercase import ascii_parts, cased
 from sdb.query.plan.prefixes import address_prefixes, like_literal, like_texts, prefixes
@@ -39,8 +39,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sdb.packfile.predicate import Predicate
-    from sdb.packfile.presence import FieldPath
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.trailer.fieldcounts import FieldPath
 
 MOST_COMPARISONS = 20_000
 """A condition with more of them is not worth looking at."""

@@ -7,8 +7,8 @@ from itertools import accumulate, chain
 
 from sdb import ion
 from sdb.errors import CorruptError, from_os
-from sdb.packfile.predicate import Anywhere
-from sdb.packfile.prune import Intervals, union
+from sdb.packfile.prune.predicate import Anywhere
+from sdb.packfile.prune.prune import Intervals, union
 from sdb.query.analyze.types import ANY, BOOL, LIST, MISSING, NULL, NUMBER, STRING, STRUCT, TIME
 from sdb.query.plan.blockfronts import front
 from sdb.records import record
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from sdb.packfile.predicate import Predicate
-    from sdb.packfile.prune import Reason
-    from sdb.packfile.reader import Packfile
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.prune.prune import Reason
+    from sdb.packfile.read.reader import Packfile
     from sdb.query.plan.blockfronts import Front
     from sdb.query.plan.dataset import ValuePath
 

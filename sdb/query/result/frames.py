@@ -2,7 +2,7 @@
 
 A column whose values (nulls aside) are all booleans, all numbers, all timestamps or all strings is
 made of its lane. Lists, structures and mixed values, and the members of whole rows, get the types
-that :mod:`sdb.packfile.arrow` gives them: they take the way through a temporary packfile.
+that :mod:`sdb.packfile.read.arrow` gives them: they take the way through a temporary packfile.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sdb.packfile.arrow import Scan
+    from sdb.packfile.read.arrow import Scan
     from sdb.query.plan.columns import Column
     from sdb.query.result.replay import Replay
 
@@ -95,10 +95,10 @@ class Frame:
 
     def _pack(self, columns: Sequence[Column]) -> Scan:
         """Have the types of other columns found out."""
-        from sdb.packfile.arrow import Scan
-        from sdb.packfile.inputs import Input
-        from sdb.packfile.reader import open_packfile
-        from sdb.packfile.writer import pack
+        from sdb.packfile.inputs.inputs import Input
+        from sdb.packfile.read.arrow import Scan
+        from sdb.packfile.read.reader import open_packfile
+        from sdb.packfile.write.pack import pack
 
         as_ion = Input("the result", "ion", source=lambda: structs(self._replay, columns))
         from sdb.store.local.scratch import Scratch
@@ -180,7 +180,7 @@ class Frame:
         UsageError
             A Parquet file without a column.
         """
-        from sdb.packfile.arrowfiles import write_arrow, write_parquet
+        from sdb.packfile.export.arrowfiles import write_arrow, write_parquet
 
         {"arrow": write_arrow, "parquet": write_parquet}[fmt](self, output)
 

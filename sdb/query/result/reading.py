@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sdb import sizes
-from sdb.packfile.predicate import Anywhere
+from sdb.packfile.prune.predicate import Anywhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sdb.packfile.prune import Intervals, Reason
+    from sdb.packfile.prune.prune import Intervals, Reason
     from sdb.query.plan.tablescan import PackfileScan, TableScan
     from sdb.query.result.result import Reading, Result
 

@@ -246,7 +246,7 @@ class Result:
         elif fmt == "ion":
             output.writelines(self._structs())
         elif fmt == "ion-text":
-            from sdb.packfile import iontext
+            from sdb.packfile.export import iontext
 
             iontext.write(iontext.values(self._structs()), output, indent=indent)
         elif fmt in {"arrow", "parquet"}:
@@ -271,13 +271,13 @@ class Result:
 
     def to_polars(self) -> pl.DataFrame:
         """Give the rows as a polars data frame; see :meth:`to_arrow`."""
-        from sdb.packfile.dataframes import as_polars
+        from sdb.packfile.read.dataframes import as_polars
 
         return as_polars(self.to_arrow())
 
     def to_pandas(self) -> pd.DataFrame:
         """Give the rows as a pandas data frame; see :meth:`to_arrow`."""
-        from sdb.packfile.dataframes import as_pandas
+        from sdb.packfile.read.dataframes import as_pandas
 
         return as_pandas(self.to_arrow())
 

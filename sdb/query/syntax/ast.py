@@ -7,7 +7,7 @@ it stands in the text, which equality leaves aside, so that two spellings of one
 
 from __future__ import annotations
 
-from sdb.packfile import predicate
+from sdb.packfile.prune import predicate
 from sdb.records import field, record
 
 TYPE_CHECKING = False

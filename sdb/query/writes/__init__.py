@@ -19,6 +19,6 @@
 ============== =====================================================================
 
 Queries find the rows, with all that they know of times, types and blocks; packfiles are rewritten
-block by block (:mod:`sdb.packfile.rewriting`); and the commit is that of all others
-(:mod:`sdb.table.commit`).
+block by block (:mod:`sdb.packfile.rewrite.rewrite`); and the commit is that of all others
+(:mod:`sdb.table.commit.commit`).
 """

@@ -6,27 +6,27 @@ import tempfile
 
 from sdb import notes
 from sdb.errors import UnsupportedError
-from sdb.packfile.inputs import Input
-from sdb.packfile.rewriting import blocks_with
+from sdb.packfile.inputs.inputs import Input
+from sdb.packfile.rewrite.rewrite import blocks_with
 from sdb.progress import counted
 from sdb.query.syntax import ast, visitor, writes
 from sdb.query.writes import insertion
 from sdb.query.writes.effects import Effect
 from sdb.query.writes.matching import QueryContext, Target, dropping
 from sdb.records import record
-from sdb.table.recentdefinitions import statistics_of
-from sdb.table.tablepacking import pack_rows
-from sdb.table.tablerewrite import rewrite
+from sdb.table.definition.cache import statistics_of
+from sdb.table.packfiles.pack import pack_rows
+from sdb.table.packfiles.rewrite import rewrite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Sequence
     from typing import Any, BinaryIO
 
-    from sdb.packfile.rewriting import RowChanges
+    from sdb.packfile.rewrite.rewrite import RowChanges
     from sdb.query.writes.matching import MatchedRows
     from sdb.query.writes.tableview import TableView
-    from sdb.table.descriptor import Descriptor
+    from sdb.table.format.descriptor import Descriptor
 
 _PIECE_BYTES = 1 << 20
 _ION_VERSION = b"\xe0\x01\x00\xea"
@@ -259,7 +259,7 @@ def _has_no_rows(spool: BinaryIO) -> bool:
 def _count(pieces: Generator[bytes]) -> int:
     """Count the rows of an Ion stream."""
     from sdb import _core
-    from sdb.packfile.writer import Feeder
+    from sdb.packfile.write.pack import Feeder
     from sdb.progress import silent
 
     with _core.Packer(algorithm="zstd", level=1) as packer:

@@ -9,10 +9,12 @@ from sdb.query.writes.purged import LeftObject, Purged, PurgedBranch
 from sdb.query.writes.purgescan import ErasableRows, scan_table
 from sdb.query.writes.transaction import carried_out
 from sdb.records import replace
-from sdb.table import heldobjects
-from sdb.table.collector import LEASE_SECONDS, collect_at_once
-from sdb.table.expiry import history_of
-from sdb.table.forgetting import (
+from sdb.table.catalog.handle import find_table
+from sdb.table.catalog.lookup import UnknownReferenceError
+from sdb.table.format.versionref import MAIN
+from sdb.table.history.holds import holder_of
+from sdb.table.maintenance.expire import history_of
+from sdb.table.maintenance.forget import (
     Forgotten,
     Leading,
     branches_of,
@@ -20,10 +22,8 @@ from sdb.table.forgetting import (
     forget,
     forgettable,
 )
-from sdb.table.holds import holder_of
-from sdb.table.references import MAIN
-from sdb.table.tablehandle import find_table
-from sdb.table.versionlookup import UnknownReferenceError
+from sdb.table.maintenance.gc import LEASE_SECONDS, collect_at_once
+from sdb.table.maintenance.held import FORK, LEASE, QUARANTINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from sdb.query.syntax import ast
     from sdb.query.writes.transaction import Transaction
-    from sdb.table.heldobjects import HeldObject
-    from sdb.table.names import TableKeys
-    from sdb.table.tablehandle import TableHandle
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.format.keys import TableKeys
+    from sdb.table.maintenance.held import HeldObject
 
 _ROUNDS = 4
 """So often it is tried, while others bring such rows in."""
@@ -261,15 +261,15 @@ class Erasure:
             return f"it belongs to {database}.{table}: purge that table"
         if held is None:
             return "it came in meanwhile: run it again when nobody writes such rows"
-        if held.reason == heldobjects.LEASE:
+        if held.reason == LEASE:
             until = instants.text(
                 self._base.around.now_us() + int(LEASE_SECONDS * 1_000_000), fraction=False
             )
             return f"the lease {held.name} of a reader keeps it: run it again later, at {until}"
-        if held.reason == heldobjects.QUARANTINE:
+        if held.reason == QUARANTINE:
             until = instants.text(held.until_us, fraction=False)
             return f"the original has it in its quarantine: run it again after {until}"
-        if held.reason == heldobjects.FORK:
+        if held.reason == FORK:
             return (
                 f"{held.name} is being forked, or that was broken off: sdb branch shows what keeps "
                 "it, sdb branch -d takes that away; then run it again"

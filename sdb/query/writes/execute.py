@@ -14,7 +14,7 @@ from sdb.query.syntax.statements import split
 from sdb.query.syntax.writeparser import parse_write
 from sdb.query.writes.transaction import Executed, Transaction, carried_out
 from sdb.records import replace
-from sdb.table.tableroot import TableRoot, table_root
+from sdb.table.catalog.root import TableRoot, table_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import io
 from contextlib import contextmanager, nullcontext
 
 from sdb import notes
-from sdb.packfile.rewriting import RowChanges
+from sdb.packfile.rewrite.rewrite import RowChanges
 from sdb.progress import silent
 from sdb.query.api import run
 from sdb.query.plan.pseudo import Certain
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sdb.query.result.result import Result
     from sdb.query.syntax.writes import FieldPath
     from sdb.query.writes.tableview import ViewedTable
-    from sdb.table.descriptor import Descriptor
+    from sdb.table.format.descriptor import Descriptor
 
     Follow: TypeAlias = Callable[[Result], AbstractContextManager[object]]
 

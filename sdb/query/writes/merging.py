@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sdb.packfile.rewriting import RowChanges
+    from sdb.packfile.rewrite.rewrite import RowChanges
     from sdb.query.syntax.writes import Merge, WhenNotMatched
     from sdb.query.writes.carrying import StatementWork
     from sdb.query.writes.matching import MatchedRows, Target
-    from sdb.table.descriptor import Descriptor
+    from sdb.table.format.descriptor import Descriptor
 
 _TRUE = ast.Literal(value=True)
 

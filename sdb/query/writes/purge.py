@@ -22,11 +22,11 @@ from sdb.query.writes.erasure import Erasure
 from sdb.query.writes.execute import bound_statements
 from sdb.query.writes.transaction import Transaction
 from sdb.records import replace
-from sdb.table.commit import check_writable
-from sdb.table.names import TableKeys
-from sdb.table.surroundings import REAL, Surroundings
-from sdb.table.tablehandle import open_table
-from sdb.table.tableroot import TableRoot, table_root
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.root import TableRoot, table_root
+from sdb.table.commit.commit import check_writable
+from sdb.table.commit.environment import REAL, Surroundings
+from sdb.table.format.keys import TableKeys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

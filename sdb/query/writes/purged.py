@@ -6,7 +6,7 @@ from sdb.records import field, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sdb.table.forgetting import Forgotten
+    from sdb.table.maintenance.forget import Forgotten
 
 
 @record

@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import closing
 
 from sdb.errors import CorruptError, NotFoundError, UnsupportedError
-from sdb.packfile.storedtrailer import read_trailer
+from sdb.packfile.trailer.read import read_trailer
 from sdb.query.writes.matching import Target
 from sdb.query.writes.tableview import TableView
 from sdb.records import field, record
-from sdb.table import etags
-from sdb.table.collectionresult import kind_of
-from sdb.table.descriptor import Descriptor, slim
-from sdb.table.forgetting import branches_of
-from sdb.table.tablehandle import find_table
+from sdb.table.catalog.handle import find_table
+from sdb.table.format import etags
+from sdb.table.format.descriptor import Descriptor, slim
+from sdb.table.maintenance.collected import kind_of
+from sdb.table.maintenance.forget import branches_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from sdb.query.syntax import ast
     from sdb.query.writes.matching import QueryContext
-    from sdb.table.names import TableKeys
-    from sdb.table.tablehandle import TableHandle
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.keys import TableKeys
 
 _ATTEMPTS = 3
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from sdb.packfile.predicate import Anywhere
+from sdb.packfile.prune.predicate import Anywhere
 from sdb.query.exec.storedtable import StoredTable
 from sdb.query.plan.tablescan import IndexSteps
-from sdb.table.names import own_key
-from sdb.table.tablepackfile import OpenObjects, TablePackfile
+from sdb.table.format.keys import own_key
+from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from typing import Self
 
-    from sdb.packfile.predicate import Predicate
-    from sdb.packfile.reader import Packfile
-    from sdb.table.descriptor import Descriptor
-    from sdb.table.names import TableKeys
-    from sdb.table.tablehandle import TableHandle
-    from sdb.table.tableroot import TableRoot
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.read.reader import Packfile
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.keys import TableKeys
 
 _ANYWHERE = Anywhere()
 

@@ -13,22 +13,22 @@ from sdb.errors import (
 )
 from sdb.query.syntax import writes
 from sdb.records import record
-from sdb.table.names import TableKeys, own_key
-from sdb.table.recentdefinitions import read_definition
-from sdb.table.references import MAIN
-from sdb.table.tablechange import own_keys, packfiles_between
-from sdb.table.tablehandle import dropped, find_table
-from sdb.table.versionstate import state_of
+from sdb.table.catalog.handle import dropped, find_table
+from sdb.table.commit.change import own_keys, packfiles_between
+from sdb.table.definition.cache import read_definition
+from sdb.table.format.keys import TableKeys, own_key
+from sdb.table.format.state import state_of
+from sdb.table.format.versionref import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sdb.table.definition import Definition
-    from sdb.table.index import TableIndex
-    from sdb.table.tablechange import TableChange
-    from sdb.table.tablehandle import TableHandle
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.change import TableChange
+    from sdb.table.definition.definition import Definition
+    from sdb.table.format.index import TableIndex
 
 _JUDGING = writes.Update | writes.Delete | writes.Truncate | writes.Merge | writes.DropTable
 _INSERTING = writes.InsertValues | writes.InsertQuery | writes.Merge

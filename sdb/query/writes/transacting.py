@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from sdb.query.syntax.writes import WriteStatement
     from sdb.query.writes.transaction import Executed
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.root import TableRoot
 
 
 class Transacting:

@@ -3,7 +3,7 @@
 The statements are carried out on the version that is there when they begin. When others have
 committed meanwhile, packfiles that came in are looked at too before the version is put in place;
 when a packfile that was rewritten is gone, everything starts over. Statements on several tables
-become a version of each, all at once (:mod:`sdb.table.jointcommit`).
+become a version of each, all at once (:mod:`sdb.table.commit.twophase`).
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from sdb.query.writes.targettable import (
     warn_of_left_out,
 )
 from sdb.records import field, record, replace
-from sdb.table.commit import (
+from sdb.table.catalog.intents import MOST_TABLES
+from sdb.table.catalog.snapshot import read_together
+from sdb.table.commit.change import (
+    TableChange,
+    TransactionDoneError,
+    own_keys,
+    packfiles_between,
+)
+from sdb.table.commit.commit import (
     PATIENCE_SECONDS,
     check_branch,
     check_writable,
     commit,
     find_commit,
 )
-from sdb.table.intents import MOST_TABLES
-from sdb.table.jointcommit import TablePart, commit_together
-from sdb.table.jointreading import read_together
-from sdb.table.names import check_id, commit_on, new_uid, own_key
-from sdb.table.references import MAIN
-from sdb.table.surroundings import REAL, Surroundings
-from sdb.table.tablechange import (
-    TableChange,
-    TransactionDoneError,
-    own_keys,
-    packfiles_between,
-)
-from sdb.table.undecided import GivenUpError
+from sdb.table.commit.coordinator import GivenUpError
+from sdb.table.commit.environment import REAL, Surroundings
+from sdb.table.commit.twophase import TablePart, commit_together
+from sdb.table.format.keys import check_id, commit_on, new_uid, own_key
+from sdb.table.format.versionref import MAIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from sdb.progress import Progress
     from sdb.query.writes.matching import Follow
     from sdb.query.writes.vacuuming import Vacuumed
-    from sdb.table.index import TableIndex
-    from sdb.table.tablehandle import TableHandle
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.index import TableIndex
 
     Handles: TypeAlias = dict[str, TableHandle | None]
 
@@ -159,7 +159,7 @@ def carried_out(transaction: Transaction) -> Executed:
     UnsupportedError
         Rows for a table with partitions, or too many tables.
     UncertainError, UsageError
-        See :func:`sdb.table.commit.commit`.
+        See :func:`sdb.table.commit.commit.commit`.
     """
     for statement in transaction.statements:
         if isinstance(statement.write, writes.UndropTable | writes.Vacuum):
@@ -199,7 +199,7 @@ def _alone(transaction: Transaction, write: writes.UndropTable | writes.Vacuum) 
         found = vacuum(root, keys, dry_run=is_dry, progress=progress, around=around, **told)
         is_new = found.version > 0
         return Executed((found,), name, found.version, "", is_new=is_new, is_dry=is_dry)
-    from sdb.table.tablerestore import undrop
+    from sdb.table.history.restore import undrop
 
     if transaction.is_dry:
         raise UnsupportedError("UNDROP TABLE has nothing to explain")

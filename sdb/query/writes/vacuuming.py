@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from sdb.progress import silent
 from sdb.records import record
-from sdb.table.collector import collect
-from sdb.table.expiry import expire, policy_of
-from sdb.table.surroundings import REAL
+from sdb.table.commit.environment import REAL
+from sdb.table.maintenance.expire import expire, policy_of
+from sdb.table.maintenance.gc import collect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from sdb.progress import Progress
-    from sdb.table.names import TableKeys
-    from sdb.table.surroundings import Surroundings
-    from sdb.table.tableroot import TableRoot
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.environment import Surroundings
+    from sdb.table.format.keys import TableKeys
 
 
 @record
@@ -101,7 +101,8 @@ def vacuum(
     UsageError
         The definition of the table has no policy of versions.
     NotFoundError, CorruptError, ConflictError, UncertainError
-        See :func:`sdb.table.expiry.expire` and :func:`sdb.table.collector.collect`.
+        See :func:`sdb.table.maintenance.expire.expire` and
+        :func:`sdb.table.maintenance.gc.collect`.
     """
     names = (keys.database, keys.table)
     options: dict[str, Any] = {"dry_run": dry_run, "author": author, "message": message}

@@ -1,0 +1,13 @@
+"""Output of commands, as text.
+
+=============  =======================================================
+``rows``       rows of ``head`` and ``tail``
+``grep``       rows of ``grep``
+``query``      answers of ``query``
+``pack``       summaries of ``pack`` and ``append``, malformed records
+``exec``       what ``exec`` has done
+``sharpness``  sharpness of paths, for ``--stats``
+``collected``  what ``gc`` has deleted, and what keeps the rest
+``purged``     what ``purge`` has erased
+=============  =======================================================
+"""

@@ -1,0 +1,140 @@
+"""Rows that `sdb head` and `sdb tail` show."""
+
+from __future__ import annotations
+
+import sys
+
+from sdb import formats
+from sdb.cli import output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
+
+FORMATS = ("json", "csv", "tsv", "markdown", "table", "vertical", "ion-text")
+METAVAR = "json|csv|tsv|markdown|table|vertical|ion-text"
+
+
+def form(fmt: str | None) -> str:
+    """Choose the format: that of the user, or JSON."""
+    return formats.written(None, fmt, FORMATS, "json")[0]
+
+
+class Lines:
+    """Rows as lines of JSON, with what :mod:`sdb.cli.render.query` asks a result for.
+
+    Parameters
+    ----------
+    lines : sequence of bytes
+        The rows, each with a line end.
+    columns : sequence of str, optional
+        Their columns; those that occur if not given.
+    """
+
+    is_plan = False
+    notes: Sequence[str] = ()
+
+    def __init__(self, lines: Sequence[bytes], columns: Sequence[str] | None) -> None:
+        self._lines = lines
+        self.columns = list(columns or ())
+        self.of_whole_rows = columns is None
+
+    def lines(self) -> Iterator[bytes]:
+        """Go over the rows."""
+        return iter(self._lines)
+
+    def write(self, file: BinaryIO, fmt: str, *, indent: bool) -> None:
+        """Write a table of text."""
+        from sdb.query.result.outputs import write_cells
+
+        del indent
+        write_cells(self._lines, None if self.of_whole_rows else self.columns, file, fmt)
+
+
+def show(lines: Sequence[bytes], fmt: str, columns: Sequence[str] | None) -> None:
+    """Show rows in one of the formats.
+
+    Parameters
+    ----------
+    lines : sequence of bytes
+        The rows as lines of JSON.
+    fmt : str
+        One of `FORMATS`, but not Ion text.
+    columns : sequence of str, optional
+        The columns of a table.
+    """
+    if fmt != "json":
+        from sdb.cli.render.query import write
+
+        write(Lines(lines, columns), fmt, "-", force=False)
+    elif sys.stdout.isatty():
+        from sdb.view.rows import layout
+
+        width, color = output.columns(), output.in_color()
+        plain = (output.plain(line.decode().removesuffix("\n")) for line in lines)
+        say(layout(line, columns=width, color=color) for line in plain)
+    else:
+        output.binary().writelines(lines)
+
+
+def say(lines: Iterable[str]) -> None:
+    """Write lines of text."""
+    for line in lines:
+        output.say(line)
+
+
+def select(
+    place: str,
+    where: str,
+    rows: int,
+    fmt: str,
+    fields: Sequence[str] | None,
+    times: tuple[str | None, str | None, str | None] = (None, None, None),
+    *,
+    root: str,
+    strict: bool,
+) -> None:
+    """Show the first rows for which a condition is true.
+
+    Parameters
+    ----------
+    place : str
+        The packfile.
+    where : str
+        The condition, in SQL.
+    rows : int
+        How many rows.
+    fmt : str
+        One of `FORMATS`.
+    fields : sequence of str, optional
+        Only these fields.
+    times : tuple
+        What ``--since``, ``--until`` and ``--time-field`` say.
+    root : str
+        Folder or URL where relative paths start; the current folder when empty.
+    strict : bool
+        Whether a field that no row has is an error.
+    """
+    from sdb.query.selected import selected
+
+    since, until, time_field = times
+    with selected(
+        [place],
+        where,
+        root=root,
+        fields=fields,
+        limit=rows,
+        typed=fmt == "ion-text",
+        strict=strict,
+        since=since,
+        until=until,
+        time_field=time_field,
+    ) as result:
+        from sdb.cli.render import query
+
+        if fmt != "json":
+            query.write(result, fmt, "-", force=False)
+            return
+        show([line for piece in result.lines() for line in piece.splitlines(True)], fmt, fields)
+        query.say_notes(result)

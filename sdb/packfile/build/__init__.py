@@ -1,0 +1,13 @@
+"""Index and statistics of a packfile that is being made.
+
+=================  ====================================================
+``newstats``       zone maps and value sets, joined as their blocks are
+``options``        the statistics that users ask for
+``choosengrams``   n-gram filters, as large as they may be
+``choosefilters``  which filters are stored, with how many planes
+``choose``         which statistics are stored
+``verify``         stored statistics against the rows
+``indexbuilder``   parts of the packer to blocks and their sparse index
+``retained``       blocks and index that stay when a packfile grows
+=================  ====================================================
+"""

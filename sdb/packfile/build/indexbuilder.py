@@ -1,0 +1,356 @@
+"""Makes blocks out of the parts that the packer delivers, and the sparse index of all of them.
+
+The index must hold for every row of the file: the range of a block includes every timestamp that
+is stored at the path in any of its rows. Whether a path is worth an index is decided once for the
+file, never block by block. See the section on the time index in docs/format.md.
+"""
+
+from __future__ import annotations
+
+from sdb import _core
+from sdb.packfile.trailer.sparseindex import (
+    MAX_COMPONENTS,
+    Path,
+    SparseIndex,
+    Summary,
+    build_indices,
+)
+from sdb.packfile.trailer.trailer import Block
+from sdb.records import field, record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from sdb.packfile.build.retained import Kept
+    from sdb.packfile.trailer.fieldcounts import Presence
+    from sdb.packfile.trailer.provenance import Provenance
+
+MAX_INDICES = 256
+
+Range = tuple[int, int, int]
+"""First time in µs, last time in µs, number of times."""
+
+
+@record
+class Span:
+    """Chunks that follow each other; the first one has a full symbol table.
+
+    Attributes
+    ----------
+    offset : int
+        Where the first frame starts in the file, in bytes.
+    chunks : int
+        Number of chunks.
+    rows : int
+        Number of rows.
+    ranges : dict
+        For each path that has timestamps their range and number.
+    complete : bool
+        Whether a path that is missing in `ranges` has no timestamps.
+    hashes : bytes
+        The hashes of its frames, one after the other, of which its digest is made.
+    """
+
+    offset: int
+    chunks: int
+    rows: int
+    ranges: dict[Path, Range] = field(default_factory=dict)
+    complete: bool = True
+    hashes: bytes = b""
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of a block of these chunks; empty when it is not known."""
+        return _core.join_hashes(self.hashes) if self.hashes else b""
+
+    @property
+    def block(self) -> Block:
+        """The entry of the block list."""
+        return Block(self.offset, self.chunks)
+
+
+def union(first: Range, second: Range) -> Range:
+    """Give the range that includes two others."""
+    return min(first[0], second[0]), max(first[1], second[1]), first[2] + second[2]
+
+
+def join(spans: Sequence[Span]) -> Span:
+    """Make one span out of several that follow each other."""
+    if len(spans) == 1:
+        return spans[0]
+    ranges: dict[Path, Range] = {}
+    for span in spans:
+        for path, found in span.ranges.items():
+            ranges[path] = union(ranges[path], found) if path in ranges else found
+    partial = [span for span in spans if not span.complete]
+    # Where one part may have overlooked timestamps, the range of the others is not the whole's.
+    for path in [path for path in ranges if any(path not in span.ranges for span in partial)]:
+        del ranges[path]
+    return Span(
+        spans[0].offset,
+        sum(span.chunks for span in spans),
+        sum(span.rows for span in spans),
+        ranges,
+        not partial,
+        b"".join(span.hashes for span in spans),
+    )
+
+
+def gather(parts: Iterable[Span], chunks: int) -> list[Span]:
+    """Join parts until each block has at least `chunks` chunks.
+
+    Parameters
+    ----------
+    parts : iterable of Span
+        What the packer delivers, in the order of the file.
+    chunks : int
+        How many chunks make a block full.
+
+    Returns
+    -------
+    list of Span
+        The blocks; the last one may have fewer chunks.
+    """
+    blocks: list[Span] = []
+    waiting: list[Span] = []
+    total = 0
+    for part in parts:
+        waiting.append(part)
+        total += part.chunks
+        if total >= chunks:
+            blocks.append(join(waiting))
+            waiting, total = [], 0
+    if waiting:
+        blocks.append(join(waiting))
+    return blocks
+
+
+def coalesce(blocks: Sequence[Span], min_chunks: int) -> list[Span]:
+    """Merge small blocks with their neighbours.
+
+    Parameters
+    ----------
+    blocks : sequence of Span
+        The blocks, in the order of the file.
+    min_chunks : int
+        Blocks with fewer chunks are merged with those that follow; when all that follow have
+        fewer together, they are merged too.
+
+    Returns
+    -------
+    list of Span
+        The blocks that go into the block list.
+
+    Examples
+    --------
+    >>> [block.chunks for block in coalesce([Span(0, n, 0) for n in (10, 3, 10, 3)], 5)]
+    [10, 16]
+    """
+    if min_chunks <= 1 or len(blocks) <= 1:
+        return list(blocks)
+    out = []
+    at = 0
+    left = sum(block.chunks for block in blocks)
+    while at < len(blocks):
+        start, chunks = at, 0
+        while at < len(blocks) and (chunks < min_chunks or left < min_chunks):
+            chunks += blocks[at].chunks
+            left -= blocks[at].chunks
+            at += 1
+        out.append(join(blocks[start:at]))
+    return out
+
+
+def choose_paths(
+    blocks: Sequence[Span],
+    *,
+    time_fields: Collection[Path] = (),
+    constants: Collection[str] = (),
+    hidden: Collection[Path] = (),
+    kept: Kept | None = None,
+) -> list[Path]:
+    """Choose the paths that get a time index.
+
+    A path is worth one when in at least one block no fewer than a third of the rows have a
+    timestamp there.
+
+    Parameters
+    ----------
+    blocks : sequence of Span
+        The blocks as they were before :func:`coalesce`.
+    time_fields : collection of path
+        Paths that are indexed as soon as they have any timestamp.
+    constants : collection of str
+        Names of constants: they need no index.
+    hidden : collection of path
+        Paths with timestamps that are in no range.
+    kept : Kept, optional
+        What stays of a file that grows. Its indexes go on.
+
+    Returns
+    -------
+    list of path
+        Sorted; at most 256, the fullest ones, beside those that were asked for.
+    """
+    old = kept.paths if kept else set()
+    worthy: set[Path] = set()
+    counts: dict[Path, int] = {}
+    for block in blocks:
+        for path, (_, _, count) in block.ranges.items():
+            counts[path] = counts.get(path, 0) + count
+            if count >= block.rows // 3:
+                worthy.add(path)
+    unsafe = {
+        path
+        for block in blocks
+        if not block.complete
+        for path in counts.keys() | old
+        if path not in block.ranges
+    }
+    usable = {
+        path
+        for path in (counts.keys() | old) - unsafe - set(hidden)
+        if path[0] not in constants and len(path) <= MAX_COMPONENTS
+        if kept is None or kept.admits(path)
+    }
+    asked = usable.intersection(old.union(time_fields))
+    found = sorted((usable & worthy) - asked, key=lambda path: (-counts[path], path))
+    return sorted(asked | set(found[:MAX_INDICES]))
+
+
+def build_sparse(
+    blocks: Sequence[Span],
+    paths: Collection[Path],
+    *,
+    constants: Mapping[str, object] | None = None,
+    summary: Summary | None = None,
+    kept: Kept | None = None,
+) -> SparseIndex:
+    """Make the sparse index of a file.
+
+    Parameters
+    ----------
+    blocks : sequence of Span
+        The blocks of the block list, save those that stay as they are.
+    paths : collection of path
+        The paths to index, see :func:`choose_paths`.
+    constants : mapping, optional
+        Fields that have the same value in every row.
+    summary : Summary, optional
+        Row counts and types.
+    kept : Kept, optional
+        What stays of a file that grows.
+
+    Returns
+    -------
+    SparseIndex
+        With the exact range of every block at every path.
+    """
+    wanted = set(paths)
+    ranges = (
+        {path: found[:2] for path, found in block.ranges.items() if path in wanted}
+        for block in blocks
+    )
+    before = kept.full_blocks if kept else 0
+    indices = build_indices(ranges, kept.indices(wanted) if kept else None, before)
+    return SparseIndex(before + len(blocks), dict(constants or {}), indices, summary)
+
+
+def _kind(value: object) -> int:
+    """Give the Ion type that a constant is stored as."""
+    match value:
+        case None:
+            return 0
+        case bool():
+            return 1
+        case float() if not value.is_integer():
+            return 4
+        case int() | float():
+            return 3 if value < 0 else 2
+        case str():
+            return 8
+        case _:
+            return 6
+
+
+def typed(constants: Mapping[str, object]) -> dict[str, tuple[int, object]]:
+    """Give constants in a form in which 1, 1.5 and true are not the same."""
+    return {name: (_kind(value), value) for name, value in constants.items()}
+
+
+def merge(  # noqa: PLR0913 - all that the trailer is made of
+    parts: Iterable[Span],
+    *,
+    align_bytes: int,
+    block_bytes: int,
+    types: Mapping[Path, int],
+    types_complete: bool,
+    time_fields: Collection[Path] = (),
+    constants: Mapping[str, object] | None = None,
+    hidden: Collection[Path] = (),
+    kept: Kept | None = None,
+    presence: Presence | None = None,
+    provenance: Provenance | None = None,
+) -> tuple[tuple[Block, ...], SparseIndex]:
+    """Make the block list and the sparse index out of the packer's parts.
+
+    Parameters
+    ----------
+    parts : iterable of Span
+        What the packer delivers, in the order of the file.
+    align_bytes : int
+        Size of a decompressed chunk.
+    block_bytes : int
+        Decompressed size that makes a block full.
+    types : mapping
+        For each path the Ion types that occur there, as a bit mask; constants need not be listed.
+    types_complete : bool
+        Whether `types` has every path that occurs.
+    time_fields : collection of path
+        Paths that are indexed as soon as they have any timestamp.
+    constants : mapping, optional
+        Fields that have the same value in every row: null, truth values, numbers, text or times.
+    hidden : collection of path
+        Paths with timestamps that are in no range.
+    kept : Kept, optional
+        What stays of a file that grows: the parts follow it.
+    presence : Presence, optional
+        In how many of the rows that are new each field is; constants need not be listed.
+    provenance : Provenance, optional
+        Which inputs the rows that are new came from.
+
+    Returns
+    -------
+    tuple
+        The blocks and the sparse index of the trailer.
+    """
+    continued = kept.span() if kept else None
+    all_parts = [continued, *parts] if continued else parts
+    full = gather(all_parts, max(1, -(-block_bytes // align_bytes)))
+    paths = choose_paths(
+        full, time_fields=time_fields, constants=constants or (), hidden=hidden, kept=kept
+    )
+    blocks = coalesce(full, block_bytes // (2 * align_bytes))
+    rows = [block.rows for block in blocks]
+    seen = dict(types)
+    for name, value in (constants or {}).items() if blocks else ():
+        seen[name,] = seen.get((name,), 0) | 1 << _kind(value)
+    summarize = kept.summary if kept else Summary.bounded
+    summary = summarize(rows, seen, complete=types_complete)
+    sparse = build_sparse(blocks, paths, constants=constants, summary=summary, kept=kept)
+    digests = (*(kept.digests if kept else ()), *(block.digest for block in blocks))
+    sparse = replace(sparse, digests=digests if any(digests) else ())
+    if summary is not None:
+        if kept is not None:
+            presence = kept.presence(presence)
+            provenance = kept.provenance(provenance, sum(summary.rows))
+        kinds = {name: _kind(value) for name, value in (constants or {}).items()}
+        if presence is not None:
+            presence = presence.with_constants(kinds, sum(summary.rows))
+        sparse = replace(
+            sparse,
+            stored_presence=presence.encode(summary) if presence and blocks else b"",
+            stored_provenance=provenance.encode() if provenance and provenance.origins else b"",
+        )
+    return (*(kept.blocks if kept else ()), *(block.block for block in blocks)), sparse

@@ -1,0 +1,232 @@
+"""Facts of blocks while packfiles are made: zones and sets of values, joined as their blocks are.
+
+What is not known of a part of a block is not known of the block: a path stays only where each part
+has it.
+"""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.errors import CorruptError
+from sdb.packfile.trailer.blockstats import INTEGERS, PREFIXES, TEXTS, WORDS, ZONES
+from sdb.packfile.trailer.ribbon import HashedSet, ValueSet
+from sdb.packfile.trailer.zonemap import Zone, join_zones
+from sdb.records import field, record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, TypeAlias
+
+    from sdb._core import Packer, ValueHashes
+    from sdb.packfile.build.retained import Kept
+    from sdb.packfile.trailer.fieldcounts import FieldPath
+    from sdb.packfile.trailer.sparseindex import SparseIndex
+    from sdb.packfile.trailer.trailer import Block
+
+    AnySet: TypeAlias = ValueSet | HashedSet
+
+SMALL_BYTES = 1 << 20
+"""Of packfiles of up to so many bytes tables ask no statistics: their rows are read as quickly."""
+
+FEW_BLOCKS = 4
+"""Small packfiles with fewer blocks have statistics only if these tell the blocks apart."""
+
+MAX_SETS = 64
+"""A block that came to more sets at a path is one of which nothing is known there."""
+
+
+@record
+class BlockFacts:
+    """The statistics of one block.
+
+    Attributes
+    ----------
+    zones : dict
+        The zone of each path of which it is known.
+    sets : dict
+        The sets of values by path and kind, as in :mod:`sdb.packfile.trailer.blockstats`; those of
+        rows that were just packed are made once it is known which of them are stored.
+    """
+
+    zones: dict[FieldPath, Zone] = field(default_factory=dict)
+    sets: dict[tuple[FieldPath, int], tuple[AnySet, ...]] = field(default_factory=dict)
+
+
+NOTHING = BlockFacts()
+
+
+def is_small(blocks: int, size_bytes: int) -> bool:
+    """Check whether a packfile is one that has no statistics unless they leave out a block."""
+    return blocks < FEW_BLOCKS and size_bytes <= SMALL_BYTES
+
+
+def join_facts(parts: Sequence[BlockFacts]) -> BlockFacts:
+    """Give the facts of blocks that become one, in the order of their rows."""
+    first, *others = parts
+    if not others:
+        return first
+    zones = dict(first.zones)
+    for path in first.zones:
+        for part in others:
+            joined = join_zones(zones[path], part.zones.get(path))
+            if joined is None:
+                del zones[path]
+                break
+            zones[path] = joined
+    sets = {}
+    for key in first.sets:
+        if all(key in part.sets for part in others):
+            found = tuple([one for part in parts for one in part.sets[key]])
+            if len(found) <= MAX_SETS:
+                sets[key] = found
+    return BlockFacts(zones, sets)
+
+
+def facts_of(sparse: SparseIndex) -> list[BlockFacts]:
+    """Read the facts of each block of a packfile; nothing where they are damaged."""
+    facts = [BlockFacts() for _ in range(sparse.blocks)]
+    try:
+        statistics = sparse.statistics()
+    except CorruptError as error:
+        notes.tell(f"statistics are left out: {error.message}")
+        return facts
+    if statistics is None:
+        return facts
+    statistics.load()
+    for path, kind in statistics.sizes:
+        if kind == ZONES:
+            for fact, zone in zip(facts, statistics.zone(path) or (), strict=False):
+                if zone is not None:
+                    fact.zones[path] = zone
+        elif kind in (TEXTS, INTEGERS, WORDS, PREFIXES):
+            for fact, sets in zip(facts, statistics.sets(path, kind), strict=False):
+                if sets is not None:
+                    fact.sets[path, kind] = sets
+    return facts
+
+
+def without_last_rows(facts: BlockFacts, rows: int, again: int) -> BlockFacts:
+    """Give the facts of a block whose last rows are packed again.
+
+    Parameters
+    ----------
+    facts : BlockFacts
+        Those of the block as it was.
+    rows : int
+        How many rows it had.
+    again : int
+        How many of them are packed again. The zones still cover them, and count them.
+
+    Returns
+    -------
+    BlockFacts
+        Without sets that were of these rows alone.
+    """
+    kept = rows - again
+    sets = {}
+    for key, found in facts.sets.items():
+        if sum(one.rows for one in found) == rows:
+            left, before = [], 0
+            for one in found:
+                if before < kept:
+                    left.append(replace(one, rows=min(one.rows, kept - before)))
+                before += one.rows
+            sets[key] = tuple(left)
+    return BlockFacts(facts.zones, sets)
+
+
+def facts_of_blocks(
+    packer: Packer, blocks: Sequence[Block], rows: Sequence[int], kept: Kept | None = None
+) -> list[BlockFacts]:
+    """Give the facts of the blocks of a packfile that was packed, or that grew.
+
+    Parameters
+    ----------
+    packer : Packer
+        The packer, which is done.
+    blocks : sequence of Block
+        All blocks.
+    rows : sequence of int
+        Number of rows of each.
+    kept : Kept, optional
+        What stays of a packfile that grew.
+
+    Returns
+    -------
+    list of BlockFacts
+        Those of each block; nothing where the packer divided the rows in another way.
+    """
+    packed = {one.offset: one for one in packed_facts(packer)}
+    if kept is None or kept.is_nothing:
+        pairs = zip(blocks, rows, strict=True)
+        return [_matching(packed.get(block.offset), count) for block, count in pairs]
+    old = kept.facts()
+    facts = old[: kept.full_blocks]
+    summary = kept.trailer.sparse.summary
+    for number in range(kept.full_blocks, len(blocks)):
+        if number == kept.full_blocks and kept.chunks and summary is not None:
+            count = summary.rows[number]
+            before = without_last_rows(old[number], count, kept.rows_again)
+            new = _matching(packed.get(0), rows[number] - count + kept.rows_again)
+            facts.append(join_facts([before, new]))
+        else:
+            new = _matching(packed.get(blocks[number].offset - kept.size_bytes), rows[number])
+            facts.append(new)
+    return facts
+
+
+def _matching(packed: PackedFacts | None, rows: int) -> BlockFacts:
+    return packed.facts if packed is not None and packed.rows == rows else NOTHING
+
+
+@record
+class PackedFacts:
+    """The facts of a block that was packed, or of the new part of one.
+
+    Attributes
+    ----------
+    offset : int
+        Where its first frame is among what was packed.
+    rows : int
+        Number of its rows.
+    facts : BlockFacts
+        The facts.
+    """
+
+    offset: int
+    rows: int
+    facts: BlockFacts
+
+
+def packed_facts(packer: Packer) -> list[PackedFacts]:
+    """Take the facts of blocks from a packer that is done."""
+    return [
+        PackedFacts(offset, rows, _facts(rows, paths, words))
+        for offset, rows, paths, words in packer.statistics
+    ]
+
+
+def _facts(
+    rows: int,
+    paths: Iterable[tuple[FieldPath, Any, ValueHashes | None, ValueHashes | None]],
+    words: Iterable[tuple[FieldPath, bool, bytes, int]],
+) -> BlockFacts:
+    facts = BlockFacts()
+    for path, is_prefixes, bits, planes in words:
+        kind = PREFIXES if is_prefixes else WORDS
+        facts.sets[path, kind] = (ValueSet(rows, bits, planes),)
+    for path, bounds, texts, integers in paths:
+        facts.zones[path] = zone_of(bounds)
+        for kind, hashes in ((TEXTS, texts), (INTEGERS, integers)):
+            if hashes is not None:
+                facts.sets[path, kind] = (HashedSet(rows, hashes),)
+    return facts
+
+
+def zone_of(bounds: tuple[Any, ...]) -> Zone:
+    """Make a zone of what the core tells, see `_core.measure_block`."""
+    (types, values, nulls), (booleans, has_nan), whole, floats, texts, times = bounds
+    pairs = [pair for pair in (whole, floats) if pair is not None]
+    numbers = (min(p[0] for p in pairs), max(p[1] for p in pairs)) if pairs else None
+    return Zone(types, values, nulls, numbers, texts, times, booleans, has_nan)

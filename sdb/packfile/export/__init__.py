@@ -1,0 +1,11 @@
+"""Rows of packfiles, written elsewhere.
+
+==============  ==================================================
+``iontext``     rows as Ion text
+``csvcolumns``  columns of CSV and TSV
+``arrowfiles``  Arrow IPC streams and Parquet
+``tail``        last rows of packfiles
+``unpack``      packfiles to JSON, CSV, TSV, Ion, Arrow or Parquet
+``grep``        rows in which a text matches
+==============  ==================================================
+"""

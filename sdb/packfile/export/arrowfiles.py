@@ -1,0 +1,133 @@
+"""Files of columns: Arrow IPC streams and Parquet."""
+
+from __future__ import annotations
+
+from sdb.errors import UsageError
+from sdb.packfile.read.arrow import Scan
+from sdb.typed import Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
+
+    import pyarrow as pa
+
+    from sdb.packfile.read.arrow import Meter, Selected
+
+_ROW_GROUP_BYTES = 64 << 20
+_ROW_GROUP_ROWS = 1 << 20
+
+
+class Batches(Protocol):
+    """Rows with a schema, which can be gone over."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all batches."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Go over the rows."""
+
+
+def write(
+    selected: Iterable[Selected],
+    output: BinaryIO,
+    *,
+    fmt: str,
+    fields: Sequence[str] | None = None,
+    limit: int | None = None,
+    threads: int | None = None,
+    meter: Meter | None = None,
+) -> None:
+    """Write rows as an Arrow IPC stream or a Parquet file.
+
+    Parameters
+    ----------
+    selected : iterable of (Packfile, Selection)
+        Which blocks of which open files.
+    output : binary file
+        Where the bytes go; it is not closed.
+    fmt : {"arrow", "parquet"}
+        What is written.
+    fields : sequence of str, optional
+        Names of the top-level fields; the others are left out.
+    limit : int, optional
+        At most so many rows.
+    threads : int, optional
+        How many threads decode; without it one for each processor.
+    meter : callable, optional
+        Called with numbers of bytes whose sum is, at the end, that of the selected blocks.
+
+    Raises
+    ------
+    UsageError
+        Another format, or a Parquet file without a column.
+    CorruptError
+        A block that cannot be decoded.
+    UnsupportedError
+        Rows with too many different fields to make columns of them.
+    """
+    writers = {"arrow": write_arrow, "parquet": write_parquet}
+    if fmt not in writers:
+        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(writers))
+    scan = Scan(selected, fields=fields, limit=limit, threads=threads, meter=meter)
+    writers[fmt](scan, output)
+
+
+def write_arrow(scan: Batches, output: BinaryIO) -> None:
+    """Write an Arrow IPC stream.
+
+    Parameters
+    ----------
+    scan : Scan or other Batches
+        The rows.
+    output : binary file
+        Where the bytes go; it is not closed.
+    """
+    import pyarrow as pa
+
+    with pa.ipc.new_stream(output, scan.schema) as writer:
+        for batch in scan.batches():
+            writer.write_batch(batch)
+
+
+def write_parquet(scan: Batches, output: BinaryIO) -> None:
+    """Write a Parquet file, compressed with zstd, a row group at a time.
+
+    Parameters
+    ----------
+    scan : Scan or other Batches
+        The rows.
+    output : binary file
+        Where the bytes go; it is not closed.
+
+    Raises
+    ------
+    UsageError
+        There is no column: Parquet can't count rows then.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = scan.schema
+    if not len(schema):
+        raise UsageError("a Parquet file needs at least one column, and the rows have no field")
+    with parquet.ParquetWriter(output, schema, compression="zstd") as writer:
+        for group in _grouped(scan.batches()):
+            writer.write_table(pa.Table.from_batches(group, schema), row_group_size=None)
+
+
+def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Collect batches until they are large enough for a row group."""
+    group: list[pa.RecordBatch] = []
+    rows = size_bytes = 0
+    for batch in batches:
+        group.append(batch)
+        rows += batch.num_rows
+        size_bytes += batch.nbytes
+        if rows >= _ROW_GROUP_ROWS or size_bytes >= _ROW_GROUP_BYTES:
+            yield group
+            group, rows, size_bytes = [], 0, 0
+    if group:
+        yield group

@@ -1,0 +1,304 @@
+"""Packfiles to JSON, CSV, TSV, Ion, Arrow or Parquet."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+from sdb import bounds, instants
+from sdb import progress as progress_
+from sdb.errors import CorruptError, UsageError
+from sdb.packfile.prune.unknownfields import tell_of
+from sdb.packfile.read.reader import Packfile, open_packfile
+from sdb.packfile.read.resolve import resolve
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+    from typing import Any, BinaryIO
+
+    from sdb._core import Unpacker
+    from sdb.packfile.prune.selection import Selection
+    from sdb.packfile.read.arrow import Selected
+    from sdb.progress import Progress
+    from sdb.store.base import Location
+
+FORMATS = ("json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet")
+TEXTS = frozenset({"json", "csv", "tsv", "ion-text"})
+_MOST_OPEN_FILES = 200
+
+
+def unpack(  # noqa: PLR0913 - the command's options, by name
+    paths: Location | Iterable[Location],
+    output: BinaryIO,
+    *,
+    fmt: str = "json",
+    fields: Sequence[str] | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    time_field: str | Sequence[str] | None = None,
+    blocks: str | Sequence[int] | None = None,
+    limit: int | None = None,
+    threads: int | None = None,
+    strict: bool = False,
+    indent: bool = False,
+    verify: bool = True,
+    progress: Progress | None = None,
+) -> None:
+    """Write the rows of packfiles, in order.
+
+    Parameters
+    ----------
+    paths : path or str, or iterable of these
+        The packfiles. All of them are opened before anything is written.
+    output : binary file
+        Where the rows go; it is not closed.
+    fmt : {"json", "csv", "tsv", "ion", "ion-text", "arrow", "parquet"}
+        ``json``: one row a line. ``csv``, ``tsv``: a line of names and one for each row; without
+        `fields` the rows are read twice, first for the names. ``ion``: the decompressed chunks.
+        ``ion-text``: Ion for people, one row a line. ``arrow``: an Arrow IPC stream. ``parquet``: a
+        Parquet file.
+    fields : sequence of str, optional
+        Names of the top-level fields to write; the others are left out.
+    since, until : str or datetime, optional
+        Only rows with a time from `since` on and before `until`; blocks that the time index
+        rules out are not read.
+    time_field : str or sequence of str, optional
+        Path of that time; without it the obvious one of each file.
+    blocks : str or sequence of int, optional
+        Only these blocks of each file, as in ``"0,3-5"``.
+    limit : int, optional
+        At most so many rows.
+    threads : int, optional
+        How many threads decode; without it one for each processor.
+    strict : bool
+        Whether `fields` or a `time_field` that no row has is an error; else a warning.
+    indent : bool
+        Whether each member has a line of its own in ``ion-text``.
+    verify : bool
+        Whether a wrong checksum is an error. Turn it off only to rescue what is left of a damaged
+        packfile: values may be wrong then.
+    progress : Progress, optional
+        Called with the compressed bytes that were read, and their total.
+
+    Raises
+    ------
+    NotFoundError, AccessError, UsageError, UnsupportedError
+        A file cannot be opened, or a choice makes no sense.
+    CorruptError
+        A packfile is damaged; the rows before the damage were written.
+
+    Examples
+    --------
+    >>> with open("rows.ndjson", "wb") as output:       # doctest: +SKIP
+    ...     sdb.unpack(["events.zion"], output, since="2021-01-02", limit=100)
+    """
+    if fmt not in FORMATS:
+        raise UsageError(f"unknown format {fmt!r}", expected=", ".join(FORMATS))
+    bounds.ROWS.check(limit)
+    bounds.THREADS.check(threads)
+    since, until = instants.fixed(since), instants.fixed(until)  # the same for each file
+    packs: list[Packfile] = []
+    try:
+        selected: list[Selected] = []
+        for one in resolve(paths):
+            packs.append(pack := open_packfile(one.location, verify=verify))
+            selection = pack.select(since=since, until=until, time_field=time_field, blocks=blocks)
+            selected.append((pack, selection))
+            if len(selected) > _MOST_OPEN_FILES:
+                raise UsageError(f"more than {_MOST_OPEN_FILES} packfiles at a time")
+        opened = [(pack.path, pack.trailer) for pack in packs]
+        tell_of(opened, fields, time_field, strict=strict)
+        meter = _Meter(selected, progress or progress_.silent)
+        if fmt in {"arrow", "parquet"}:
+            from sdb.packfile.export import arrowfiles
+
+            arrowfiles.write(
+                selected,
+                output,
+                fmt=fmt,
+                fields=fields,
+                limit=limit,
+                threads=threads,
+                meter=meter.add,
+            )
+        elif fmt == "ion-text":
+            from sdb.packfile.export import iontext
+
+            iontext.write(_rows(selected, fields, limit, meter), output, indent=indent)
+        elif fmt in {"csv", "tsv"}:
+            from sdb.packfile.export import csvcolumns
+
+            names, meter_one = csvcolumns.names(selected, fields, limit, threads, meter.add)
+            output.write(csvcolumns.head(names, fmt))
+            RowWriter(output, fmt, names, limit, threads or 0, meter_one).write(selected)
+        else:
+            RowWriter(output, fmt, fields, limit, threads or 0, meter.add).write(selected)
+    finally:
+        for pack in packs:
+            pack.close()
+
+
+def write_lines(
+    pack: Packfile, selection: Selection, output: BinaryIO, fields: Sequence[str] | None
+) -> None:
+    """Write the rows of a selection as lines of JSON, whole lines at a time."""
+    RowWriter(output, "json", fields, None, 1, lambda _: None).write([(pack, selection)])
+
+
+def _rows(
+    selected: list[Selected], fields: Sequence[str] | None, limit: int | None, meter: _Meter
+) -> Iterator[dict[str, Any]]:
+    """Go over the selected rows, one block at a time."""
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for pack, selection in selected:
+            for number in selection.blocks:
+                yield from pack.selected_rows(replace(selection, blocks=(number,)), fields)
+                start, stop = pack.trailer.block_range(number)
+                meter.add(stop - start)
+
+    return islice(rows(), limit)
+
+
+class _Meter:
+    """Tells how many bytes were read of those that are wanted."""
+
+    def __init__(self, selected: list[Selected], progress: Progress) -> None:
+        self._progress = progress
+        self._done = 0
+        self._total = sum(
+            stop - start
+            for pack, selection in selected
+            for start, stop in map(pack.trailer.block_range, selection.blocks)
+        )
+
+    def add(self, read_bytes: int) -> None:
+        self._done += read_bytes
+        self._progress(self._done, self._total)
+
+
+class RowWriter:
+    """Feeds blocks to the decoder and writes what comes out.
+
+    Parameters
+    ----------
+    output : binary file or None
+        Where it goes; None where rows are only counted.
+    fmt : str
+        The format; ``count`` only counts.
+    fields : sequence of str, optional
+        Names of the top-level fields to write.
+    limit : int, optional
+        At most so many rows.
+    threads : int
+        How many threads decode; 0: one for each processor.
+    meter : callable
+        Called with the bytes of each block that is read.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows were written, as far as they are counted: of very long ones not all.
+    left : int or None
+        How many rows may still be written.
+    """
+
+    def __init__(
+        self,
+        output: BinaryIO | None,
+        fmt: str,
+        fields: Sequence[str] | None,
+        limit: int | None,
+        threads: int,
+        meter: Callable[[int], None],
+    ) -> None:
+        self._output = output
+        self._format = fmt
+        self._fields = None if fields is None else list(fields)
+        self.left = limit
+        self.rows = 0
+        self._threads = threads
+        self._meter = meter
+
+    def write(self, selected: list[Selected]) -> None:
+        """Write the selected rows."""
+        for pack, selection in selected:
+            unpacker = self._unpacker(pack, selection, self._threads, self.left)
+            self._write_one(unpacker, pack, selection)
+            self.left = unpacker.remaining
+            self.rows += unpacker.rows
+            if self.left == 0:
+                return
+
+    def _unpacker(
+        self, pack: Packfile, selection: Selection, threads: int, limit: int | None
+    ) -> Unpacker:
+        from sdb import _core
+
+        return _core.Unpacker(
+            pack.trailer.algorithm,
+            pack.trailer.align_bytes,
+            threads=threads,
+            format=self._format,
+            fields=self._fields,
+            time_filter=selection.time_filter,
+            limit=limit,
+            matcher=selection.matcher,
+            verify=pack.verify,
+        )
+
+    def _write_one(self, unpacker: Unpacker, pack: Packfile, selection: Selection) -> None:
+        # Blocks whose rows may not all be out yet: those in the queue, and one for each packfile.
+        most = 2 * (self._threads or os.cpu_count() or 1) + 8
+        fed: list[int] = []
+        try:
+            for number in selection.blocks:
+                if unpacker.done:
+                    break
+                fed = [*fed[1 - most :], number]
+                block = self._read(unpacker, pack, number)
+                unpacker.feed(block, pack.blocks[number].chunks)
+                self._meter(len(block))
+                # The next block is read when this one is the only one left: no sooner, no later.
+                while unpacker.queued > 1 and self._put(unpacker):
+                    pass
+            while self._put(unpacker):
+                pass
+        except CorruptError as error:
+            if error.path is not None:
+                raise
+            raise self._blamed(error, pack, selection, fed) from None
+
+    def _read(self, unpacker: Unpacker, pack: Packfile, number: int) -> bytes:
+        """Read a block; when it is damaged, the rows before it come out first."""
+        try:
+            return pack.read_block(number)
+        except CorruptError:
+            while self._put(unpacker):
+                pass
+            raise
+
+    def _put(self, unpacker: Unpacker) -> bool:
+        """Write what comes next, if anything comes; its memory is free again before more does."""
+        pieces = unpacker.take(wait=True)
+        for piece in pieces:
+            if self._output is not None:
+                self._output.write(piece)
+        return bool(pieces)
+
+    def _blamed(
+        self, error: CorruptError, pack: Packfile, selection: Selection, fed: Iterable[int]
+    ) -> CorruptError:
+        """Find the block that an error came from: decoding runs ahead of writing."""
+        for number in fed:
+            try:
+                alone = self._unpacker(pack, selection, 1, None)
+                alone.feed(pack.read_block(number), pack.blocks[number].chunks)
+                while alone.take(wait=True):
+                    pass
+            except CorruptError as found:
+                return pack.blame(found, number)
+        return error.within(pack.path, path=pack.path)

@@ -1,0 +1,94 @@
+"""Parquet files as input: their rows as Ion, batch by batch; nulls stay."""
+
+from __future__ import annotations
+
+import io
+
+from sdb.errors import InputError, SdbError
+from sdb.packfile.inputs.arrowrows import encoded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from sdb.store.base import Reader
+
+_BATCH_ROWS = 4096
+_BUFFER_BYTES = 1 << 20
+
+
+def rows(reader: Reader, name: str) -> Generator[bytes]:
+    """Give the rows of a Parquet file as Ion streams of lists of structs.
+
+    Parameters
+    ----------
+    reader : Reader
+        The file; it is closed in the end.
+    name : str
+        Its name in messages.
+
+    Yields
+    ------
+    bytes
+        An Ion stream of some rows, about a mebibyte.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, or holds a value that has no place in a row.
+
+    Examples
+    --------
+    >>> from sdb.store.url import open_read
+    >>> pieces = rows(open_read("events.parquet"), "events.parquet")    # doctest: +SKIP
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        # Batches come one after the other, column pages as they are needed.
+        with parquet.ParquetFile(
+            _File(reader), buffer_size=_BUFFER_BYTES, pre_buffer=False
+        ) as file:
+            batches = file.iter_batches(_BATCH_ROWS, use_threads=False)
+            yield from encoded(batches, keep_nulls=True)
+    except InputError as error:
+        raise error.within(name, path=name) from error
+    except (pa.ArrowException, OSError, OverflowError, TypeError, ValueError) as error:
+        # Arrow reports damage as errors of the system that have no number.
+        if isinstance(error, SdbError) or (isinstance(error, OSError) and error.errno):
+            raise
+        message = str(error).split("\n", 1)[0]
+        raise InputError(f"{name}: cannot read Parquet: {message}", path=name) from error
+    finally:
+        reader.close()
+
+
+class _File(io.RawIOBase):
+    """A reader as a file at whose positions pyarrow can read."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__()
+        self._reader = reader
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._reader.size_bytes}
+        self._position = max(0, base[whence] + offset)
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        rest = max(0, self._reader.size_bytes - self._position)
+        count = rest if size is None or size < 0 else min(size, rest)
+        data = self._reader.read(self._position, self._position + count)
+        self._position += count
+        return data

@@ -1,0 +1,121 @@
+"""Words: what texts hold, and which blocks have none of it.
+
+A filter of words has pieces of all texts at a path and inside of the values there; that of the path
+without a name has those of the whole row. Whatever holds a text has all of its pieces, so that a
+filter answers for any part of a text. See the section on statistics in docs/format.md.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, product, zip_longest
+
+from sdb.packfile.prune.predicate import Anywhere, Both, Either, TextWords
+from sdb.records import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sdb._core import _Needed
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.trailer.blockstats import BlockStatistics
+    from sdb.packfile.trailer.fieldcounts import FieldPath
+    from sdb.packfile.trailer.ribbonslices import SlicedFilter
+
+_MOST_ASKED = 16
+_MOST_I = 4
+# What some readers put in the place of bytes that are no text.
+_REPLACED = "\ufffd"
+
+
+def wanted(
+    path: FieldPath,
+    patterns: Sequence[str],
+    *,
+    fixed: bool = False,
+    ignore_case: bool = False,
+    is_deep: bool = False,
+    words: str = "",
+) -> Predicate:
+    r"""Give what has to be in a text in which a pattern matches.
+
+    Parameters
+    ----------
+    path : tuple of str or None
+        Where the text is; the path without a name is the row.
+    patterns : sequence of str
+        Regular expressions of RE2, any of which has to match.
+    fixed : bool
+        Whether they are texts to be found as they are.
+    ignore_case : bool
+        Whether upper and lower case are the same.
+    is_deep : bool
+        Whether texts inside of the value at the path count, too.
+    words : str
+        What the condition says of the path.
+
+    Returns
+    -------
+    Predicate
+        TRUE for each row with a match, and possibly for others.
+
+    Examples
+    --------
+    >>> str(wanted(("message",), [r"time\s?out|refused"]))
+    Anywhere(span=None)
+    >>> str(wanted(("message",), [r"timeout \d+ms"]))
+    "message has 'timeout '"
+    """
+    from sdb import _core
+
+    needed = _core.needed_texts(list(patterns), fixed=fixed, ignore_case=ignore_case)
+    # Of several texts each tells what it is.
+    shown = words if isinstance(needed, str) else ""
+    return _predicate(needed, TextWords(path, (), shown, is_deep))
+
+
+def _predicate(needed: _Needed, test: TextWords) -> Predicate:
+    match needed:
+        case None:
+            return Anywhere()
+        case str():
+            return replace(test, texts=(needed,))
+        case tuple():
+            return Either(tuple([_predicate(one, test) for one in needed]))
+        case _:
+            return Both(tuple([_predicate(one, test) for one in needed]))
+
+
+def pieces(texts: Sequence[str]) -> list[int]:
+    """Give pieces that a text which holds all of some texts has: some of them are enough."""
+    from sdb import _core
+
+    parts = [part for text in texts for part in text.split(_REPLACED)]
+    found = [_core.text_pieces(part.encode("utf-8", "surrogatepass")) for part in parts]
+    different = [*dict.fromkeys(piece for one in found for piece in one)]
+    return different[:: -(-len(different) // _MOST_ASKED) or 1]
+
+
+def forms(test: TextWords) -> Iterator[list[int]]:
+    """Give the pieces of the forms of what a test asks for: a text that passes has all of one form.
+
+    Of the first letters i each may be another letter; at more of them the texts end.
+    """
+    if not test.i_form:
+        yield pieces(test.texts)
+        return
+    first, *others = _REPLACED.join(test.texts).replace("I", "i").split("i")
+    for letters in product(("i", test.i_form), repeat=min(len(others), _MOST_I)):
+        found = chain.from_iterable(zip_longest(letters, others, fillvalue=_REPLACED))
+        yield pieces([first + "".join(found)])
+
+
+def filters(statistics: BlockStatistics, path: FieldPath) -> Iterator[SlicedFilter]:
+    """Go over the filters that have the words of the texts at a path.
+
+    What is inside of a value is in the filter of that value, too.
+    """
+    for depth in range(len(path), -1, -1):
+        found = statistics.words(path[:depth])
+        if found is not None:
+            yield found

@@ -1,0 +1,17 @@
+"""Packfiles that are open for reading.
+
+==============  ==================================================
+``blocks``      blocks of an open packfile
+``digest``      stored bytes of blocks against their digests
+``resolve``     paths, URLs, patterns and folders to packfiles
+``manifest``    folders that jobs with many writers fill
+``arrow``       rows as Arrow tables and streams
+``dataframes``  Arrow tables as pandas and Polars frames
+``search``      patterns, and where they are looked for
+``fields``      the fields of packfiles, from their trailers alone
+``fieldstats``  statistics of fields, from one pass over all rows
+``tailscan``    last rows of a selection
+``html``        facts of an open packfile, for notebooks
+``reader``      the public class ``Packfile``
+==============  ==================================================
+"""

@@ -1,0 +1,19 @@
+"""The trailer: the end of a packfile, which says where everything is.
+
+================  ==============================================================
+``timeindex``     the time index of one path
+``fieldcounts``   in how many rows each path has a value
+``provenance``    which inputs the rows came from
+``extension``     the member ``sdb`` of a sparse index, which other readers skip
+``zonemap``       zone maps: bounds of the values of a path in each block
+``ribbon``        ribbon filters: the set of values of a path in each block
+``ribbonslices``  ribbon filters in slices by hash, read two at a time
+``blockstats``    statistics of blocks: zone maps and filters together
+``statsection``   statistics as a trailer stores them, decoded on demand
+``sparseindex``   the sparse index: time indexes, constants, extension
+``trailer``       the trailer itself
+``lazybytes``     bytes of an object, read on demand
+``partialread``   large trailers, read without the body of their statistics
+``read``          the trailer of an open packfile
+================  ==============================================================
+"""

@@ -1,0 +1,295 @@
+"""Presence of fields: in how many rows each path has a value, through lists too.
+
+It is a member of the extension of the trailer, compressed, and read only by who asks for it. See
+the section on the extension in docs/format.md.
+"""
+
+from __future__ import annotations
+
+from sdb import ion
+from sdb.errors import CorruptError
+from sdb.ion import IonSymbol
+from sdb.packfile.trailer.timeindex import integers
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+    from sdb.packfile.trailer.extension import Summary
+
+FieldPath = tuple[str | None, ...]
+"""The names from the outside to the inside; None stands for the elements of a list."""
+
+MAX_FIELDS = 8192
+MAX_DEPTH = 32
+MAX_NAMES_BYTES = 1 << 20
+_MAX_CONTENT_BYTES = 8 << 20
+_MASKS = range(1, 1 << 16)
+_ION_TYPES = {
+    0: "null",
+    1: "bool",
+    2: "int",
+    3: "int",
+    4: "float",
+    6: "timestamp",
+    7: "string",
+    8: "string",
+    10: "blob",
+    11: "list",
+    13: "struct",
+}
+
+
+@record
+class FieldCount:
+    """Types and number of rows of a path.
+
+    Attributes
+    ----------
+    types : int
+        The Ion types that occur there, as a bit mask.
+    rows : int
+        Number of rows that have a value there, null included.
+    """
+
+    types: int
+    rows: int
+
+
+@record
+class Presence:
+    """The fields of a packfile.
+
+    Attributes
+    ----------
+    fields : dict
+        Types and rows of each path, in the order in which they came up, each path behind the one
+        that it is in.
+    complete : bool
+        Whether a path that is missing in `fields` occurs nowhere.
+    """
+
+    fields: dict[FieldPath, FieldCount]
+    complete: bool
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[FieldPath, int, int]], *, complete: bool) -> Self:
+        """Take what the core counted: path, types and rows of each field."""
+        return cls({path: FieldCount(types, rows) for path, types, rows in found}, complete)
+
+    def with_constants(self, constants: Mapping[str, int], rows: int) -> Presence:
+        """Add the fields that every row has.
+
+        Parameters
+        ----------
+        constants : mapping
+            The Ion type of each constant.
+        rows : int
+            Number of rows.
+
+        Returns
+        -------
+        Presence
+            With the constants first, as they are in the rows.
+        """
+        fields: dict[FieldPath, FieldCount] = {
+            (name,): FieldCount(1 << kind, rows) for name, kind in constants.items() if rows
+        }
+        return Presence(
+            fields | {p: f for p, f in self.fields.items() if p not in fields}, self.complete
+        )
+
+    def encode(self, summary: Summary) -> bytes:
+        """Give the bytes that are stored.
+
+        Parameters
+        ----------
+        summary : Summary
+            Row counts and types that are stored with it.
+        """
+        known = _names(summary)
+        kept = _bounded({path: found for path, found in self.fields.items() if found.rows})
+        complete = self.complete and len(kept) == sum(f.rows > 0 for f in self.fields.values())
+        ordered = nested(kept)
+        rows: dict[FieldPath, int] = {(): sum(summary.rows)}
+        rows |= {path: found.rows for path, found in kept.items()}
+        value = [
+            complete,
+            [len(path) for path in ordered],
+            [_reference(path[-1], known) for path in ordered],
+            [kept[path].types for path in ordered],
+            [rows[path[:-1]] - rows[path] for path in ordered],
+        ]
+        from sdb import _core
+
+        return _core.zstd_compress(ion.dumps(value))
+
+    @classmethod
+    def decode(cls, data: bytes, summary: Summary) -> Self:
+        """Read the bytes that are stored.
+
+        Parameters
+        ----------
+        data : bytes
+            The member of the extension.
+        summary : Summary
+            Row counts and types that are stored with it.
+
+        Returns
+        -------
+        Presence
+            What they say.
+
+        Raises
+        ------
+        CorruptError
+            They are malformed.
+        """
+        from sdb import _core
+
+        value = ion.loads(_core.zstd_decompress(data, _MAX_CONTENT_BYTES))
+        if not isinstance(value, list) or [*map(type, value)] != [bool, list, list, list, list]:
+            raise CorruptError("the presence of fields is not what it is made of")
+        complete, depths, names, masks, missing = value
+        for numbers in (depths, masks, missing):
+            integers(numbers, "the presence of fields")
+        if not len(depths) == len(names) == len(masks) == len(missing):
+            raise CorruptError("the lists of the presence of fields differ in length")
+        if len(depths) > MAX_FIELDS:
+            raise CorruptError(
+                f"the presence of {len(depths):,} fields, the limit is {MAX_FIELDS:,}"
+            )
+        known = list(_names(summary))
+        fields: dict[FieldPath, FieldCount] = {}
+        above: list[tuple[FieldPath, int]] = [((), sum(summary.rows))]
+        for depth, name, mask, less in zip(depths, names, masks, missing, strict=True):
+            if not 0 < depth <= min(len(above), MAX_DEPTH):
+                raise CorruptError(f"the presence of a field at depth {depth}")
+            del above[depth:]
+            outer, rows = above[-1]
+            path = (*outer, _name(name, known))
+            if path in fields or mask not in _MASKS or not 0 <= less < rows:
+                raise CorruptError(f"the presence of {field_name(path)} makes no sense")
+            fields[path] = FieldCount(mask, rows - less)
+            above.append((path, rows - less))
+        return cls(fields, complete)
+
+
+def join(parts: Iterable[Presence]) -> Presence:
+    """Join what is known of parts of a file.
+
+    Parameters
+    ----------
+    parts : iterable of Presence
+        For each part, in order.
+
+    Returns
+    -------
+    Presence
+        The same for the whole. Where a part may have left out a path, the path is left out.
+    """
+    known = list(parts)
+    partial = [part.fields for part in known if not part.complete]
+    joined: dict[FieldPath, FieldCount] = {}
+    for part in known:
+        for path, found in part.fields.items():
+            if all(path in fields for fields in partial):
+                before = joined.get(path, FieldCount(0, 0))
+                joined[path] = FieldCount(before.types | found.types, before.rows + found.rows)
+    return Presence({path: joined[path] for path in nested(joined)}, not partial)
+
+
+def type_names(mask: int) -> list[str]:
+    """Name the types of a bit mask.
+
+    Parameters
+    ----------
+    mask : int
+        Bit k stands for Ion type k.
+
+    Returns
+    -------
+    list of str
+        Each name once.
+
+    Examples
+    --------
+    >>> type_names(0b1_0000_1100)
+    ['int', 'string']
+    """
+    names = [name for kind, name in _ION_TYPES.items() if mask >> kind & 1]
+    return list(dict.fromkeys(names))
+
+
+def field_name(path: FieldPath) -> str:
+    """Write a path for people, as in ``items[].price``.
+
+    Names that the dots would part, or that are empty, stand in quotation marks, as in SQL.
+
+    Examples
+    --------
+    >>> field_name(("items", None, "price")), field_name(("id.orig_h",))
+    ('items[].price', '"id.orig_h"')
+    """
+    text = ""
+    for name in path:
+        text += "[]" if name is None else ("." if text else "") + quoted(name)
+    return text
+
+
+def quoted(name: str) -> str:
+    """Write a name as SQL takes it in a path: in quotation marks where it needs them."""
+    if name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit():
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _names(summary: Summary) -> dict[str, int]:
+    """Give each name in the types a number, in their order."""
+    names: dict[str, int] = {}
+    for path in summary.types:
+        for name in path:
+            names.setdefault(name, len(names))
+    return names
+
+
+def _reference(name: str | None, known: dict[str, int]) -> object:
+    return None if name is None else known[name] if name in known else IonSymbol(name)
+
+
+def _name(value: object, known: list[str]) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if type(value) is int and 0 <= value < len(known):
+        return known[value]
+    raise CorruptError("the presence of a field without a name")
+
+
+def nested(fields: Iterable[FieldPath]) -> list[FieldPath]:
+    """Order paths so that each follows the one that it is in; else they stay in their order."""
+    inner: dict[FieldPath, list[FieldPath]] = {}
+    for path in fields:
+        inner.setdefault(path[:-1], []).append(path)
+    ordered: list[FieldPath] = []
+    waiting = inner.get((), [])[::-1]
+    while waiting:
+        path = waiting.pop()
+        ordered.append(path)
+        waiting += inner.get(path, [])[::-1]
+    return ordered
+
+
+def _bounded(fields: dict[FieldPath, FieldCount]) -> dict[FieldPath, FieldCount]:
+    """Keep the shallowest paths when not all of them fit the format."""
+    kept: set[FieldPath] = set()
+    size_bytes = 0
+    for path in sorted(fields, key=len):
+        size_bytes += len((path[-1] or "").encode())
+        if len(kept) == MAX_FIELDS or len(path) > MAX_DEPTH or size_bytes > MAX_NAMES_BYTES:
+            break
+        kept.add(path)
+    return {path: found for path, found in fields.items() if path in kept}

@@ -1,0 +1,200 @@
+"""Large trailers, read without the body of their statistics.
+
+Most of a large trailer is one blob, of which a query needs little or nothing. Each Ion value tells
+its size, so that the values around the blob lead to it and past it. What comes of them is the same
+trailer with an empty blob, which is decoded like any other. See the advice for readers in the
+section on statistics in docs/format.md.
+"""
+
+from __future__ import annotations
+
+from sdb import ion
+from sdb.errors import CorruptError
+from sdb.packfile.trailer.lazybytes import LateBytes
+from sdb.records import record
+from sdb.store.base import TAIL_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.store.base import Reader
+
+AHEAD_BYTES = TAIL_BYTES
+"""So much is read at once of the beginning of a trailer."""
+
+_PATH = ("sparse", "sdb", "statistics", "body")
+_MARKER_BYTES = 4
+_FIRST_SYMBOL = 10
+_BOOL, _BLOB, _STRUCT, _ANNOTATED = 1, 10, 13, 14
+_LONG, _NULL = 14, 15
+_MOST_DIGITS = 5
+_NULL_NULL = b"\x0f"
+_ATTEMPTS = 2
+
+
+def read_apart(
+    reader: Reader, start: int, stop: int, tail: bytes
+) -> tuple[bytes, LateBytes | None]:
+    """Read a trailer that does not fit the first read of a file.
+
+    Parameters
+    ----------
+    reader : Reader
+        The open file.
+    start, stop : int
+        Where the Ion stream of the trailer is in the file, in bytes.
+    tail : bytes
+        Its last bytes, which were read before.
+
+    Returns
+    -------
+    bytes
+        The stream, without the body of the statistics if that is not None.
+    LateBytes or None
+        The body of the statistics; None: it is in the stream, or there is none.
+    """
+    known = stop - len(tail)
+    front, path = _found(reader, start, stop, known)
+    if not path:
+        return front + reader.read(start + len(front), known) + tail, None
+    after = start + path[-1].stop
+    rest = tail[after - known :] if after >= known else reader.read(after, known) + tail
+    return _without(front, path, rest), _late(reader, start, front, path)
+
+
+def read_before(reader: Reader, start: int, stop: int) -> tuple[bytes, LateBytes | None]:
+    """Read what a trailer has up to the body of its statistics.
+
+    Parameters
+    ----------
+    reader : Reader
+        The open file.
+    start, stop : int
+        Where the Ion stream of the trailer is in the file, in bytes.
+
+    Returns
+    -------
+    bytes
+        A stream: the whole one, if the other is None, else without the body and what follows it.
+    LateBytes or None
+        The body of the statistics; None: it is in the stream, or there is none.
+    """
+    front, path = _found(reader, start, stop, stop)
+    if not path:
+        return front + reader.read(start + len(front), stop), None
+    return _without(front, path, b""), _late(reader, start, front, path)
+
+
+def _found(reader: Reader, start: int, stop: int, known: int) -> tuple[bytes, list[_Value]]:
+    """Read the beginning of a trailer until it tells where the body is; no path: there is none.
+
+    What is from `known` on need not be read.
+    """
+    front = reader.read(start, min(start + AHEAD_BYTES, known))
+    for _ in range(_ATTEMPTS):
+        if start + len(front) == known:
+            break
+        walk = _Walk(front)
+        try:
+            path = walk.path(stop - start)
+        except IndexError:
+            more = min(start + max(walk.at, len(front)) + AHEAD_BYTES, known)
+            front += reader.read(start + len(front), more)
+            continue
+        except CorruptError:
+            break
+        return front, path if path and path[-1].stop > len(front) else []
+    return front, []
+
+
+def _late(reader: Reader, start: int, front: bytes, path: list[_Value]) -> LateBytes:
+    body = path[-1]
+    return LateBytes(reader, start + body.content, start + body.stop, front[body.content :])
+
+
+@record
+class _Value:
+    """The place of a value in a stream: its first byte, its content, and where it ends."""
+
+    kind: int
+    start: int
+    content: int
+    stop: int
+
+
+class _Walk:
+    """A walk from value to value, by their sizes; IndexError tells that the data ends at `at`."""
+
+    def __init__(self, data: bytes) -> None:
+        self.at = _MARKER_BYTES
+        self._data = data
+
+    def path(self, size_bytes: int) -> list[_Value]:
+        """Find the values from the whole struct down to the blob; none where it is not there.
+
+        Raises
+        ------
+        CorruptError
+            This is not how writers make it.
+        """
+        value = self._value()
+        while value.kind == _ANNOTATED:
+            self.at = value.stop
+            value = self._value()
+        symbols = ion.decode(self._data[: value.start] + _NULL_NULL)[1]
+        if value.stop > size_bytes:
+            raise CorruptError("the struct overruns the trailer")
+        found = [value]
+        for name in _PATH:
+            inner = self._field(found[-1], name, symbols)
+            if inner is None:
+                return []
+            if inner.stop > found[-1].stop:
+                raise CorruptError("a value overruns its container")
+            found.append(inner)
+        if [one.kind for one in found] != [_STRUCT] * len(_PATH) + [_BLOB]:
+            raise CorruptError("the statistics are no blobs")
+        return found
+
+    def _field(self, inside: _Value, name: str, symbols: list[str]) -> _Value | None:
+        self.at = inside.content
+        while self.at < inside.stop:
+            number = self._number() - _FIRST_SYMBOL
+            value = self._value()
+            if 0 <= number < len(symbols) and symbols[number] == name:
+                return value
+            self.at = value.stop
+        return None
+
+    def _value(self) -> _Value:
+        start = self.at
+        first = self._data[start]
+        self.at += 1
+        kind, size = first >> 4, first & 15
+        if size == _LONG:
+            size = self._number()
+        elif size == _NULL or kind == _BOOL:
+            size = 0
+        return _Value(kind, start, self.at, self.at + size)
+
+    def _number(self) -> int:
+        number = 0
+        for _ in range(_MOST_DIGITS):
+            byte = self._data[self.at]
+            self.at += 1
+            number = number << 7 | byte & 0x7F
+            if byte & 0x80:
+                return number
+        raise CorruptError("a number is too large")
+
+
+def _without(front: bytes, path: list[_Value], rest: bytes) -> bytes:
+    """Put an empty blob in the place of the last value of a path, behind which the rest follows."""
+    inner = path[-1]
+    after = inner.stop
+    made = ion.header(_BLOB, 0)
+    for outer in reversed(path[:-1]):
+        before = front[outer.content : inner.start]
+        content = before + made + rest[inner.stop - after : outer.stop - after]
+        made = ion.header(_STRUCT, len(content)) + content
+        inner = outer
+    return front[: inner.start] + made + rest[inner.stop - after :]

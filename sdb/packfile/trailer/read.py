@@ -1,0 +1,120 @@
+"""Reads the trailer of an open packfile, of large ones only what is needed of it.
+
+The first read is of the end of the file, where the length is and, as a rule, all of the trailer.
+See :mod:`sdb.packfile.trailer.trailer` for what is in it.
+"""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.errors import CorruptError, UnsupportedError
+from sdb.packfile.trailer.trailer import LENGTH_BYTES, MAX_TRAILER_BYTES, Trailer
+from sdb.records import replace
+from sdb.store.base import TAIL_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.trailer.lazybytes import LateBytes
+    from sdb.store.base import Reader
+
+
+def read_trailer(reader: Reader, path: str) -> Trailer:
+    """Find, read and check the trailer of an open file.
+
+    Parameters
+    ----------
+    reader : Reader
+        The open file.
+    path : str
+        Its name, for messages.
+
+    Returns
+    -------
+    Trailer
+        The trailer, checked.
+
+    Raises
+    ------
+    CorruptError
+        The file does not end in a trailer that fits it.
+    UnsupportedError
+        It is of a later version.
+    """
+    size = reader.size_bytes
+    try:
+        if size <= LENGTH_BYTES:
+            raise CorruptError(f"size {size} too small to possibly be valid")  # noqa: TRY301
+        tail = reader.read(max(0, size - TAIL_BYTES), size)
+        length = int.from_bytes(tail[-LENGTH_BYTES:], "little")
+        whole = length + LENGTH_BYTES
+        if whole > size:
+            raise CorruptError(f"a length of {length:,} bytes in a file of {size:,}")  # noqa: TRY301
+        if length > MAX_TRAILER_BYTES:
+            raise CorruptError(f"a length of {length:,} bytes is too large")  # noqa: TRY301
+        trailer = _decoded(reader, length, tail[:-LENGTH_BYTES]).check(size - whole)
+    except UnsupportedError as error:
+        raise error.within(path, path=path) from None
+    except CorruptError as error:
+        raise error.within(
+            f"reading trailer from {path}", path=path, hint="is it a packfile, and complete?"
+        ) from None
+    if trailer.sparse.flaw:
+        notes.tell(f"{path}: the sdb extension is ignored: {trailer.sparse.flaw}")
+    return trailer
+
+
+def _decoded(reader: Reader, length: int, tail: bytes) -> Trailer:
+    """Decode the trailer of a file of which the last bytes are known.
+
+    The body of the statistics of a large one is read when it is asked for.
+    """
+    stop = reader.size_bytes - LENGTH_BYTES
+    if length <= len(tail):
+        return Trailer.decode(tail[len(tail) - length :])
+    from sdb.packfile.trailer.partialread import read_apart
+
+    encoded, body = read_apart(reader, stop - length, stop, tail)
+    if body is None:
+        return Trailer.decode(encoded)
+    try:
+        return _with_body(Trailer.decode(encoded), body)
+    except CorruptError:  # what is wrong, and where, is told of the whole
+        return Trailer.decode(reader.read(stop - length, stop))
+
+
+def _with_body(trailer: Trailer, body: LateBytes) -> Trailer:
+    stored = trailer.sparse.stored_statistics
+    if stored is None:
+        return trailer
+    late = replace(trailer.sparse, stored_statistics=replace(stored, body=body))
+    return replace(trailer, sparse=late)
+
+
+def read_beginning(reader: Reader, told: Trailer) -> Trailer | None:
+    """Read what a trailer knows of values where all else is known of it.
+
+    Parameters
+    ----------
+    reader : Reader
+        The open file.
+    told : Trailer
+        Its trailer without what is known of values: the copy that the index of a table has.
+
+    Returns
+    -------
+    Trailer or None
+        The blocks that were told, and the sparse index of the file; None: the trailer has to be
+        read as if nothing was known.
+    """
+    stop = reader.size_bytes - LENGTH_BYTES
+    if not told.offset < stop <= told.offset + MAX_TRAILER_BYTES:
+        return None
+    from sdb.packfile.trailer.partialread import read_before
+
+    encoded, body = read_before(reader, told.offset, stop)
+    try:
+        found = Trailer.decode(encoded)
+        found = found if body is None else _with_body(found, body)
+        return replace(told, sparse=found.sparse).check(told.offset)
+    except (CorruptError, UnsupportedError):
+        return None

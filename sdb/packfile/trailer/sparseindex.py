@@ -1,0 +1,336 @@
+"""The sparse index of a packfile: the field `sparse` of its trailer.
+
+It holds what can be known of a file without reading its rows: constants, time indexes, and what
+only `sdb` writes. See the sections on the trailer and the time index in docs/format.md.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import CorruptError, UnsupportedError
+from sdb.ion import IonSymbol
+from sdb.packfile.trailer.extension import (
+    MAX_COMPONENTS,
+    MAX_SUMMARY_PATHS,
+    Extension,
+    Path,
+    Summary,
+    path_of,
+    structs,
+)
+from sdb.packfile.trailer.timeindex import TimeIndex
+from sdb.records import field, record, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+    from sdb.packfile.trailer.blockstats import BlockStatistics
+    from sdb.packfile.trailer.fieldcounts import Presence
+    from sdb.packfile.trailer.provenance import Provenance
+    from sdb.packfile.trailer.statsection import StoredStatistics
+
+__all__ = [
+    "MAX_COMPONENTS",
+    "MAX_INDEXES",
+    "MAX_SUMMARY_PATHS",
+    "Path",
+    "SparseIndex",
+    "Summary",
+    "build_indices",
+    "join_types",
+]
+
+MAX_INDEXES = 1 << 16
+_TIMESTAMP = 1 << 6
+
+
+@record
+class SparseIndex:
+    """The sparse index: time indexes, constants and summary of a packfile.
+
+    Attributes
+    ----------
+    blocks : int
+        Number of blocks covered.
+    constants : dict
+        Fields that have the same value in every row.
+    indices : dict
+        Time index of each indexed path, in the order of the file.
+    summary : Summary or None
+        Row counts and types, when the writer was `sdb`.
+    distrusted : dict
+        Time indexes that an old writer damaged: they are shown, but tell nothing.
+    digests : tuple of bytes
+        Digest of each block, empty where it is not known; no digests when none is known.
+    flaw : str
+        What is wrong with the extension, which is ignored then; empty when nothing is.
+    stored_presence : bytes
+        In how many rows each field is, see :meth:`presence`.
+    stored_provenance : bytes
+        Which inputs the rows came from, see :meth:`provenance`.
+    level : int or None
+        Level of zstd that new rows are compressed with; None when it is the default, or not known.
+    stored_statistics : StoredStatistics or None
+        What is known of the values in each block, see :meth:`statistics`.
+    clustered : tuple of path
+        The paths whose values the rows are sorted by, see :mod:`sdb.packfile.rewrite.cluster`.
+    """
+
+    blocks: int
+    constants: dict[str, object] = field(default_factory=dict)
+    indices: dict[Path, TimeIndex] = field(default_factory=dict)
+    summary: Summary | None = None
+    distrusted: dict[Path, TimeIndex] = field(default_factory=dict)
+    digests: tuple[bytes, ...] = ()
+    flaw: str = ""
+    stored_presence: bytes = field(default=b"", repr=False)
+    stored_provenance: bytes = field(default=b"", repr=False)
+    level: int | None = None
+    stored_statistics: StoredStatistics | None = field(default=None, repr=False)
+    clustered: tuple[Path, ...] = ()
+
+    def presence(self) -> Presence | None:
+        """Read in how many rows each field is.
+
+        Returns
+        -------
+        Presence or None
+            None when the file does not tell.
+
+        Raises
+        ------
+        CorruptError
+            What it tells is malformed.
+        """
+        if self.summary is None or not self.stored_presence:
+            return None
+        from sdb.packfile.trailer.fieldcounts import Presence
+
+        return Presence.decode(self.stored_presence, self.summary)
+
+    def provenance(self) -> Provenance | None:
+        """Read which inputs the rows came from.
+
+        Returns
+        -------
+        Provenance or None
+            None when the file does not tell.
+
+        Raises
+        ------
+        CorruptError
+            What it tells is malformed.
+        """
+        if self.summary is None or not self.stored_provenance:
+            return None
+        from sdb.packfile.trailer.provenance import Provenance
+
+        return Provenance.decode(self.stored_provenance, sum(self.summary.rows))
+
+    def statistics(self) -> BlockStatistics | None:
+        """Read what is known of the values in each block.
+
+        Returns
+        -------
+        BlockStatistics or None
+            None when the file does not tell, or of a later version.
+
+        Raises
+        ------
+        CorruptError
+            What it tells is malformed.
+        """
+        if self.summary is None or self.stored_statistics is None:
+            return None
+        from sdb.packfile.trailer.blockstats import BlockStatistics
+
+        return BlockStatistics.decode(self.stored_statistics, self.blocks)
+
+    def is_without_times(self, path: Path) -> bool:
+        """Tell whether it is certain that no row has a timestamp at a path."""
+        if not self.blocks:
+            return True
+        if self.summary is None or not (self.summary.complete or path in self.summary.types):
+            return False
+        return not self.summary.types.get(path, 0) & _TIMESTAMP
+
+    def digest(self, block: int) -> bytes:
+        """Give the digest of a block, empty when it is not known."""
+        return self.digests[block] if self.digests else b""
+
+    def encode(self) -> dict[str, object]:
+        """Give the struct that is stored."""
+        if len(self.indices) > MAX_INDEXES:
+            raise UnsupportedError(
+                f"{len(self.indices):,} time indexes in one packfile, the limit is {MAX_INDEXES:,}"
+            )
+        indices = []
+        for path, index in self.indices.items():
+            upper, lower = index.encode()
+            indices.append(
+                {
+                    "path": [IonSymbol(name) for name in path],
+                    "ranges": {"max": upper, "min": lower},
+                }
+            )
+        value: dict[str, object] = {"blocks": self.blocks}
+        if self.constants:
+            value["consts"] = self.constants
+        value["indices"] = indices
+        own = Extension(
+            self.summary,
+            self.digests,
+            presence=self.stored_presence,
+            provenance=self.stored_provenance,
+            level=self.level,
+            statistics=self.stored_statistics,
+            clustered=self.clustered,
+        )
+        if stored := own.encode():
+            value["sdb"] = stored
+        return value
+
+    @classmethod
+    def decode(cls, value: object) -> Self:
+        """Read the struct that is stored; what needs the rest of the trailer is not checked.
+
+        Parameters
+        ----------
+        value : object
+            The value of the field `sparse`.
+
+        Returns
+        -------
+        SparseIndex
+            The index.
+
+        Raises
+        ------
+        CorruptError
+            A field of a wrong type, an index without a path, or two for the same path.
+        """
+        if not isinstance(value, dict):
+            raise CorruptError("the field sparse is not a struct")
+        blocks = value.get("blocks", 0)
+        if type(blocks) is not int:
+            raise CorruptError("the number of blocks in sparse is not an integer")
+        constants = value.get("consts", {})
+        if not isinstance(constants, dict):
+            raise CorruptError("the constants are not a struct")
+        indices: dict[Path, TimeIndex] = {}
+        listed = structs(value.get("indices", []), "the list of time indexes")
+        if len(listed) > MAX_INDEXES:
+            raise CorruptError(f"{len(listed):,} time indexes, the limit is {MAX_INDEXES:,}")
+        for entry in listed:
+            path = path_of(entry.get("path"))
+            if path in indices:
+                raise CorruptError(f"two time indexes for {'.'.join(path)}")
+            ranges = entry.get("ranges", {})
+            if not isinstance(ranges, dict):
+                raise CorruptError("the ranges of a time index are not a struct")
+            indices[path] = TimeIndex.decode(ranges.get("max", []), ranges.get("min", []))
+        own = Extension.read(value.get("sdb"), blocks)
+        return cls(
+            blocks,
+            constants,
+            indices,
+            own.summary,
+            digests=own.digests,
+            flaw=own.flaw,
+            stored_presence=own.presence,
+            stored_provenance=own.provenance,
+            level=own.level,
+            stored_statistics=own.statistics,
+            clustered=own.clustered,
+        )
+
+    def check(self, blocks: int) -> SparseIndex:
+        """Check the index against the number of blocks of the file.
+
+        Parameters
+        ----------
+        blocks : int
+            Number of entries of the block list.
+
+        Returns
+        -------
+        SparseIndex
+            Without indexes that know nothing; damaged ones are set aside in `distrusted`.
+
+        Raises
+        ------
+        CorruptError
+            A wrong number of blocks, or a time index out of order.
+        """
+        if self.blocks != blocks:
+            raise CorruptError(f"sparse has {self.blocks} blocks, the block list has {blocks}")
+        if self.summary is not None and len(self.summary.rows) != blocks:
+            raise CorruptError(f"{len(self.summary.rows)} row counts for {blocks} blocks")
+        sound: dict[Path, TimeIndex] = {}
+        distrusted: dict[Path, TimeIndex] = {}
+        for path, index in self.indices.items():
+            try:
+                trusted = index.check(blocks)
+            except CorruptError as error:
+                raise error.within(f"the time index of {'.'.join(path)}") from None
+            if not index.is_empty:
+                (sound if trusted else distrusted)[path] = index
+        return replace(self, indices=sound, distrusted=distrusted)
+
+
+def join_types(parts: Iterable[tuple[Mapping[Path, int], bool]]) -> tuple[dict[Path, int], bool]:
+    """Join what is known of the types in parts of a file.
+
+    Parameters
+    ----------
+    parts : iterable of tuple
+        For each part the types by path, and whether a path that is missing does not occur.
+
+    Returns
+    -------
+    tuple
+        The same for the whole. Where a part may have left out a path, the path is left out.
+    """
+    known = list(parts)
+    partial = [types for types, complete in known if not complete]
+    joined: dict[Path, int] = {}
+    for types, _ in known:
+        for path, mask in types.items():
+            if all(path in listed for listed in partial):
+                joined[path] = joined.get(path, 0) | mask
+    return joined, not partial
+
+
+def build_indices(
+    blocks: Iterable[Mapping[Path, tuple[int, int]]],
+    kept: Mapping[Path, TimeIndex] | None = None,
+    kept_blocks: int = 0,
+) -> dict[Path, TimeIndex]:
+    """Make the time indexes of a file.
+
+    Parameters
+    ----------
+    blocks : iterable of mapping
+        For each block, in order, the first and last time in µs of each path that has any.
+    kept : mapping, optional
+        Time indexes of the blocks before them. A path that is missing has no times there.
+    kept_blocks : int
+        How many blocks these are.
+
+    Returns
+    -------
+    dict
+        The indexes, sorted by path, all of them covering all blocks.
+    """
+    indices = {path: index.copy() for path, index in (kept or {}).items()}
+    count = kept_blocks
+    for count, ranges in enumerate(blocks, kept_blocks + 1):
+        for path, (lo_us, hi_us) in ranges.items():
+            index = indices.setdefault(path, TimeIndex())
+            index.push_empty(count - 1 - index.blocks)
+            index.push(lo_us, hi_us)
+            index.push_empty(count - index.blocks)
+    for index in indices.values():
+        index.push_empty(count - index.blocks)
+    return {path: indices[path] for path in sorted(indices) if not indices[path].is_empty}

@@ -1,0 +1,10 @@
+"""Writing packfiles: pack and append.
+
+==============  ===========================================================
+``appended``    the result of an append
+``countstats``  facts of blocks without statistics, counted from their rows
+``resume``      what of a packfile stays when it grows
+``pack``        inputs to a new packfile
+``append``      inputs to the end of a packfile
+==============  ===========================================================
+"""

@@ -1,0 +1,77 @@
+"""The result of appending inputs to a packfile: rows, sizes and times."""
+
+from __future__ import annotations
+
+from sdb import sizes
+from sdb.records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.packfile.trailer.trailer import Trailer
+
+
+@record
+class AppendResult:
+    """The result of appending.
+
+    Attributes
+    ----------
+    path : str
+        The packfile that was written.
+    inputs : int
+        Number of inputs.
+    rows_added : int
+        Number of rows that are new. When there are none, nothing was written in the place of the
+        old packfile.
+    rows_total : int or None
+        Number of rows of the packfile now; None when the old one does not tell its own.
+    text_bytes : int
+        Size of the inputs, decompressed.
+    output_bytes : int
+        Size of the packfile now.
+    copied_bytes : int
+        How many bytes of the old packfile the store took over by itself.
+    copied_by : str or None
+        How: ``reflink``, ``copy``, ``server`` or ``upload``; None: nothing was written.
+    read_bytes : int
+        How many bytes of the old packfile were read.
+    written_bytes : int
+        How many bytes were written beside those that the store took over.
+    trailer : Trailer
+        The trailer of the packfile now.
+    rejected : int
+        Number of records that were passed over.
+    known : tuple of str
+        The inputs that the packfile had the rows of, and that were appended once more.
+    skipped : tuple of str
+        Those that were left out instead.
+    attempts : int
+        How often it took, because others changed the packfile meanwhile.
+    seconds : float
+        How long it took.
+    """
+
+    path: str
+    inputs: int
+    rows_added: int
+    rows_total: int | None
+    text_bytes: int
+    output_bytes: int
+    copied_bytes: int
+    copied_by: str | None
+    read_bytes: int
+    written_bytes: int
+    trailer: Trailer
+    rejected: int
+    known: tuple[str, ...]
+    skipped: tuple[str, ...]
+    attempts: int
+    seconds: float
+
+    def __repr__(self) -> str:
+        """Show what it came to."""
+        total = "" if self.rows_total is None else f" of {self.rows_total:,} now"
+        return (
+            f"<AppendResult {self.path}: {self.rows_added:,} rows{total}, "
+            f"{sizes.human(self.output_bytes)}, {self.seconds:.2f} s>"
+        )

@@ -1,0 +1,326 @@
+"""Syncs on Spark: tasks pack the inputs of a table, and the driver commits all of them at once.
+
+What a task has packed tells by its name which inputs it has, in which versions. When the driver is
+killed, the next one takes it as it is.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import partial
+
+from sdb import bounds, ion, notes
+from sdb.packfile.build.options import StatisticsChoice
+from sdb.progress import silent
+from sdb.records import replace
+from sdb.spark.bulk.plan import TARGET_BYTES, tasks_for
+from sdb.spark.session import session
+from sdb.spark.session.job import Job
+from sdb.store.url import absolute
+from sdb.table.catalog.handle import find_table
+from sdb.table.catalog.root import table_root
+from sdb.table.definition.cache import statistics_of
+from sdb.table.format.descriptor import Descriptor
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.signature import Keyring
+from sdb.table.format.versionref import MAIN
+from sdb.table.sync.orphans import find_left, input_mark
+from sdb.table.sync.packing import MOST_INPUTS, PackedInputs, by_partition, pack_inputs
+from sdb.table.sync.sync import sync_table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+    from typing import Any, Self
+
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    from sdb.progress import Progress
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.sync.newinputs import NewInput
+    from sdb.table.sync.result import Synced
+
+_MOST_NAMES_BYTES = 2 << 20
+_MOST_WARNINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SyncTask:
+    """The inputs that become one packfile.
+
+    Attributes
+    ----------
+    number : int
+        Number of the task.
+    inputs : tuple of NewInput
+        The inputs, of one partition.
+    """
+
+    number: int
+    inputs: tuple[NewInput, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Their size, as they are stored."""
+        return sum(one.listed.size_bytes for one in self.inputs)
+
+    @property
+    def paths(self) -> list[str]:
+        """Their URIs."""
+        return [one.uri for one in self.inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncOutcome:
+    """The outcome of a task.
+
+    Attributes
+    ----------
+    task : int
+        Number of the task.
+    input_bytes : int
+        Size of its inputs, as they are stored.
+    packed : PackedInputs
+        What became of them, without the descriptor.
+    descriptor : bytes
+        What an index says of the packfile, as Ion; empty: there is none.
+    warnings : tuple of str
+        What is to be told of inputs that are left out.
+    """
+
+    task: int
+    input_bytes: int
+    packed: PackedInputs
+    descriptor: bytes
+    warnings: tuple[str, ...] = ()
+
+
+class SparkSyncs:
+    """A context manager for syncs on Spark, which starts it when there is something to pack.
+
+    Parameters
+    ----------
+    spark : pyspark.sql.SparkSession, optional
+        The session to use; without it what runs, or else what is stopped in the end.
+    master, conf
+        See :func:`sdb.spark.session.session.start`.
+    tasks : int, optional
+        How many tasks, if there is enough to do for so many; each partition has one at least.
+    target_bytes : int
+        Without `tasks`: about how many bytes of input, as they are stored, a task gets.
+
+    Examples
+    --------
+    >>> with SparkSyncs(master="yarn") as syncs:                            # doctest: +SKIP
+    ...     syncs.sync(sdb.table.catalog.root.table_root("s3://bucket"), "web", "gha")
+    """
+
+    def __init__(
+        self,
+        *,
+        spark: SparkSession | None = None,
+        master: str | None = None,
+        conf: Mapping[str, str] | None = None,
+        tasks: int | None = None,
+        target_bytes: int = TARGET_BYTES,
+    ) -> None:
+        bounds.TASKS.check(tasks)
+        bounds.TARGET.check(target_bytes)
+        self._master, self._conf = master, conf
+        self._tasks, self._target_bytes = tasks, target_bytes
+        self._is_ours = False
+        self._context = None if spark is None else spark.sparkContext
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop Spark, if it was started here."""
+        if self._is_ours and self._context is not None:
+            self._context.stop()
+            self._context = None
+
+    def sync(
+        self,
+        root: TableRoot,
+        database: str,
+        table: str,
+        *,
+        branch: str = MAIN,
+        stats: str | None = None,
+        progress: Progress = silent,
+        **options: Any,  # noqa: ANN401 - those of a sync
+    ) -> SyncedOnSpark:
+        """Take the inputs that are new, in one version; tasks pack.
+
+        Parameters
+        ----------
+        root : TableRoot
+            The root that the table is below; executors must see it and the inputs, too.
+        database, table : str
+            Its names.
+        branch : str
+            The branch that gets the rows.
+        stats : str, optional
+            Paths that shall have statistics, as in :func:`sdb.pack`; what the definition tells if
+            not given.
+        progress : Progress
+            Told how many bytes of the inputs, as they are stored, are packed.
+        options
+            Others of :func:`sdb.table.sync.sync.sync_table`.
+
+        Returns
+        -------
+        SyncedOnSpark
+            What it came to.
+
+        Raises
+        ------
+        SdbError
+            As :func:`sdb.table.sync.sync.sync_table`, and where a task fails for good. What was
+            packed by then is taken by the next sync on Spark.
+        """
+        root = replace(root, location=absolute(root.location))
+        keys = TableKeys(database, table)
+        chosen = statistics_of(root, keys) if stats is None else stats
+        StatisticsChoice.of(chosen)
+        packing = _SparkPacking(self, root, keys, branch, chosen, progress)
+        synced = sync_table(root, database, table, branch=branch, packing=packing, **options)
+        return SyncedOnSpark(synced, packing.packed, packing.resumed)
+
+    def tasks_for(self, size_bytes: int) -> int:
+        """Tell how many tasks inputs are divided among."""
+        parallelism = self.context().defaultParallelism
+        return self._tasks or tasks_for(size_bytes, self._target_bytes, parallelism)
+
+    def context(self) -> SparkContext:
+        """Give what runs jobs."""
+        if self._context is None:
+            self._context = session.running()
+        if self._context is None:
+            self._context = session.start_context(self._master, name="sdb sync", conf=self._conf)
+            self._is_ours = True
+        return self._context
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedOnSpark:
+    """The result of a sync on Spark.
+
+    Attributes
+    ----------
+    synced : Synced
+        What became of the inputs.
+    packed, resumed : int
+        Numbers of packfiles that tasks have packed, and that were left by a sync that was killed.
+    """
+
+    synced: Synced
+    packed: int
+    resumed: int
+
+
+class _SparkPacking:
+    """Packing by tasks; see :class:`sdb.table.sync.packing.InputPacking`."""
+
+    def __init__(
+        self,
+        syncs: SparkSyncs,
+        root: TableRoot,
+        keys: TableKeys,
+        branch: str,
+        stats: str,
+        progress: Progress,
+    ) -> None:
+        self._syncs = syncs
+        self._stats = stats
+        self._root, self._keys, self._branch = root, keys, branch
+        self._progress = progress
+        self._left: dict[tuple[str, ...], PackedInputs] = {}
+        self.packed = self.resumed = 0
+
+    def groups(self, new: Sequence[NewInput]) -> Iterator[Sequence[NewInput]]:
+        """Give first the inputs of packfiles that are there already, then those of tasks."""
+        root, keys = self._root, self._keys
+        handle = find_table(root, keys.database, keys.table, branch=self._branch)
+        left = find_left(root, keys, handle, new, {})
+        self._left = {_uris(one.inputs): one for one in left}
+        yield from (one.inputs for one in left)
+        done = {uri for uris in self._left for uri in uris}
+        rest = [one for one in new if one.uri not in done]
+        if rest:
+            total = sum(one.listed.size_bytes for one in rest)
+            share = -(-total // self._syncs.tasks_for(total))
+            for group in by_partition(rest):
+                yield from _cut(group, share)
+
+    def pack(self, groups: Sequence[Sequence[NewInput]]) -> Iterator[PackedInputs]:
+        """Pack groups of inputs on executors; those that are there already are not."""
+        missing = [tuple(one) for one in groups if _uris(one) not in self._left]
+        tasks = [SyncTask(number, group) for number, group in enumerate(missing)]
+        outcomes: Iterator[SyncOutcome] = iter(())
+        if tasks:
+            act = partial(_attempt, self._root.location, self._keys, self._stats)
+            job = Job(self._syncs.context(), ("sdb sync", uuid.uuid4().hex), tasks, act)
+            outcomes = iter(job.run(self._progress))
+        for group in groups:
+            left = self._left.get(_uris(group))
+            if left is not None:
+                self.resumed += 1
+                yield left
+            else:
+                self.packed += 1
+                yield _received(next(outcomes))
+
+
+def _uris(inputs: Sequence[NewInput]) -> tuple[str, ...]:
+    return tuple(one.uri for one in inputs)
+
+
+def _cut(group: Sequence[NewInput], share_bytes: int) -> Iterator[list[NewInput]]:
+    """Divide the inputs of a partition among tasks, in their order."""
+    some: list[NewInput] = []
+    size = names_bytes = 0
+    for one in group:
+        size += one.listed.size_bytes
+        names_bytes += len(one.uri.encode())
+        if some and (
+            size > share_bytes or len(some) == MOST_INPUTS or names_bytes > _MOST_NAMES_BYTES
+        ):
+            yield some
+            some, size, names_bytes = [], one.listed.size_bytes, len(one.uri.encode())
+        some.append(one)
+    yield some
+
+
+def _attempt(
+    location: str, keys: TableKeys, stats: str, task: SyncTask, threads: int
+) -> SyncOutcome:
+    """Pack the inputs of a task, on an executor, which needs no key."""
+    root = table_root(location, keyring=Keyring())
+    mark = partial(input_mark, options={})
+    with notes.heard() as warnings:
+        packed = pack_inputs(root, keys, task.inputs, mark=mark, stats=stats, threads=threads)
+    told = packed.descriptor
+    descriptor = b"" if told is None else ion.dumps(told.struct())
+    packed = replace(packed, descriptor=None)
+    some = tuple(warnings[:_MOST_WARNINGS])
+    return SyncOutcome(task.number, task.size_bytes, packed, descriptor, some)
+
+
+def _received(outcome: SyncOutcome) -> PackedInputs:
+    """Give what a task has packed, and tell what it has left out."""
+    for text in outcome.warnings:
+        notes.warn(text)
+    if not outcome.descriptor:
+        return outcome.packed
+    return replace(outcome.packed, descriptor=Descriptor.from_struct(ion.loads(outcome.descriptor)))

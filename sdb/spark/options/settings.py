@@ -1,0 +1,189 @@
+"""Options of the data source, from the texts that Spark passes on.
+
+=====================  ===========================================================================
+option                 meaning, and what holds without it
+=====================  ===========================================================================
+``path``, ``paths``    what `load` and `save` were given
+``fields``             which fields become columns, as in ``type,actor.login``; all
+``partitionBytes``     decompressed bytes of a partition; ``128MiB``
+``mode``               ``FAILFAST``: a value that its column cannot hold is an error;
+                       ``PERMISSIVE``: it is null; ``FAILFAST``
+``inference``          ``summary``: types from the trailers alone; ``rows``: from all rows;
+                       ``summary``
+``since``, ``until``   only rows with a time from the one on and before the other; all
+``timeField``          path of that time, as in ``payload.at``; the one that is indexed
+``pushdown``           whether filters of the query leave out blocks, see docs/spark.md; ``false``
+``workers``            number of executors that partitions are grouped for; not grouped
+``cache``              folder on each executor that keeps blocks of S3; none is kept
+``cacheBytes``         most that the folder may hold; ``10GiB``
+``maxRowsPerTrigger``  most rows of a micro-batch of a stream; no limit
+=====================  ===========================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from sdb import bounds, sizes
+from sdb.errors import UsageError
+from sdb.spark.options.namedtable import NamedTable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sdb.packfile.trailer.sparseindex import Path
+
+_PARTITION = "128MiB"
+_CACHE = "10GiB"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Options of reading packfiles.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Paths, URLs, folders and patterns; or the name of a table.
+    table : NamedTable or None
+        The table; None: it is packfiles that are read.
+    fields : tuple of path, or None
+        The columns that are wanted, as paths; None: all.
+    partition_bytes : int
+        Decompressed size of a partition in bytes.
+    lenient : bool
+        Whether a value that does not fit its column is null, and not an error.
+    from_rows : bool
+        Whether types come from the rows, and not from the trailers alone.
+    since, until : str or None
+        Times that the rows must have.
+    time_field : str or path, or None
+        Where these times are.
+    pushdown : bool
+        Whether filters of the query leave out blocks.
+    workers : int
+        Number of executors that partitions are grouped for; 0: they are not.
+    cache : str or None
+        Folder for blocks.
+    cache_bytes : int
+        Most that it may hold.
+    max_rows : int or None
+        Most rows of a micro-batch.
+    starting_version : str or None
+        Where a stream of a table begins; None: before its first row.
+    skip_changes : bool
+        Whether a stream passes over versions that change or remove rows.
+    """
+
+    paths: tuple[str, ...]
+    table: NamedTable | None = None
+    fields: tuple[Path, ...] | None = None
+    partition_bytes: int = sizes.parse(_PARTITION)
+    lenient: bool = False
+    from_rows: bool = False
+    since: str | None = None
+    until: str | None = None
+    time_field: str | Path | None = None
+    pushdown: bool = False
+    workers: int = 0
+    cache: str | None = None
+    cache_bytes: int = sizes.parse(_CACHE)
+    max_rows: int | None = None
+    starting_version: str | None = None
+    skip_changes: bool = False
+
+
+def read_options(options: Mapping[str, str]) -> ReadOptions:
+    """Read the options of `spark.read` or `spark.readStream`.
+
+    Parameters
+    ----------
+    options : mapping
+        Texts by name; case does not matter in the mapping of Spark.
+
+    Returns
+    -------
+    ReadOptions
+        What they mean.
+
+    Raises
+    ------
+    UsageError
+        There is no path, or a value makes no sense.
+    """
+    return ReadOptions(
+        paths=paths(options),
+        table=NamedTable.of(options),
+        fields=_fields(options.get("fields")),
+        partition_bytes=bounds.PARTITION.read(options.get("partitionBytes", _PARTITION)),
+        lenient=_choice(options, "mode", ("FAILFAST", "PERMISSIVE")) == "PERMISSIVE",
+        from_rows=_choice(options, "inference", ("SUMMARY", "ROWS")) == "ROWS",
+        since=options.get("since"),
+        until=options.get("until"),
+        time_field=options.get("timeField"),
+        pushdown=_choice(options, "pushdown", ("FALSE", "TRUE")) == "TRUE",
+        workers=_number(options, "workers", bounds.WORKERS) or 0,
+        cache=options.get("cache"),
+        cache_bytes=bounds.CACHE.read(options.get("cacheBytes", _CACHE)),
+        max_rows=_number(options, "maxRowsPerTrigger", bounds.TRIGGER_ROWS),
+        starting_version=options.get("startingVersion"),
+        skip_changes=_choice(options, "skipChangeCommits", ("FALSE", "TRUE")) == "TRUE",
+    )
+
+
+def paths(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Give what `load` or `save` was given.
+
+    Parameters
+    ----------
+    options : mapping
+        Texts by name.
+
+    Returns
+    -------
+    tuple of str
+        At least one path or URL.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    found = [options["path"]] if "path" in options else []
+    if "paths" in options:
+        found += json.loads(options["paths"])
+    if not found:
+        raise UsageError("no path", hint='spark.read.format("zion").load("folder/*.zion")')
+    # Spark and Hadoop write file:/folder and s3a://bucket.
+    return tuple(map(_plain, found))
+
+
+def _plain(path: str) -> str:
+    if path.startswith(("s3a://", "s3n://")):
+        return "s3://" + path[6:]
+    if path.startswith("file:") and not path.startswith("file://"):
+        return path.removeprefix("file:")
+    return path.removeprefix("file://")
+
+
+def _fields(text: str | None) -> tuple[Path, ...] | None:
+    if text is None:
+        return None
+    found = tuple(tuple(name.strip().split(".")) for name in text.split(",") if name.strip())
+    if not found or not all(map(all, found)):
+        raise UsageError(f"fields {text!r}: no list of fields", expected="as in type,actor.login")
+    return found
+
+
+def _number(options: Mapping[str, str], name: str, allowed: bounds.Bounds) -> int | None:
+    text = options.get(name)
+    return None if text is None else allowed.count(text)
+
+
+def _choice(options: Mapping[str, str], name: str, choices: Sequence[str]) -> str:
+    text = options.get(name, choices[0]).upper()
+    if text not in choices:
+        raise UsageError(f"{name} {options[name]!r}: not one of {', '.join(choices)}")
+    return text

@@ -1,0 +1,253 @@
+"""Blocks to Arrow record batches, on an executor."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from sdb.errors import (
+    ConflictError,
+    CorruptError,
+    NotFoundError,
+    UnsupportedError,
+    UsageError,
+)
+from sdb.spark.read.cache import BlockCache
+from sdb.spark.read.partitions import BlockRef, FilePart
+from sdb.spark.read.placement import block_etag
+from sdb.store import url
+from sdb.table.packfiles.lazy import insist, missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    from sdb._core import ArrowBatch, ArrowTypes
+    from sdb.packfile.read.reader import Packfile
+    from sdb.spark.options.settings import ReadOptions
+    from sdb.spark.read.rowranges import RowRange
+    from sdb.store.base import Reader
+
+_log = logging.getLogger("sdb.spark")
+
+
+def columns(schema: StructType, options: ReadOptions) -> ArrowTypes:
+    """Give the columns that the core makes for a schema.
+
+    Parameters
+    ----------
+    schema : StructType
+        The schema of Spark.
+    options : ReadOptions
+        What becomes of values that do not fit.
+
+    Returns
+    -------
+    ArrowTypes
+        The columns.
+
+    Raises
+    ------
+    UsageError
+        A column of a type that rows do not have, such as MAP.
+    """
+    from sdb import _core
+
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    try:
+        return _core.ArrowTypes.wanted(wanted, lenient=options.lenient)
+    except UnsupportedError as error:
+        raise UsageError(error.message, hint="choose STRUCT, ARRAY or VARIANT") from None
+
+
+def batches(
+    parts: Iterable[FilePart], schema: StructType, options: ReadOptions
+) -> Iterator[pa.RecordBatch]:
+    """Read the rows of blocks.
+
+    Parameters
+    ----------
+    parts : iterable of FilePart
+        The blocks.
+    schema : StructType
+        The columns; only the buckets of these fields are decompressed.
+    options : ReadOptions
+        Cache, and what becomes of values that do not fit.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        Rows, exactly of this schema.
+
+    Raises
+    ------
+    ConflictError
+        A file is not the version any more that the blocks were chosen in.
+    CorruptError
+        A block that cannot be decoded; a packfile of a table is missing.
+    UnsupportedError
+        A value that does not fit its column.
+    """
+    import pyarrow as pa
+
+    types = columns(schema, options)
+    cache = BlockCache(options.cache, options.cache_bytes) if options.cache else None
+    for part in parts:
+        kept = cache if url.store_of(part.path).is_remote else None
+        with closing(_opened(part, ahead=kept is None)) as reader:
+            blocks = _Blocks(part, reader, kept)
+            for batch in blocks.stream(types, schema.names):
+                yield pa.record_batch(batch)
+        hits = cache.hits if cache else 0
+        _log.info(
+            "%s: %d blocks, %d bytes, %d blocks of this task from the cache",
+            part.path,
+            len(part.blocks),
+            part.compressed_bytes,
+            hits,
+        )
+
+
+def rows(wanted: RowRange, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Read rows of a packfile that may have grown since.
+
+    Parameters
+    ----------
+    wanted : RowRange
+        Which rows.
+    schema : StructType
+        The columns.
+    options : ReadOptions
+        What becomes of values that do not fit.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        The rows, exactly of this schema.
+
+    Raises
+    ------
+    ConflictError
+        The file was replaced by another one.
+    CorruptError
+        A block that cannot be decoded, or that has another number of rows than the file says.
+    UnsupportedError
+        A value that does not fit its column.
+    """
+    import pyarrow as pa
+
+    types = columns(schema, options)
+    left = wanted.stop - wanted.start
+    with wanted.open() as pack:
+        part, before = part_of(pack, wanted)
+        for made in _Blocks(part, pack.reader, None).stream(types, schema.names):
+            batch = pa.record_batch(made).slice(before, left)
+            before = max(0, before - len(made))
+            left -= batch.num_rows
+            if batch.num_rows:
+                yield batch
+            if not left:
+                return
+    path = wanted.path
+    raise CorruptError(f"{path}: {left:,} rows less than it should have", path=path)
+
+
+def part_of(pack: Packfile, wanted: RowRange) -> tuple[FilePart, int]:
+    """Give the blocks that hold rows, and how many rows of the first one come before."""
+    trailer = pack.trailer
+    numbers, before = wanted.blocks(pack)
+    blocks = tuple(BlockRef.of(trailer, number) for number in numbers)
+    part = FilePart(pack.path, "", trailer.algorithm, trailer.align_bytes, blocks=blocks)
+    return part, before
+
+
+def _opened(part: FilePart, *, ahead: bool) -> Reader:
+    """Open the file; the first block may come with the same request."""
+    first = part.blocks[0]
+    head_bytes = first.stop if ahead and first.start == 0 else 1
+    if part.size_bytes:
+        return _opened_told(part, head_bytes)
+    reader = url.open_read(part.path, head_bytes=head_bytes)
+    if reader.version != part.version:
+        reader.close()
+        raise ConflictError(
+            f"{part.path} was changed since this was loaded",
+            path=part.path,
+            hint="load it again: Spark keeps the plan of what was loaded",
+        )
+    return reader
+
+
+def _opened_told(part: FilePart, head_bytes: int) -> Reader:
+    """Open a packfile of a table, which is never another one than the index tells of."""
+    try:
+        reader = url.open_read(part.path, head_bytes=head_bytes)
+    except NotFoundError:
+        raise missing(part.path) from None
+    insist(reader, part.path, part.size_bytes, part.version)
+    return reader
+
+
+class _Blocks:
+    """The blocks of one file, numbered from 0, for `_core`."""
+
+    def __init__(self, part: FilePart, reader: Reader, cache: BlockCache | None) -> None:
+        self._part = part
+        self._reader = reader
+        self._cache = cache
+
+    def read(self, number: int) -> bytes:
+        block = self._part.blocks[number]
+        if self._cache is None:
+            return self._fetch(block)
+        return self._cache.get(
+            block_etag(self._part.version, block.start),
+            block.stop - block.start,
+            lambda: self._fetch(block),
+        )
+
+    def _fetch(self, block: BlockRef) -> bytes:
+        """Read a block from where it belongs, and compare it with its digest."""
+        from sdb.packfile.read.digest import check
+
+        data = self._reader.read(block.start, block.stop)
+        try:
+            check(data, block.digest)
+        except CorruptError as error:
+            raise self.blame(error, self._part.blocks.index(block)) from None
+        return data
+
+    def blame(self, error: Exception, number: int) -> Exception:
+        """Say in which block of which file an error happened."""
+        path, block = self._part.path, self._part.blocks[number]
+        where = f"{path}: block {block.number}"
+        if isinstance(error, UnsupportedError):
+            hint = "give the column another type, VARIANT holds any value, or set mode PERMISSIVE"
+            return error.within(where, path=path, hint=hint)
+        if isinstance(error, CorruptError):
+            offset = block.start + (error.offset or 0)
+            message = f"{where} at byte {offset:,}: {error.message}"
+            hint = f"sdb validate-file {path}"
+            return CorruptError(message, path=path, offset=offset, hint=hint)
+        return error
+
+    def stream(self, types: ArrowTypes, fields: list[str]) -> Iterator[ArrowBatch]:
+        from sdb import _core
+
+        times = self._part.time_filter
+        scan = _core.ArrowScan(
+            self.read,
+            [block.chunks for block in self._part.blocks],
+            self._part.algorithm,
+            self._part.align_bytes,
+            threads=1,
+            fields=fields,
+            time_filter=(list(times[0]), *times[1:]) if times else None,
+            blame=self.blame,
+        )
+        return iter(scan.stream(types))

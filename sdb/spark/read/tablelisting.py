@@ -1,0 +1,113 @@
+"""Packfiles of a table, from its index and lists alone; none is opened for a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+
+from sdb import instants
+from sdb.packfile.prune.predicate import Anywhere, Both, between
+from sdb.packfile.prune.selection import find_path
+from sdb.query.exec.storedtable import StoredTable
+from sdb.query.plan.period import period
+from sdb.spark.read.listing import looked_at
+from sdb.table.packfiles.lazy import OpenObjects, TablePackfile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sdb.packfile.prune.predicate import Predicate
+    from sdb.packfile.read.reader import Packfile
+    from sdb.packfile.trailer.sparseindex import Path
+    from sdb.spark.options.settings import ReadOptions
+    from sdb.table.catalog.handle import TableHandle
+
+
+def packs_of(
+    handle: TableHandle, test: Predicate, options: ReadOptions
+) -> tuple[Iterable[Packfile], int, ReadOptions]:
+    """Give the packfiles of a table that can hold a row which is wanted.
+
+    Parameters
+    ----------
+    handle : TableHandle
+        The table, at the version that is wanted.
+    test : Predicate
+        What :func:`sdb.spark.read.filters.test_of` gave.
+    options : ReadOptions
+        The times that are wanted. Where their path is not named, it must be obvious and the same
+        in all packfiles, so that all lists are read.
+
+    Returns
+    -------
+    tuple
+        The packfiles, none of them open, to be gone over once; how many there are in all; and the
+        options, with the path of the times, and these counted from now on.
+
+    Raises
+    ------
+    UsageError
+        Times are wanted, and it is not clear where they are.
+    CorruptError
+        A list is missing or damaged.
+    """
+    stored = StoredTable(handle)
+    tree = handle.index.indirect
+    files = sum(ref.objects for ref in tree.refs) + len(handle.index.inline)
+    times = period(options.since, options.until, options.time_field)
+    if times is None and isinstance(test, Anywhere):
+        # One list after the other: of a million packfiles only blocks are kept.
+        objects = OpenObjects()
+        told = (one.checked() for one in handle.descriptors())
+        return (TablePackfile(handle.root, one, objects) for one in told), files, options
+    if times is None:
+        return stored.packs(test), files, options
+    if times.field is None:
+        path = times.path(stored.packs())
+    else:
+        path = find_path(_indexed(handle), times.field)
+    if path is None:
+        return [], files, options
+    both = Both((test, between(path, times.start_us, times.stop_us)))
+    since, until = (
+        None if us is None else instants.text(us) for us in (times.start_us, times.stop_us)
+    )
+    fixed = replace(options, since=since, until=until, time_field=path)
+    return stored.packs(both), files, fixed
+
+
+def described(handle: TableHandle) -> list[Packfile]:
+    """Give all packfiles of a table with trailers that tell the types of their fields.
+
+    An index has the types as far as they fit. Of other packfiles the trailers are read.
+
+    Parameters
+    ----------
+    handle : TableHandle
+        The table.
+
+    Returns
+    -------
+    list of Packfile
+        The packfiles, closed.
+
+    Raises
+    ------
+    CorruptError
+        A list or a packfile is missing or damaged.
+    """
+    packs = StoredTable(handle).packs(Anywhere())
+    whole = {pack.path: pack for pack in looked_at([one.path for one in packs if _is_cut(one)])}
+    return [whole.get(pack.path, pack) for pack in packs]
+
+
+def _is_cut(pack: Packfile) -> bool:
+    summary = pack.trailer.sparse.summary
+    return summary is None or not summary.complete
+
+
+def _indexed(handle: TableHandle) -> set[Path]:
+    """Give the paths that are known to have time indexes."""
+    inline = (one.trailer.sparse.indices for one in handle.index.inline)
+    return {*handle.index.indirect.indices, *chain.from_iterable(inline)}

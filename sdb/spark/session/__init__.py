@@ -1,0 +1,9 @@
+"""Spark sessions, and what runs in them.
+
+===============  =======================================================
+``environment``  the environment of executors, in one file
+``session``      sessions, with Java and with this Python in the workers
+``job``          jobs that pack
+``hinted``       errors with their hints
+===============  =======================================================
+"""

@@ -1,0 +1,232 @@
+"""The writer of tables: each task packs a packfile, and the job commits one version with all."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from sdb import ion
+from sdb.errors import ExistsError, NotFoundError, UncertainError, UnsupportedError, UsageError
+from sdb.spark.bulk.rowpacking import RowPacking
+from sdb.spark.session.hinted import hinted
+from sdb.spark.write.writer import task_number
+from sdb.table.catalog.handle import find_table
+from sdb.table.catalog.root import table_root
+from sdb.table.commit.change import TableChange, packfiles_between
+from sdb.table.commit.commit import check_branch, check_writable, commit, find_commit
+from sdb.table.format.descriptor import Descriptor
+from sdb.table.format.keys import check_id, new_uid
+from sdb.table.format.signature import Keyring
+from sdb.table.format.state import state_of
+from sdb.table.format.versionref import MAIN, parse_reference
+from sdb.table.insert.insert import place_of_rows
+from sdb.table.packfiles.pack import pack_rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    import pyarrow as pa
+
+    from sdb.spark.options.namedtable import NamedTable
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.index import TableIndex
+
+_log = logging.getLogger("sdb.spark")
+
+
+@dataclass(frozen=True)
+class PackedTask(WriterCommitMessage):
+    """The packfile that a task has packed, of which no index tells yet.
+
+    Attributes
+    ----------
+    task : int
+        Number of the task.
+    descriptor : bytes
+        What an index says of it, as Ion; empty: there were no rows.
+    """
+
+    task: int
+    descriptor: bytes = field(default=b"", repr=False)
+
+
+class TableWriter(DataSourceArrowWriter):
+    """Writes rows to a table, all of them in one version.
+
+    Parameters
+    ----------
+    named : NamedTable
+        The table, and maybe a branch of it.
+    options : mapping
+        Those of :class:`RowPacking`; ``txnId``, ``author`` and ``message``; ``partition``, as in
+        ``day=2026-01-31,region=eu``, to which all rows belong; ``ifExists``, since Spark has no
+        such modes for data sources in Python.
+    overwrite : bool
+        Whether the rows take the place of all that are there when the job commits.
+
+    Raises
+    ------
+    UsageError
+        No key for indexes, a version that is no branch, or an option that makes no sense.
+    ExistsError
+        The table is there, and `ifExists` is ``error``.
+    UnsupportedError
+        The table has partitions, and none is named, or they would be overwritten.
+    UnknownReferenceError
+        There is no such branch.
+    """
+
+    def __init__(self, named: NamedTable, options: Mapping[str, str], *, overwrite: bool) -> None:
+        self._named = named
+        self._is_overwriting = overwrite
+        self._packing = RowPacking.of(options)
+        self._author, self._message = options.get("author", ""), options.get("message", "")
+        txn_id = options.get("txnId", "")
+        self._is_given = bool(txn_id)
+        self._job = check_id(txn_id) if txn_id else new_uid()
+        self._branch = _branch(named)
+        root, keys = named.root(), named.keys
+        check_writable(root)
+        head = find_table(root, named.database, named.table, branch=self._branch)
+        self._place = self._place_of_rows(root, options.get("partition", ""))
+        if self._branch != MAIN:
+            check_branch(root, keys, self._branch)
+        state = None if head is None else head.state
+        # Packfiles that are packed from now on are newer than what a collector takes.
+        self._since_us = 0 if state is None else state.boundary_us
+        done = find_commit(root, keys, txn_id, branch=self._branch) if txn_id else None
+        self._is_done = done is not None
+        self._if_exists = options.get("ifExists", "append").lower()
+        if self._if_exists not in {"append", "error", "ignore"}:
+            raise UsageError(f"ifExists {self._if_exists!r}: not one of append, error, ignore")
+        if overwrite and self._if_exists != "append":
+            raise UsageError("ifExists is of use only with mode append")
+        if head is not None and not self._is_done:
+            self._is_done = self._is_in_the_way()
+
+    def _place_of_rows(self, root: TableRoot, text: str) -> dict[str, Any]:
+        """Give what packing must know of the partition that all rows belong to."""
+        pairs = [pair.partition("=") for pair in text.split(",") if pair]
+        values = {name.strip(): value.strip() for name, _, value in pairs}
+        try:
+            place = place_of_rows(root, self._named.keys, values, {})
+        except NotFoundError:
+            if values:
+                raise
+            return {}
+        except UnsupportedError as error:
+            error.hint = 'option("partition", "field=value,..."), or sdb sync, which takes inputs'
+            raise
+        if "directory" in place and self._is_overwriting:
+            message = f"{self._named.name} has partitions: they are not overwritten"
+            raise UnsupportedError(message, hint='mode("append")')
+        return place
+
+    def _is_in_the_way(self) -> bool:
+        """Tell whether nothing is to be written, as the table is there."""
+        if self._if_exists == "error":
+            raise ExistsError(
+                f"{self._named.name} below {self._named.location} is there already",
+                path=self._named.keys.index,
+            )
+        return self._if_exists == "ignore"
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PackedTask:
+        """Pack the rows of a task.
+
+        The name of the packfile tells its content, job and task: what an attempt packs again is
+        the same object, or one that nobody reads.
+        """
+        task = task_number()
+        if self._is_done:
+            for _ in iterator:
+                pass
+            return PackedTask(task)
+        rows = self._packing.input(iterator, task)
+        if rows is None:
+            return PackedTask(task)
+        # Executors need no key: they read and write no index.
+        root = table_root(self._named.location, keyring=Keyring())
+        mark = f"{self._job}-{task}"
+        packed = pack_rows(
+            root,
+            self._named.keys,
+            [rows],
+            commit_id=mark,
+            **(self._place | self._packing.arguments),
+        )
+        if packed.descriptor is None:
+            return PackedTask(task)
+        return PackedTask(task, ion.dumps(packed.descriptor.struct()))
+
+    @hinted
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Commit the packfiles of the job as one version.
+
+        Raises
+        ------
+        ConflictError
+            Others were faster all the time. Nothing has changed.
+        UncertainError
+            It is not known whether the table was changed.
+        """
+        tasks = [message for message in messages if isinstance(message, PackedTask)]
+        tasks.sort(key=lambda message: message.task)
+        added = tuple(
+            [Descriptor.from_struct(ion.loads(one.descriptor)) for one in tasks if one.descriptor]
+        )
+        root = self._named.root()
+
+        def plan(index: TableIndex) -> TableChange | None:
+            removed: frozenset[str] = frozenset()
+            if self._is_overwriting:
+                present, _ = packfiles_between(None, index, root.fetch)
+                removed = frozenset(one.key for one in present)
+            is_there = state_of(index.user_data) is not None or index.objects > 0
+            if is_there and (self._is_in_the_way() or not (added or removed)):
+                return None
+            return TableChange(
+                "overwrite" if self._is_overwriting else "insert",
+                added,
+                removed,
+                author=self._author,
+                message=self._message,
+                since_us=self._since_us,
+            )
+
+        try:
+            done = commit(
+                root,
+                self._named.keys,
+                plan,
+                commit_id=self._job,
+                is_new=not self._is_given,
+                branch=self._branch,
+            )
+        except UncertainError as error:
+            error.hint = f'write it again with .option("txnId", "{self._job}"): not twice'
+            raise
+        _log.info("%s: version %d, %d packfiles", self._named.name, done.version, len(added))
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Leave what was packed: nobody reads it, and `sdb gc` collects it.
+
+        It may be in a version yet: nobody knows when the answer to a commit was lost.
+        """
+
+
+def _branch(named: NamedTable) -> str:
+    """Give the branch that is written to."""
+    if not named.at:
+        return MAIN
+    found = parse_reference(named.at)
+    if found.kind != "name":
+        raise UsageError(
+            f"writing to {named.name}@{named.at}: that is a version, which never changes",
+            hint=f"{named.name}, or {named.name}@branch",
+        )
+    return found.name

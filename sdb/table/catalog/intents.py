@@ -1,0 +1,145 @@
+"""Intents: what transactions over several tables are about to do, and whether they have.
+
+An intent is an object of its own. It begins as pending, and its next and last step is that it is
+committed or aborted; a version of a table that is part of the transaction has its key. So one swap
+decides what all of these tables are.
+"""
+
+from __future__ import annotations
+
+from sdb import ion
+from sdb.errors import CorruptError, NotFoundError, UnsupportedError
+from sdb.records import field, record
+from sdb.table.format import ionstruct, keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from sdb.store.base import Reader
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.signature import Keyring
+
+FORMAT = 1
+FOLDER = "transactions"
+PENDING = "pending"
+COMMITTED = "committed"
+ABORTED = "aborted"
+MOST_TABLES = 100
+MAX_BYTES = 1 << 20
+"""An intent has fewer bytes."""
+
+_STEPS = frozenset({PENDING, COMMITTED, ABORTED})
+
+
+@record
+class TransactionIntent:
+    """An intent.
+
+    Attributes
+    ----------
+    step : {"pending", "committed", "aborted"}
+        What has become of the transaction.
+    heads : tuple of str
+        Keys of the indexes that it changes, in the order in which it does.
+    versions : dict
+        The versions that it made, by the keys of their indexes, once it is committed.
+    beat : int
+        How often it was written anew while it was pending: so others see that it is alive.
+    is_settled : bool
+        Whether no index has its key any more, so that it may be collected later.
+    """
+
+    step: str
+    heads: tuple[str, ...]
+    versions: dict[str, int] = field(default_factory=dict)
+    beat: int = 0
+    is_settled: bool = False
+
+    def encode(self, keyring: Keyring) -> bytes:
+        """Give the object, signed like an index."""
+        listed = [
+            {"index": head} | ({"version": self.versions[head]} if head in self.versions else {})
+            for head in self.heads
+        ]
+        value = {"format": FORMAT, "step": self.step, "tables": listed, "beat": self.beat}
+        return keyring.sign(ion.dumps(value | ({"settled": True} if self.is_settled else {})))
+
+    @classmethod
+    def decode(cls, data: bytes, keyring: Keyring) -> Self:
+        """Read the object.
+
+        Raises
+        ------
+        CorruptError
+            It is not signed with one of the keys, or malformed.
+        UnsupportedError
+            It is of a later format.
+        """
+        value, _, _ = ion.decode(keyring.open(data))
+        if not isinstance(value, dict):
+            raise CorruptError("it is not a struct")
+        if (number := ionstruct.count(value, "format")) != FORMAT:
+            raise UnsupportedError(f"a transaction of format {number}, this build knows {FORMAT}")
+        step = ionstruct.text(value, "step")
+        if step not in _STEPS:
+            raise CorruptError(f"a transaction that is {step!r}")
+        heads: list[str] = []
+        versions: dict[str, int] = {}
+        for one in ionstruct.listed(value.get("tables"), "tables"):
+            key, version = _part(one)
+            heads.append(key)
+            versions |= {} if version is None else {key: version}
+        beat = ionstruct.count(value, "beat", 0)
+        return cls(step, tuple(heads), versions, beat, ionstruct.flag(value, "settled"))
+
+
+def _part(value: object) -> tuple[str, int | None]:
+    if not isinstance(value, dict):
+        raise CorruptError("a table of a transaction is not a struct")
+    found: dict[str, Any] = value
+    version = ionstruct.count(found, "version") if "version" in found else None
+    return keys.check_head(found.get("index")), version
+
+
+@record
+class FoundIntent:
+    """An intent as it was read.
+
+    Attributes
+    ----------
+    intent : TransactionIntent
+        What it says.
+    data : bytes
+        The object.
+    reader : Reader
+        The version of the object, closed.
+    """
+
+    intent: TransactionIntent
+    data: bytes = field(repr=False)
+    reader: Reader = field(repr=False)
+
+
+def find_intent(root: TableRoot, key: str) -> FoundIntent | None:
+    """Read an intent; None: there is none.
+
+    Raises
+    ------
+    CorruptError, UnsupportedError
+        It is damaged, or of a later format.
+    """
+    try:
+        reader = root.open(key)
+    except NotFoundError:
+        return None
+    try:
+        if reader.size_bytes >= MAX_BYTES:
+            raise CorruptError(f"{key} is {reader.size_bytes:,} bytes; too big", path=key)
+        data = reader.read(0, reader.size_bytes)
+    finally:
+        reader.close()
+    try:
+        return FoundIntent(TransactionIntent.decode(data, root.keyring), data, reader)
+    except (CorruptError, UnsupportedError) as error:
+        raise error.within(f"reading {key}", path=key) from None

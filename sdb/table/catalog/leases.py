@@ -1,0 +1,139 @@
+"""Leases: who reads a version for long says so, and collectors leave alone what it leads to.
+
+A lease is an object of the table with the index that is being read. It is written when that has
+gone on for a while, renewed as long as it goes on, and removed at its end; one that was not renewed
+for the grace time of a collector is none any more. So most readers write nothing, and nobody has to
+know how long a query takes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from weakref import WeakSet
+
+from sdb import notes
+from sdb.errors import AccessError, SdbError
+from sdb.table.format import keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sdb.table.catalog.handle import TableHandle
+
+RENEWAL_SECONDS = 600.0
+"""After so long a lease is written, and so often renewed: well within any usual grace time."""
+
+_LOOK_SECONDS = 30.0
+
+
+class Lease:
+    """A lease on a version. Use :func:`hold`, which renews it in the background.
+
+    Parameters
+    ----------
+    handle : TableHandle
+        The table as it is being read.
+    random_bytes : callable
+        Gives so many random bytes.
+    """
+
+    def __init__(
+        self, handle: TableHandle, random_bytes: Callable[[int], bytes] = os.urandom
+    ) -> None:
+        self._root = handle.root
+        self._data = handle.data
+        self._name = handle.name
+        self.key = handle.keys.lease(keys.new_uid(random_bytes))
+        self._renewed_at = time.monotonic()
+        self._is_written = False
+        self._is_over = False
+        self._guard = threading.Lock()
+
+    @property
+    def is_due(self) -> bool:
+        """True when it is time to write it, or to renew it."""
+        return not self._is_over and time.monotonic() - self._renewed_at >= RENEWAL_SECONDS
+
+    def renew(self) -> None:
+        """Write the lease; a warning tells if that may not be done."""
+        store = self._root.store
+        with self._guard:
+            if self._is_over:
+                return
+            try:
+                place = self._root.place(self.key)
+                store.make(place.rpartition("/")[0])
+                with store.create(place, overwrite=True) as file:
+                    file.write(self._data)
+            except SdbError as error:
+                self._is_over = isinstance(error, AccessError)
+                notes.warn(
+                    f"reading {self._name} for long, and no lease can be written: {error.message}: "
+                    "collect with a longer --grace than it takes, or tag the version"
+                )
+            else:
+                self._is_written = True
+                self._renewed_at = time.monotonic()
+
+    def release(self) -> None:
+        """Remove the lease, if it was written; what cannot be removed is for the collector."""
+        with self._guard:
+            self._is_over = True
+            if not self._is_written:
+                return
+            self._is_written = False
+            try:
+                self._root.store.delete(self._root.place(self.key))
+            except SdbError:
+                return
+
+
+def hold(handle: TableHandle) -> Lease:
+    """Begin to read a version: a lease is written if that takes long.
+
+    Parameters
+    ----------
+    handle : TableHandle
+        The table as it is being read.
+
+    Returns
+    -------
+    Lease
+        To be released at the end. When nobody has it any more it is not renewed.
+    """
+    lease = Lease(handle)
+    with _guard:
+        _held.add(lease)
+        if not _keepers:
+            keeper = threading.Thread(target=_keep, name="sdb leases", daemon=True)
+            _keepers.append(keeper)
+            keeper.start()
+    return lease
+
+
+def _keep() -> None:
+    while True:
+        time.sleep(_LOOK_SECONDS)
+        with _guard:
+            due = [one for one in _held if one.is_due]
+        for one in due:
+            one.renew()
+
+
+_held: WeakSet[Lease] = WeakSet()
+_keepers: list[threading.Thread] = []
+_guard = threading.Lock()
+
+
+def _forget() -> None:
+    """Begin anew in a child: what the parent reads the parent keeps."""
+    global _guard  # noqa: PLW0603 - it may have been held when the process was forked
+    _guard = threading.Lock()
+    _held.clear()
+    _keepers.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

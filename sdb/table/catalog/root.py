@@ -1,0 +1,261 @@
+"""Roots: the folder or bucket that has tables, and the keys for what is in it."""
+
+from __future__ import annotations
+
+import os
+
+from sdb import notes
+from sdb.errors import AccessError, CorruptError, NotFoundError, UsageError
+from sdb.records import field, record, replace
+from sdb.store.base import child
+from sdb.store.url import atomic_write, check_scheme, store_of
+from sdb.table.catalog.allowedinputs import VARIABLE, allowed_places, is_below, real_place
+from sdb.table.format import etags
+from sdb.table.format import keys as names
+from sdb.table.format.signature import Keyring
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sdb.store.base import Location, Reader, Store
+
+MAX_OBJECT_BYTES = 64 << 20
+"""No list of packfiles or inputs is larger: the original begins a new one at 256 KiB."""
+
+_MEANT = 0.6
+_TABLES = "db/"
+
+
+@record
+class TableRoot:
+    """A place with tables. Use :func:`table_root` to get one.
+
+    Attributes
+    ----------
+    location : str
+        Folder or URL that keys are relative to.
+    store : Store
+        The store that it is in.
+    keyring : Keyring
+        The keys for its indexes.
+    allowed_inputs : tuple of str
+        Where patterns of definitions may find inputs besides: see :mod:`sdb.table.inputs.places`.
+    """
+
+    location: str
+    store: Store = field(repr=False)
+    keyring: Keyring = field(repr=False)
+    allowed_inputs: tuple[str, ...] = ()
+
+    def allowing(self, places: Location | Iterable[Location]) -> TableRoot:
+        """Return the same root with more places that inputs may be read from."""
+        return replace(self, allowed_inputs=(*self.allowed_inputs, *allowed_places(places)))
+
+    def place(self, key: str) -> str:
+        """Give the path or URL of an object by its key.
+
+        Raises
+        ------
+        AccessError
+            It is one of a table, and behind a symbolic link to a place that is not allowed: nobody
+            knows whose objects are there.
+        """
+        place = child(self.location, key)
+        if key.startswith(_TABLES) and self.store.path_of(place) is not None:
+            self._check_links(key)
+        return place
+
+    def _check_links(self, key: str) -> None:
+        end = key.find("/", len(_TABLES))
+        while True:
+            part = child(self.location, key if end < 0 else key[:end])
+            path = self.store.path_of(part)
+            is_link = path is not None and os.path.islink(path)  # noqa: PTH114 - a string
+            if is_link and not is_below(part, map(real_place, self.allowed_inputs)):
+                raise AccessError(
+                    f"{path} is a symbolic link: what tables consist of is not behind one",
+                    path=path,
+                    hint=f"{VARIABLE} with the place that it leads to allows it",
+                )
+            if end < 0:
+                return
+            end = key.find("/", end + 1)
+
+    def open(self, key: str, *, head_bytes: int = 0, start: int = 0) -> Reader:
+        """Open an object; see :meth:`sdb.store.base.Store.open`."""
+        return self.store.open(self.place(key), head_bytes=head_bytes, start=start)
+
+    def fetch(self, key: str, etag: str) -> bytes:
+        """Read a small object, which must be the one that is meant.
+
+        Parameters
+        ----------
+        key : str
+            Its key.
+        etag : str
+            The ETag that another object has for it.
+
+        Returns
+        -------
+        bytes
+            All of it.
+
+        Raises
+        ------
+        CorruptError
+            It is missing, too large, or has another ETag.
+        """
+        try:
+            reader = self.open(key)
+        except NotFoundError:
+            raise CorruptError(f"{key} is missing: the table leads to it", path=key) from None
+        try:
+            if reader.size_bytes > MAX_OBJECT_BYTES:
+                size = f"{reader.size_bytes:,} bytes, the limit is {MAX_OBJECT_BYTES:,}"
+                raise CorruptError(f"{key}: {size}", path=key)
+            data = reader.read(0, reader.size_bytes)
+            found = reader.etag
+        finally:
+            reader.close()
+        if not found or etags.is_of_content(etag):
+            found = etags.of_content([data])
+        if found != etag:
+            raise CorruptError(f"{key}: ETag changed: {etag} -> {found}", path=key)
+        return data
+
+    def databases(self) -> list[str]:
+        """Give the names of the databases, sorted: of all folders that could be one."""
+        return self._folders("db")
+
+    def tables(self, database: str) -> list[str]:
+        """Give the names of the tables of a database that have an index, sorted."""
+        found = self.folders(database)
+        return [table for table in found if self.has(names.TableKeys(database, table).index)]
+
+    def folders(self, database: str) -> list[str]:
+        """Give the names of the folders of a database that could be tables, sorted."""
+        names.check_name(database, "database")
+        return self._folders(f"db/{database}")
+
+    def _folders(self, above: str) -> list[str]:
+        """Give the names of folders that could be databases or tables."""
+        found = []
+        for name in self.store.folders(self.place(above)):
+            if names.flaw_of_name(name):
+                continue
+            try:
+                self.place(f"{above}/{name}")
+            except AccessError as error:
+                notes.warn(f"left out: {error.message}")
+                continue
+            found.append(name)
+        return found
+
+    def has(self, key: str) -> bool:
+        """Tell whether there is an object; on S3 that is a request."""
+        return self.store.version(self.place(key)) is not None
+
+    def absent(self, keys: names.TableKeys) -> NotFoundError:
+        """Make the error for a table that is not there, with a table that may be meant."""
+        name = f"{keys.database}.{keys.table}"
+        message = f"there is no table {name} below {self.location}"
+        if self.has(keys.definition):
+            message = f"the table {name} below {self.location} has a definition, and no rows yet"
+            hint = f"sdb sync {keys.database} {keys.table}"
+        else:
+            hint = self._meant(keys)
+        return NotFoundError(message, path=self.place(keys.index), hint=hint)
+
+    def _meant(self, keys: names.TableKeys) -> str:
+        from difflib import get_close_matches
+
+        databases = self.databases()
+        if keys.database not in databases:
+            near = get_close_matches(keys.database, databases, 1, _MEANT)
+            if near:
+                return f"did you mean the database {near[0]}?"
+            return "a root has tables below db/: name it with --root" if not databases else _LIST
+        near = get_close_matches(keys.table, self.tables(keys.database), 1, _MEANT)
+        return f"did you mean {keys.database}.{near[0]}?" if near else _LIST
+
+
+_LIST = "sdb tables lists them"
+
+
+def table_root(
+    location: Location = "",
+    *,
+    keyring: Keyring | None = None,
+    allow_inputs: Location | Iterable[Location] = (),
+) -> TableRoot:
+    """Give the root at a location. Nothing is read.
+
+    Parameters
+    ----------
+    location : path or str
+        Folder or URL; the current folder when empty.
+    keyring : Keyring, optional
+        The keys; those of the environment if not given.
+    allow_inputs : iterable of path or str
+        Places outside of the root where patterns of definitions may find inputs, besides those of
+        the environment; see :func:`sdb.table.catalog.allowedinputs.allowed_places`.
+
+    Returns
+    -------
+    TableRoot
+        The root.
+
+    Raises
+    ------
+    UsageError
+        The environment has keys that are none, or a place of inputs is none.
+    """
+    path = os.fspath(location) or "."
+    check_scheme(path)
+    store = store_of(path)
+    if keyring is None:
+        keyring = Keyring.of_root(is_remote=store.is_remote)
+    return TableRoot(path, store, keyring, allowed_places(allow_inputs))
+
+
+def fetch_file(root: TableRoot, key: str, *, folder: Location = "", overwrite: bool = False) -> str:
+    """Copy an object into a folder, under its last name.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that it is below.
+    key : str
+        Its key.
+    folder : path or str
+        Where to; the current folder when empty.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    str
+        The file.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such object.
+    ExistsError
+        There is such a file, and `overwrite` is off.
+    UsageError
+        The key leads out of the root.
+    """
+    if flaw := names.flaw_of_key(key):
+        raise UsageError(f"the key of an object: {flaw}")
+    name = key.rpartition("/")[2]
+    target = child(folder, name) if os.fspath(folder) else name
+    reader = root.open(key)
+    try:
+        with atomic_write(target, overwrite=overwrite) as file:
+            for piece in reader.pieces(0, reader.size_bytes):
+                file.write(piece)
+    finally:
+        reader.close()
+    return target

@@ -1,0 +1,157 @@
+"""Adoption: packfiles that the original has named become ours before a version refers to them.
+
+The original deletes what it has named and does not need any more, whoever else does. So a version
+refers to copies below ``data/``, which it neither extends nor collects. The name of a copy tells
+whose copy it is (:func:`sdb.table.format.keys.own_key`): both are the same wherever packfiles of
+versions are compared, so that no rows are there twice when the original puts its index back.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+
+from sdb.errors import ConflictError, ExistsError, NotFoundError, UncertainError
+from sdb.records import record, replace
+from sdb.table.commit.gcbarrier import MARGIN_US
+from sdb.table.format.columns import DescriptorList
+from sdb.table.format.keys import another_copy, is_packed, new_uid, own_key
+from sdb.table.format.manifests import Writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from sdb.table.commit.objects import ObjectWriter
+    from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.index import TableIndex
+
+COPIERS = 8
+"""So many packfiles of a remote store are copied at once."""
+
+_ATTEMPTS = 5
+
+
+@record
+class Adopted:
+    """An index whose packfiles are ours.
+
+    Attributes
+    ----------
+    index : TableIndex
+        The index.
+    copies : tuple of str
+        Keys of the copies that it refers to now.
+    is_whole : bool
+        Whether all packfiles are ours; one that is missing stays what it is.
+    """
+
+    index: TableIndex
+    copies: tuple[str, ...] = ()
+    is_whole: bool = True
+
+
+def adopt(
+    index: TableIndex, writer: ObjectWriter, boundary_us: int, known: Collection[str] = ()
+) -> Adopted:
+    """Copy the packfiles of an index that the original has named, inside the store.
+
+    Parameters
+    ----------
+    index : TableIndex
+        The index.
+    writer : ObjectWriter
+        Writes lists of packfiles.
+    boundary_us : int
+        What is older may be collected: a copy that is there already is not taken then.
+    known : collection of str
+        Keys of lists in which all packfiles are ours.
+
+    Returns
+    -------
+    Adopted
+        The index, which refers to the copies.
+
+    Raises
+    ------
+    ConflictError
+        Others write and delete the copies all the time.
+    """
+    fetch = writer.root.fetch
+    lists = Writer(fetch, writer.indirect)
+    listed: dict[str, Sequence[Descriptor]] = {}
+    for ref in index.indirect.refs:
+        if ref.key not in known and any(
+            map(is_packed, DescriptorList(fetch(ref.key, ref.etag), ref).keys())
+        ):
+            listed[ref.key] = lists.read(ref)
+    everything = chain(index.inline, *listed.values())
+    wanted = {one.key: one for one in everything if is_packed(one.key)}
+    copy = partial(_copy, writer, boundary_us)
+    made = dict(zip(wanted, _copied(list(wanted.values()), copy, writer), strict=True))
+    copies = {key: one for key, one in made.items() if one is not None}
+    if not copies:
+        return Adopted(index, (), not wanted)
+    refs = []
+    for ref in index.indirect.refs:
+        if any(one.key in copies for one in listed.get(ref.key, ())):
+            ours = tuple([copies.get(one.key, one) for one in listed[ref.key]])
+            refs.append(replace(lists.write(ours), original_objects=ref.original_objects))
+        else:
+            refs.append(ref)
+    adopted = replace(
+        index,
+        inline=tuple([copies.get(one.key, one) for one in index.inline]),
+        indirect=replace(index.indirect, refs=tuple(refs)),
+    )
+    keys = tuple([one.key for one in copies.values()])
+    return Adopted(adopted, keys, len(copies) == len(wanted))
+
+
+def _copied(
+    wanted: Sequence[Descriptor],
+    copy: Callable[[Descriptor], Descriptor | None],
+    writer: ObjectWriter,
+) -> list[Descriptor | None]:
+    """Copy packfiles; where each takes requests, several at a time."""
+    if len(wanted) <= 1 or COPIERS == 1 or not writer.root.store.is_remote:
+        return list(map(copy, wanted))
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(COPIERS) as pool:
+        return list(pool.map(copy, wanted))
+
+
+def _copy(writer: ObjectWriter, boundary_us: int, found: Descriptor) -> Descriptor | None:
+    """Copy a packfile, unless a copy is there; None: both are gone."""
+    root = writer.root
+    own = key = own_key(found.key)
+    for _ in range(_ATTEMPTS):
+        entry = root.store.look(root.place(key))
+        if entry is not None and entry.modified_us > boundary_us + MARGIN_US:
+            etag = entry.version if root.store.is_remote else found.etag
+            return replace(found, key=key, etag=etag)
+        if entry is not None:  # a collector may be about to delete it
+            key = another_copy(key, new_uid(writer.around.random_bytes))
+        try:
+            if not any(_is_copied(writer, one, key) for one in (found.key, own) if one != key):
+                return None
+        except (ExistsError, UncertainError):
+            pass  # someone else has made it, or it is there after all
+    message = f"copying {found.key}: the copy comes and goes"
+    raise ConflictError(message, path=root.place(key), hint="run it again")
+
+
+def _is_copied(writer: ObjectWriter, source: str, key: str) -> bool:
+    """Let the store copy an object; False: there is none."""
+    store, place = writer.root.store, writer.root.place(key)
+    try:
+        store.make(place.rpartition("/")[0])
+        reader = writer.root.open(source)
+        try:
+            with store.grow(reader, reader.size_bytes, place):
+                return True
+        finally:
+            reader.close()
+    except NotFoundError:
+        return False

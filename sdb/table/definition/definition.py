@@ -1,0 +1,358 @@
+"""The definition of a table: which inputs it takes, in which partitions, and for how long.
+
+`sdb` checks a definition when it is made. Definitions that others have stored are read as they are:
+what is wrong with them is told when it matters.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import InputError
+from sdb.records import record, replace
+from sdb.table.definition import rawjson
+from sdb.table.definition.partition import PartitionField
+from sdb.table.definition.timespan import CalendarSpan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar
+
+    _Made = TypeVar("_Made")
+
+MAX_BYTES = 1 << 20
+BETA_FEATURES = {"legacy-zstd": "zstd", "iguana-v0": "zion+iguana_v0"}
+DEFAULT_ALGORITHM = "zion+iguana_v0/specialized"
+_NO_TIME = CalendarSpan()
+
+
+@record
+class InputRule:
+    """A pattern of inputs, and their format.
+
+    Attributes
+    ----------
+    pattern : str
+        Pattern of full URIs.
+    format : str
+        Name of the format; empty: the name of the input tells it.
+    hints : str or None
+        JSON for the format, without white space; None: there is none.
+    """
+
+    pattern: str
+    format: str = ""
+    hints: str | None = None
+
+
+@record
+class Retention:
+    """The rows that a table keeps.
+
+    Attributes
+    ----------
+    field : str
+        Path of the times.
+    valid_for : CalendarSpan
+        How long rows are kept; no time at all: the policy has no effect.
+    """
+
+    field: str = ""
+    valid_for: CalendarSpan = _NO_TIME
+
+
+@record
+class VersionPolicy:
+    """The versions that a table keeps, which is a member that only `sdb` knows.
+
+    Attributes
+    ----------
+    keep_last : int or None
+        How many of the newest versions are kept at least.
+    keep_for : CalendarSpan or None
+        How long versions are kept.
+    """
+
+    keep_last: int | None = None
+    keep_for: CalendarSpan | None = None
+
+
+@record
+class Definition:
+    """The definition of a table.
+
+    Attributes
+    ----------
+    inputs : tuple of InputRule
+        What the table takes; the first pattern that matches counts.
+    partitions : tuple of PartitionField
+        Fields that are the same in all rows of a packfile.
+    retention : Retention or None
+        How long rows are kept; None: for ever.
+    beta_features : tuple of str
+        Names of features.
+    skip_backfill : bool
+        Whether inputs from before the table are left out where inputs are told by a queue.
+    versions : VersionPolicy or None
+        Which versions are kept; None: the default.
+    stats : str
+        The statistics of new packfiles, as `stats` of :func:`sdb.pack` in one text; empty: not
+        told. A member that only `sdb` knows.
+    cluster_by : tuple of str
+        Paths by whose values compaction sorts packfiles, a member that only `sdb` knows.
+    unknown : tuple of str
+        Members that were there and that nobody knows.
+    """
+
+    inputs: tuple[InputRule, ...] = ()
+    partitions: tuple[PartitionField, ...] = ()
+    retention: Retention | None = None
+    beta_features: tuple[str, ...] = ()
+    skip_backfill: bool = False
+    versions: VersionPolicy | None = None
+    stats: str = ""
+    cluster_by: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str, *, is_stored: bool = False) -> Definition:
+        """Read a definition.
+
+        Parameters
+        ----------
+        text : str
+            JSON.
+        is_stored : bool
+            Whether it is one that was stored, and whose retention may have no time at all: the
+            original stores that, and cannot read it again.
+
+        Returns
+        -------
+        Definition
+            The definition; see :func:`sdb.table.definition.validate.problems` for whether it makes
+            sense.
+
+        Raises
+        ------
+        InputError
+            It is no JSON, or a member is of another type.
+        """
+        if len(text) > MAX_BYTES:
+            raise InputError(f"a definition of {len(text):,} bytes, the limit is {MAX_BYTES:,}")
+        value, raw, rest = rawjson.first(text)
+        if value is not None and not isinstance(value, dict):
+            raise InputError("a definition is not a JSON object")
+        reader = _Reader(is_stored=is_stored)
+        members = reader.members(raw, "") if value is not None else {}
+        found = cls(
+            reader.listed(members, "input", reader.rule),
+            reader.listed(members, "partitions", reader.partition),
+            reader.made(members, "retention_policy", reader.retention),
+            reader.listed(members, "beta_features", reader.feature),
+            reader.flag(members, "skip_backfill"),
+            reader.made(members, "versions", reader.versions),
+            reader.text(members, "stats", ""),
+            reader.listed(members, "cluster_by", reader.path),
+        )
+        reader.check_known(members, MEMBERS, "")
+        if rest:
+            reader.unknown.append("text after the definition")
+        return replace(found, unknown=tuple(reader.unknown))
+
+    def canonical(self) -> str:
+        """Give the text that identifies the definition, with a line break at its end."""
+        return f"{{{','.join(self._members())}}}\n"
+
+    def digest(self) -> bytes:
+        """Give the digest by which an index knows the definition that it was made with."""
+        from hashlib import sha256
+
+        return sha256(self.canonical().encode()).digest()
+
+    def stored(self) -> str:
+        """Give the text of `definition.json`."""
+        return rawjson.indented(self._with_ours(), "\t")
+
+    def shown(self) -> str:
+        """Give the text that the command `def` prints."""
+        return rawjson.indented(self._with_ours(), "  ") + "\n"
+
+    @property
+    def algorithm(self) -> str:
+        """Compression of the packfiles that the original would make."""
+        known = [BETA_FEATURES[name] for name in self.beta_features if name in BETA_FEATURES]
+        return known[-1] if known else DEFAULT_ALGORITHM
+
+    @property
+    def statistics(self) -> str:
+        """The statistics of new packfiles, unless who packs them says another choice."""
+        return self.stats or "auto"
+
+    def _with_ours(self) -> str:
+        members = list(self._members())
+        if self.versions is not None:
+            members.append(f'"versions":{_object(_policy(self.versions))}')
+        if self.stats:
+            members.append(f'"stats":{rawjson.quoted(self.stats)}')
+        if self.cluster_by:
+            members.append(f'"cluster_by":{_array(map(rawjson.quoted, self.cluster_by))}')
+        return f"{{{','.join(members)}}}"
+
+    def _members(self) -> Iterator[str]:
+        if self.inputs:
+            yield f'"input":{_array(_object(_rule(one)) for one in self.inputs)}'
+        if self.partitions:
+            fields = (
+                (("field", one.field), ("type", one.type), ("value", one.value))
+                for one in self.partitions
+            )
+            yield f'"partitions":{_array(_object(_texts(one)) for one in fields)}'
+        if self.retention is not None:
+            policy = _texts((("field", self.retention.field),))
+            policy.append(("valid_for", rawjson.quoted(str(self.retention.valid_for))))
+            yield f'"retention_policy":{_object(policy)}'
+        if self.beta_features:
+            yield f'"beta_features":{_array(map(rawjson.quoted, self.beta_features))}'
+        if self.skip_backfill:
+            yield '"skip_backfill":true'
+
+
+MEMBERS = (
+    "input",
+    "partitions",
+    "retention_policy",
+    "beta_features",
+    "skip_backfill",
+    "versions",
+    "stats",
+    "cluster_by",
+)
+"""The members at the top of a definition."""
+
+
+class _Reader:
+    """Reads the members of a definition, and collects those that nobody knows."""
+
+    def __init__(self, *, is_stored: bool) -> None:
+        self.unknown: list[str] = []
+        self._is_stored = is_stored
+
+    def members(self, raw: str, where: str) -> dict[str, str]:
+        """Give the texts of members by name in lower case; null is as good as nothing."""
+        found: dict[str, str] = {}
+        for name, text in rawjson.members(raw):
+            if name.lower() in found:
+                self.unknown.append(f"{where}{name} a second time")
+            if text != "null" or name.lower() == "hints":
+                found[name.lower()] = text
+        return found
+
+    def check_known(self, members: dict[str, str], known: tuple[str, ...], where: str) -> None:
+        """Collect members that are not known."""
+        self.unknown += [where + name for name in members if name not in known]
+
+    def made(
+        self, members: dict[str, str], name: str, make: Callable[[dict[str, str]], _Made]
+    ) -> _Made | None:
+        """Give a member that is an object."""
+        return make(self._object(members[name], name)) if name in members else None
+
+    def listed(
+        self, members: dict[str, str], name: str, make: Callable[[str], _Made]
+    ) -> tuple[_Made, ...]:
+        """Give the elements of a member that is an array."""
+        if name not in members:
+            return ()
+        if not members[name].startswith("["):
+            raise InputError(f"{name} is not an array")
+        return tuple([make(text) for text in rawjson.items(members[name])])
+
+    def text(self, members: dict[str, str], name: str, where: str) -> str:
+        """Give a member that is a text; empty when it is not there."""
+        value: Any = rawjson.first(members.get(name, '""'))[0]
+        if type(value) is not str:
+            raise InputError(f"{where}{name} is not a string")
+        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            raise InputError(f"{where}{name} is no valid text")
+        return value
+
+    def flag(self, members: dict[str, str], name: str) -> bool:
+        """Give a member that is true or false."""
+        value = rawjson.first(members.get(name, "false"))[0]
+        if type(value) is not bool:
+            raise InputError(f"{name} is not true or false")
+        return value
+
+    def rule(self, raw: str) -> InputRule:
+        """Read an element of `input`."""
+        members = self._object(raw, "input")
+        self.check_known(members, ("pattern", "format", "hints"), "input.")
+        hints = members.get("hints")
+        return InputRule(
+            self.text(members, "pattern", "input."),
+            self.text(members, "format", "input."),
+            None if hints is None else rawjson.compact(hints),
+        )
+
+    def partition(self, raw: str) -> PartitionField:
+        """Read an element of `partitions`."""
+        members = self._object(raw, "partitions")
+        names = ("field", "type", "value")
+        self.check_known(members, names, "partitions.")
+        return PartitionField(*(self.text(members, name, "partitions.") for name in names))
+
+    def feature(self, raw: str) -> str:
+        """Read an element of `beta_features`."""
+        return self.text({"name": raw}, "name", "beta_features: ")
+
+    def path(self, raw: str) -> str:
+        """Read an element of `cluster_by`."""
+        return self.text({"path": raw}, "path", "cluster_by: ")
+
+    def retention(self, members: dict[str, str]) -> Retention:
+        """Read `retention_policy`."""
+        self.check_known(members, ("field", "valid_for"), "retention_policy.")
+        path = self.text(members, "field", "retention_policy.")
+        text = self.text(members, "valid_for", "retention_policy.")
+        if "valid_for" not in members or (self._is_stored and text == "0d"):
+            return Retention(path)
+        return Retention(path, CalendarSpan.parse(text))
+
+    def versions(self, members: dict[str, str]) -> VersionPolicy:
+        """Read `versions`."""
+        self.check_known(members, ("keep_last", "keep_for"), "versions.")
+        last: Any = rawjson.first(members.get("keep_last", "null"))[0]
+        if last is not None and (type(last) is not int or last < 1):
+            raise InputError("versions.keep_last is not a number from 1 on")
+        span = self.text(members, "keep_for", "versions.")
+        return VersionPolicy(last, CalendarSpan.parse(span) if span else None)
+
+    def _object(self, raw: str, name: str) -> dict[str, str]:
+        if raw == "null":
+            return {}
+        if not raw.startswith("{"):
+            raise InputError(f"{name} is not an object")
+        return self.members(raw, f"{name}.")
+
+
+def _rule(rule: InputRule) -> list[tuple[str, str]]:
+    members = [("pattern", rawjson.quoted(rule.pattern))] if rule.pattern else []
+    members += _texts((("format", rule.format),))
+    return members if rule.hints is None else [*members, ("hints", rule.hints)]
+
+
+def _policy(policy: VersionPolicy) -> list[tuple[str, str]]:
+    last = [] if policy.keep_last is None else [("keep_last", str(policy.keep_last))]
+    span = "" if policy.keep_for is None else str(policy.keep_for)
+    return last + _texts((("keep_for", span),))
+
+
+def _texts(members: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    return [(name, rawjson.quoted(text)) for name, text in members if text]
+
+
+def _object(members: list[tuple[str, str]]) -> str:
+    return f"{{{','.join(f'{rawjson.quoted(name)}:{text}' for name, text in members)}}}"
+
+
+def _array(elements: Any) -> str:  # noqa: ANN401 - of texts
+    return f"[{','.join(elements)}]"

@@ -1,0 +1,348 @@
+"""The inputs tree: which inputs a table has taken, so that none is taken twice.
+
+A B+-tree from the full URI of an input to its ETag. Its root is in the index; nodes are read when
+they are needed, and written under new names when enough has changed. Until then changes are kept in
+a journal in the index.
+"""
+
+from __future__ import annotations
+
+import enum
+from bisect import bisect_left
+
+from sdb.errors import CorruptError
+from sdb.records import record
+from sdb.table.format.inputnodes import (
+    InputNodeRef,
+    StoredInputs,
+    TakenInput,
+    read_inner,
+    read_leaf,
+    write_inner,
+    write_leaf,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SPLIT = 5000
+"""A node with so many entries is split."""
+
+JOURNAL_ENTRIES = 50
+"""With so many entries the journal is written out into nodes."""
+
+JOURNAL_BYTES = 10 << 20
+"""With so much data in memory it is, too."""
+
+MAX_DEPTH = 8
+"""More levels than any tree has: two of them hold 25 million inputs."""
+
+_ENTRY_BYTES = 8
+
+
+class Taking(enum.Enum):
+    """The answer to an input that was offered."""
+
+    TAKEN = enum.auto()
+    """It is new, or is tried again."""
+    KNOWN = enum.auto()
+    """It was taken before, or has failed before."""
+    CHANGED = enum.auto()
+    """It was taken before, with another content."""
+
+
+class _Node:
+    """A node: a leaf has entries, an inner node has children."""
+
+    __slots__ = ("children", "entries", "is_changed", "paths", "ref")
+
+    def __init__(
+        self,
+        entries: list[TakenInput] | None = None,
+        children: list[_Node] | None = None,
+        ref: InputNodeRef | None = None,
+        *,
+        is_changed: bool = False,
+    ) -> None:
+        self.entries = entries
+        self.paths = [one.path for one in entries] if entries is not None else []
+        self.children = children
+        self.ref = ref
+        self.is_changed = is_changed
+
+    @property
+    def is_inner(self) -> bool:
+        return self.children is not None or (
+            self.entries is None and self.ref is not None and self.ref.is_inner
+        )
+
+    @property
+    def last(self) -> str:
+        if self.entries is not None:
+            return self.paths[-1]
+        if self.children is not None:
+            return self.children[-1].last
+        return self.ref.last if self.ref is not None else ""
+
+    @property
+    def data_bytes(self) -> int:
+        return sum(len(one.path) + len(one.etag) + _ENTRY_BYTES for one in self.entries or ())
+
+
+@record
+class InputsWritten:
+    """An inputs tree that was made ready for the index.
+
+    Attributes
+    ----------
+    stored : StoredInputs
+        What the index gets.
+    replaced : tuple of str
+        Keys of the objects that are not needed any more.
+    """
+
+    stored: StoredInputs
+    replaced: tuple[str, ...]
+
+
+class InputsTree:
+    """The inputs tree of a table, changing in memory.
+
+    Parameters
+    ----------
+    stored : StoredInputs
+        What the index has.
+    fetch : callable
+        Gives the content of an object by key and ETag.
+    split : int
+        How many entries a node has when it is split.
+    """
+
+    def __init__(
+        self, stored: StoredInputs, fetch: Callable[[str, str], bytes], *, split: int = SPLIT
+    ) -> None:
+        self._stored = stored
+        self._fetch = fetch
+        self._split = split
+        self._root = _Node(children=[_Node(ref=ref) for ref in stored.root])
+        self._journal: dict[str, TakenInput] = {}
+        self._is_forced = False
+        for one in stored.journal or ():
+            if self._insert(one) is not Taking.TAKEN:
+                raise CorruptError(f"the journal has {one.path!r}, which changes nothing")
+
+    def lookup(self, path: str) -> TakenInput | None:
+        """Find an input; None: the table does not know it."""
+        node = self._root
+        for depth in range(MAX_DEPTH):
+            if not node.is_inner:
+                break
+            children = self._children(node, depth)
+            at = _child(children, path)
+            if at == len(children):
+                return None
+            node = children[at]
+        entries = self._entries(node)
+        at = bisect_left(node.paths, path)
+        return entries[at] if at < len(entries) and entries[at].path == path else None
+
+    def insert(self, path: str, etag: str, number: int) -> Taking:
+        """Offer an input.
+
+        Parameters
+        ----------
+        path : str
+            Its full URI.
+        etag : str
+            Its ETag.
+        number : int
+            The packfile that gets its rows; -1: it failed.
+
+        Returns
+        -------
+        Taking
+            `CHANGED` leaves the tree as it is.
+        """
+        return self._insert(TakenInput(path, etag, number))
+
+    def put(self, path: str, etag: str, number: int) -> None:
+        """Record an input whatever is known of it.
+
+        The original takes no journal with such an entry, so that the nodes are written out.
+        """
+        one = TakenInput(path, etag, number)
+        if self._insert(one) is not Taking.TAKEN and self.lookup(path) != one:
+            self._place(one)
+            self._is_forced = True
+
+    def walk(self, start: str = "") -> Iterator[TakenInput]:
+        """Go over the inputs with paths from `start` on, in the order of the paths."""
+        yield from self._walk(self._root, start, 0)
+
+    def write_out(self, put: Callable[[bytes], tuple[str, str]]) -> InputsWritten:
+        """Make the tree ready for the index: as a journal, or by writing nodes that have changed.
+
+        Parameters
+        ----------
+        put : callable
+            Writes an object under a name of its own: gives key and ETag.
+
+        Returns
+        -------
+        InputsWritten
+            What the index gets. The tree can be changed further.
+        """
+        if not self._journal:
+            return InputsWritten(self._stored, ())
+        is_small = len(self._journal) < JOURNAL_ENTRIES and self._data_bytes() < JOURNAL_BYTES
+        if is_small and not self._is_forced:
+            stored = StoredInputs(self._stored.root, tuple(self._journal.values()))
+            return InputsWritten(stored, ())
+        replaced: list[str] = []
+        children = self._root.children or []
+        for child in children:
+            self._write(child, put, replaced)
+        self._journal = {}
+        self._is_forced = False
+        self._stored = StoredInputs(tuple([_ref(child) for child in children]))
+        return InputsWritten(self._stored, tuple(replaced))
+
+    def nodes(self) -> Iterator[str]:
+        """Give the keys of all objects of the tree as it was written out last."""
+        yield from self._nodes(self._stored.root, 0)
+
+    def _insert(self, one: TakenInput) -> Taking:
+        before = self.lookup(one.path)
+        if before is not None:
+            if before.etag != one.etag and not before.is_failed:
+                return Taking.CHANGED
+            if before.etag == one.etag and (before.is_failed or not one.is_failed):
+                return Taking.KNOWN
+        self._place(one)
+        return Taking.TAKEN
+
+    def _place(self, one: TakenInput) -> None:
+        """Put an input into the tree and the journal."""
+        self._put(self._root, one, 0)
+        children = self._root.children or []
+        if len(children) >= self._split:
+            middle = len(children) // 2
+            halves = (children[:middle], children[middle:])
+            self._root.children = [_Node(children=half, is_changed=True) for half in halves]
+        self._journal[one.path] = one
+
+    def _put(self, node: _Node, one: TakenInput, depth: int) -> None:
+        """Put an input into the leaf below an inner node, and split what becomes too large."""
+        children = self._children(node, depth)
+        node.is_changed = True
+        if not children:
+            children.append(_Node([one], is_changed=True))
+            return
+        at = min(_child(children, one.path), len(children) - 1)
+        child = children[at]
+        if child.is_inner:
+            self._put(child, one, depth + 1)
+            size = len(child.children or ())
+        else:
+            entries = self._entries(child)
+            place = bisect_left(child.paths, one.path)
+            known = place < len(entries) and entries[place].path == one.path
+            entries[place : place + known] = [one]
+            child.paths[place : place + known] = [one.path]
+            child.is_changed = True
+            size = len(entries)
+        if size >= self._split:
+            children.insert(at + 1, _upper_half(child))
+
+    def _walk(self, node: _Node, start: str, depth: int) -> Iterator[TakenInput]:
+        if not node.is_inner:
+            entries = self._entries(node)
+            yield from entries[bisect_left(node.paths, start) :]
+            return
+        children = self._children(node, depth)
+        for child in children[_child(children, start) :]:
+            yield from self._walk(child, start, depth + 1)
+
+    def _children(self, node: _Node, depth: int) -> list[_Node]:
+        """Give the children of an inner node, which is read when it has not been."""
+        if node.children is None and node.ref is not None:
+            if depth >= MAX_DEPTH - 1:
+                raise _too_deep(node.ref)
+            refs = read_inner(self._fetch(node.ref.key, node.ref.etag), node.ref)
+            node.children = [_Node(ref=ref) for ref in refs]
+        return node.children if node.children is not None else []
+
+    def _entries(self, node: _Node) -> list[TakenInput]:
+        """Give the entries of a leaf, which is read when it has not been."""
+        if node.entries is None and node.ref is not None:
+            node.entries = list(read_leaf(self._fetch(node.ref.key, node.ref.etag), node.ref))
+            node.paths = [one.path for one in node.entries]
+        return node.entries if node.entries is not None else []
+
+    def _write(
+        self, node: _Node, put: Callable[[bytes], tuple[str, str]], replaced: list[str]
+    ) -> None:
+        """Write a node that has changed, after those below it."""
+        if not node.is_changed:
+            return
+        if node.children is not None:
+            for child in node.children:
+                self._write(child, put, replaced)
+            data = write_inner([_ref(child) for child in node.children])
+        else:
+            data = write_leaf(node.entries or [])
+        if node.ref is not None:
+            replaced.append(node.ref.key)
+        key, etag = put(data)
+        node.ref = InputNodeRef(node.last, key, etag, node.children is not None)
+        node.is_changed = False
+
+    def _data_bytes(self) -> int:
+        """Estimate the data in memory: of leaves that have changed, and of the journal."""
+        pending = [self._root]
+        total = _Node(list(self._journal.values())).data_bytes
+        while pending:
+            node = pending.pop()
+            if node.is_changed:
+                total += node.data_bytes
+            pending += node.children or ()
+        return total
+
+    def _nodes(self, refs: tuple[InputNodeRef, ...], depth: int) -> Iterator[str]:
+        for ref in refs:
+            yield ref.key
+            if ref.is_inner:
+                if depth >= MAX_DEPTH - 1:
+                    raise _too_deep(ref)
+                yield from self._nodes(read_inner(self._fetch(ref.key, ref.etag), ref), depth + 1)
+
+
+def _too_deep(ref: InputNodeRef) -> CorruptError:
+    message = f"reading {ref.key}: the inputs tree has more than {MAX_DEPTH} levels"
+    return CorruptError(message, path=ref.key)
+
+
+def _child(children: list[_Node], path: str) -> int:
+    """Give the first child that can have a path; their number when none can."""
+    return bisect_left(children, path, key=lambda child: child.last)
+
+
+def _upper_half(node: _Node) -> _Node:
+    """Take the upper half of a node away from it."""
+    if node.children is not None:
+        middle = len(node.children) // 2
+        upper = _Node(children=node.children[middle:], is_changed=True)
+        del node.children[middle:]
+        return upper
+    entries = node.entries or []
+    middle = len(entries) // 2
+    upper = _Node(entries[middle:], is_changed=True)
+    del entries[middle:], node.paths[middle:]
+    return upper
+
+
+def _ref(node: _Node) -> InputNodeRef:
+    if node.ref is None:
+        raise AssertionError("a node that was not written")
+    return node.ref

@@ -1,0 +1,162 @@
+"""References: how people name a version of a table, and which index that is.
+
+=========================  ==================================================================
+``db.table@12``            version 12
+``db.table@-1``            the version before the newest
+``db.table@2026-11-01``    the newest version not after this time (``T00:00Z``, ``+02:00`` ...)
+``db.table@-1d``           the newest version that is at least a day old
+``db.table@name``          the version of a tag, or the newest one of a branch
+``db.table@name@-1``       any of these, on a branch
+=========================  ==================================================================
+
+Times are those that the versions tell, so that a copy of a table answers the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sdb import instants
+from sdb.errors import UsageError
+from sdb.records import record, replace
+from sdb.table.format import keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import TypeAlias
+
+    Given: TypeAlias = "VersionReference | str | int | datetime"
+
+MAIN = "main"
+_VERSION = re.compile(r"\d{1,18}")
+_BACK = re.compile(r"-\d{1,18}")
+_HINT = "12, -1 (the one before the newest), 2026-11-01T00:00Z, -1d, or the name of a tag or branch"
+
+
+@record
+class VersionReference:
+    """A reference to a version of a table.
+
+    Attributes
+    ----------
+    kind : {"version", "back", "time", "name", "tag", "branch"}
+        What it goes by; a name is that of a tag or a branch.
+    number : int
+        The version; how many before the newest; or microseconds since 1970.
+    name : str
+        The name of the tag or branch.
+    text : str
+        What was written.
+    branch : str
+        The branch that it counts on.
+    """
+
+    kind: str
+    number: int = 0
+    name: str = ""
+    text: str = ""
+    branch: str = MAIN
+
+
+def parse_reference(given: Given, now_us: int | None = None) -> VersionReference:
+    """Read a reference.
+
+    Parameters
+    ----------
+    given : VersionReference, str, int or datetime
+        As behind the @ of ``db.table@...``, with or without the @; a number of a version, or below
+        zero of versions before the newest; an aware datetime.
+    now_us : int, optional
+        The present, in microseconds since 1970; that of the system if not given.
+
+    Returns
+    -------
+    VersionReference
+        The reference. Nothing is looked up.
+
+    Raises
+    ------
+    UsageError
+        The text is none.
+
+    Examples
+    --------
+    >>> parse_reference("@12").kind, parse_reference("-1").kind, parse_reference("v1").name
+    ('version', 'back', 'v1')
+    """
+    if isinstance(given, VersionReference):
+        return given
+    if isinstance(given, int):
+        return VersionReference("version" if given >= 0 else "back", abs(given), text=str(given))
+    if not isinstance(given, str):
+        return VersionReference("time", instants.to_us(given), text=given.isoformat())
+    text = given.strip().removeprefix("@")
+    branch, at, last = text.rpartition("@")
+    if not at:
+        return _parsed(text, now_us)
+    found = _parsed(last, now_us)
+    if keys.flaw_of_ref(branch) or found.kind == "name":
+        raise UsageError(f"{given!r} names no version", hint=_HINT)
+    return replace(found, text=text, branch=branch)
+
+
+def _parsed(text: str, now_us: int | None) -> VersionReference:
+    if _VERSION.fullmatch(text):
+        return VersionReference("version", int(text), text=text)
+    if _BACK.fullmatch(text):
+        return VersionReference("back", -int(text), text=text)
+    if text[:1].isdigit() or text[:1] in {"-", "+"}:
+        return VersionReference("time", parse_time(text, now_us), text=text)
+    if flaw := keys.flaw_of_ref(text) if text else "it is empty":
+        raise UsageError(f"{text!r} names no version: {flaw}", hint=_HINT)
+    return VersionReference("name", name=text, text=text)
+
+
+def parse_time(text: str, now_us: int | None = None) -> int:
+    """Read the time of a reference: what :func:`sdb.instants.parse` reads, and RFC 2822.
+
+    Parameters
+    ----------
+    text : str
+        As in ``2022-11-18 13:13:35``, ``2022-11-18 13:13:35 +0200`` or ``-1d``.
+    now_us : int, optional
+        The present, in microseconds since 1970; that of the system if not given.
+
+    Returns
+    -------
+    int
+        Microseconds since 1970.
+
+    Raises
+    ------
+    UsageError
+        It is no time.
+    """
+    plain = re.sub(r"(?<=\d) (?=[-+]\d\d:?\d\d$)", "", text.strip())
+    try:
+        return instants.parse(plain, now_us)
+    except UsageError:
+        if not plain[:1].isalpha():
+            raise
+        from email.utils import parsedate_to_datetime
+
+        try:
+            return instants.to_us(parsedate_to_datetime(plain))
+        except ValueError:
+            pass
+        raise
+
+
+def split_reference(name: str) -> tuple[str, str]:
+    """Split ``db.table@ref``: gives the name of the table, and the reference, which may be empty.
+
+    Raises
+    ------
+    UsageError
+        There is nothing behind the @.
+    """
+    table, at, text = name.partition("@")
+    if at and not text:
+        raise UsageError(f"{name!r} names no version", hint=_HINT)
+    return table, text

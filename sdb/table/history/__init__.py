@@ -1,0 +1,18 @@
+"""Versions for people: log, diff, restore, tags, branches, merges, forks.
+
+=============  ======================================================
+``log``        what each version changed
+``diff``       differences between two versions
+``restore``    old content as a new version
+``branch``     the index that a branch begins with
+``setrefs``    tags and branches, set and deleted
+``lineage``    all versions that a version came from, merges included
+``mergebase``  the newest common ancestor of two branches
+``changes``    what each side of a merge changed
+``merge``      three-way merge of a branch
+``transfer``   packfiles copied to another table or root
+``holds``      branches that keep packfiles for other tables
+``sharing``    packfiles that two tables refer to
+``fork``       forks and pushes
+=============  ======================================================
+"""

@@ -1,0 +1,289 @@
+"""Forking and pushing: a table with the same packfiles, under another name or below another root.
+
+Packfiles that are there already are not sent, so that what was broken off goes on where it was.
+"""
+
+from __future__ import annotations
+
+from sdb.errors import ConflictError, ExistsError
+from sdb.progress import counted, silent
+from sdb.records import record
+from sdb.table.catalog.handle import find_table
+from sdb.table.catalog.lookup import Versions
+from sdb.table.commit.change import TableChange
+from sdb.table.commit.commit import check_writable, commit
+from sdb.table.commit.environment import REAL
+from sdb.table.format.keys import TableKeys, own_key
+from sdb.table.format.state import state_of
+from sdb.table.history import sharing
+from sdb.table.history.transfer import Transfer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.progress import Progress
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.environment import Surroundings
+    from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.index import TableIndex
+
+FORK = "fork"
+PUSH = "push"
+
+
+@record
+class SentTable:
+    """The result of a fork or a push.
+
+    Attributes
+    ----------
+    name, root : str
+        The table that has the packfiles now, and where it is.
+    version : int
+        Its version.
+    packfiles, size_bytes : int
+        Number and size of its packfiles.
+    sent, sent_bytes : int
+        Number and size of those that were not there before.
+    is_new : bool
+        Whether it got a version now.
+    """
+
+    name: str
+    root: str
+    version: int
+    packfiles: int
+    size_bytes: int
+    sent: int
+    sent_bytes: int
+    is_new: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {
+            "table": self.name,
+            "root": self.root,
+            "version": self.version,
+            "packfiles": self.packfiles,
+            "bytes": self.size_bytes,
+            "sent": self.sent,
+            "sent_bytes": self.sent_bytes,
+            "new": self.is_new,
+        }
+
+
+def fork(
+    source: TableHandle,
+    database: str,
+    table: str,
+    *,
+    share: bool = False,
+    author: str = "",
+    message: str = "",
+    around: Surroundings = REAL,
+    progress: Progress = silent,
+) -> SentTable:
+    """Make a table of its own of a version, below the same root.
+
+    Packfiles are copied by the file system or the store where these can, or not at all.
+
+    Parameters
+    ----------
+    source : TableHandle
+        The table, or a version of it.
+    database, table : str
+        Names of the new table.
+    share : bool
+        Whether it refers to the packfiles of the other table, which keeps them for it in a branch.
+        Those of the original are copied all the same, and it gets no definition: the original would
+        delete what one of both tables does not need.
+    author, message : str
+        Who forks, and why; the first version tells it.
+    around : Surroundings
+        The clock and the dice.
+    progress : Progress
+        Told how many bytes of packfiles are there.
+
+    Returns
+    -------
+    SentTable
+        The new table.
+
+    Raises
+    ------
+    ExistsError
+        There is such a table.
+    CorruptError
+        A packfile is missing or not what was written.
+    ConflictError, UncertainError
+        See :func:`sdb.table.commit.commit.commit`.
+    """
+    keys = TableKeys(database, table)
+    check_writable(source.root)
+    exists = ExistsError(f"there is a table {database}.{table} below {source.root.location}")
+    if find_table(source.root, database, table) is not None:
+        raise exists
+    source = sharing.settled(source, around) if share else source
+    transfer = Transfer(source, source.root, keys)
+    if transfer.has_other_definition():
+        raise ExistsError(exists.message, hint=f"it has a definition: sdb def {database} {table}")
+    wanted = tuple(source.descriptors())
+    total = sum(one.size_bytes for one in wanted)
+    kept = {one.key: one for one in wanted if share and sharing.is_shareable(one.key)}
+    shares = sharing.hold(source, kept, keys, around) if kept else {}
+    others = [one for one in wanted if one.key not in kept]
+    brought = dict(
+        zip(
+            [one.key for one in others],
+            transfer.packfiles(others, counted(progress, total)),
+            strict=True,
+        )
+    )
+    message = message or f"fork of {_shown(source)}"
+    change = TableChange(
+        FORK,
+        tuple([kept.get(one.key) or brought[one.key] for one in wanted]),
+        inputs=transfer.inputs(None),
+        author=author,
+        message=message,
+        shares=shares,
+    )
+
+    def plan(index: TableIndex) -> TableChange:
+        if index.objects or state_of(index.user_data) is not None:
+            raise exists
+        return change
+
+    done = commit(source.root, keys, plan, around=around)
+    if not share:  # and not before: whose table it is, its definition tells
+        transfer.definition()
+    sharing.check_held(source.root, shares)
+    counts = (len(wanted), total, transfer.sent, transfer.sent_bytes)
+    name = f"{database}.{table}"
+    return SentTable(name, source.root.location, done.version, *counts, done.is_new)
+
+
+def push(
+    source: TableHandle,
+    root: TableRoot,
+    *,
+    name: str = "",
+    author: str = "",
+    message: str = "",
+    progress: Progress = silent,
+) -> SentTable:
+    """Make the table of a name below another root the same as a version.
+
+    Parameters
+    ----------
+    source : TableHandle
+        The table, or a version of it.
+    root : TableRoot
+        The other root.
+    name : str
+        Name of the table there; the same if not given.
+    author, message : str
+        Who pushes, and why; the version tells it.
+    progress : Progress
+        Told how many bytes of packfiles are there.
+
+    Returns
+    -------
+    SentTable
+        The table there.
+
+    Raises
+    ------
+    ConflictError
+        The table there has packfiles that this one never had: a push would take them away. Or see
+        :func:`sdb.table.commit.commit.commit`.
+    CorruptError
+        A packfile is missing or not what was written.
+    UncertainError
+        See :func:`sdb.table.commit.commit.commit`.
+    """
+    database, _, table = (name or source.name).partition(".")
+    keys = TableKeys(database, table)
+    check_writable(root)
+    transfer = Transfer(source, root, keys)
+    wanted = tuple(source.descriptors())
+    total = sum(one.size_bytes for one in wanted)
+    told = counted(progress, total)
+    known = _known(source, find_table(root, database, table))
+    brought = {
+        _name(one): one
+        for one in transfer.packfiles([one for one in wanted if _name(one) not in known], told)
+    }
+
+    def plan(index: TableIndex) -> TableChange | None:
+        there = find_table(root, database, table)
+        try:
+            present = _known(source, there)
+        except ConflictError as error:
+            raise _GivenUpError(error) from None
+        missing = [one for one in wanted if _name(one) not in present]
+        brought.update(
+            (_name(one), one)
+            for one in transfer.packfiles(
+                [one for one in missing if _name(one) not in brought], told
+            )
+        )
+        change = TableChange(
+            PUSH,
+            tuple([brought[_name(one)] for one in missing]),
+            frozenset(present.values()) - {present.get(_name(one), "") for one in wanted},
+            transfer.inputs(there),
+            author=author,
+            message=message or f"push of {_shown(source)}",
+        )
+        return None if change.is_nothing and index.objects else change
+
+    try:
+        done = commit(root, keys, plan)
+    except _GivenUpError as error:
+        raise error.reason from None
+    transfer.definition()
+    counts = (len(wanted), total, transfer.sent, transfer.sent_bytes)
+    return SentTable(f"{database}.{table}", root.location, done.version, *counts, done.is_new)
+
+
+class _GivenUpError(Exception):
+    """A conflict that no further attempt can solve."""
+
+    def __init__(self, reason: ConflictError) -> None:
+        self.reason = reason
+
+
+def _known(source: TableHandle, there: TableHandle | None) -> dict[str, str]:
+    """Give the keys of packfiles that a table has, by names; the source must have, or have had all.
+
+    Names tell the content; keys may be others there.
+    """
+    if there is None:
+        return {}
+    found = {_name(one): one.key for one in there.descriptors()}
+    unknown = found.keys() - {_name(one) for one in source.descriptors()}
+    past = Versions(source).newest_first() if unknown else iter(())
+    for version in past:
+        had = source.version(version.key, version.etag)
+        unknown -= {_name(one) for one in had.descriptors()}
+        if not unknown:
+            break
+    if unknown:
+        raise ConflictError(
+            f"{there.name} below {there.root.location} has {len(unknown):,} packfiles that "
+            f"{source.name} never had",
+            path=found[min(unknown)],
+            hint="sdb push --as DB.NEW makes another table there",
+        )
+    return found
+
+
+def _name(packfile: Descriptor) -> str:
+    """Return the name by which both tables know a packfile."""
+    return own_key(packfile.key).rpartition("/")[2]
+
+
+def _shown(source: TableHandle) -> str:
+    state = source.state
+    return source.name if state is None else f"{source.name}@{state.version}"

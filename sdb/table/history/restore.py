@@ -1,0 +1,181 @@
+"""Restoring: the content of an old version as a new one, its inputs included."""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.errors import CorruptError, ExistsError
+from sdb.records import record, replace
+from sdb.table.catalog.handle import find_table, open_table
+from sdb.table.commit.chain import DROP
+from sdb.table.commit.change import TableChange, packfiles_between
+from sdb.table.commit.commit import commit
+from sdb.table.format.inputtree import InputsTree
+from sdb.table.format.state import state_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.index import TableIndex
+    from sdb.table.format.versionref import Given
+
+OPERATION = "restore"
+
+
+@record
+class Restored:
+    """The result of a restore.
+
+    Attributes
+    ----------
+    version : int
+        The version that has the content now.
+    restored : int or None
+        The version that it was of.
+    is_new : bool
+        Whether anything had to change.
+    """
+
+    version: int
+    restored: int | None
+    is_new: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        return {"version": self.version, "restored": self.restored, "new": self.is_new}
+
+
+def restore(
+    root: TableRoot,
+    database: str,
+    table: str,
+    reference: Given,
+    *,
+    branch: str = "main",
+    author: str = "",
+    message: str = "",
+    only_dropped: bool = False,
+) -> Restored:
+    """Make a version with the packfiles and inputs of an old one. Nothing is taken back or lost.
+
+    Inputs that came later are new again, so that the next sync takes them.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    reference : str, int or datetime
+        The version, see :mod:`sdb.table.format.versionref`.
+    branch : str
+        The branch that gets the content.
+    author, message : str
+        Who restores it, and why; the version tells it.
+    only_dropped : bool
+        Whether the table must be one that was dropped, when the version is put in place.
+
+    Returns
+    -------
+    Restored
+        The version.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table or version.
+    ExistsError
+        It must be one that was dropped, and is not.
+    CorruptError
+        A packfile of the old version is not there any more. Nothing has changed.
+    ConflictError, UncertainError
+        See :func:`sdb.table.commit.commit.commit`.
+    """
+    target = find_table(root, database, table, branch=branch)
+    since_us = 0 if target is None or target.state is None else target.state.boundary_us
+    old = open_table(root, database, table, at=reference)
+    for one in old.descriptors():
+        if root.has(one.key):
+            continue
+        name = f"{old.name}@{reference}"
+        raise CorruptError(f"{name} cannot be restored: {one.key} is missing", path=one.key)
+    is_inputs_kept = False
+    try:
+        for _ in InputsTree(old.index.inputs, root.fetch).walk():
+            pass
+    except CorruptError as error:
+        notes.warn(f"{error.message}: the inputs stay those of the newest version")
+        is_inputs_kept = True
+
+    def plan(index: TableIndex) -> TableChange | None:
+        content = replace(old.index, inputs=index.inputs) if is_inputs_kept else old.index
+        added, removed = packfiles_between(index, content, root.fetch)
+        state = state_of(index.user_data)
+        is_dropped = state is not None and state.dropped
+        if only_dropped and not is_dropped:
+            raise _not_dropped(old)
+        if not (added or removed or is_dropped) and content.inputs == index.inputs:
+            return None
+        return TableChange(
+            OPERATION,
+            added,
+            frozenset(one.key for one in removed),
+            author=author,
+            message=message or f"restore {_shown(old.state, reference)}",
+            content=content,
+            since_us=since_us,
+        )
+
+    done = commit(root, old.keys, plan, branch=branch)
+    number = None if old.state is None else old.state.version
+    return Restored(done.version, number, done.is_new)
+
+
+def undrop(
+    root: TableRoot, database: str, table: str, *, author: str = "", message: str = ""
+) -> Restored:
+    """Bring a table back that was dropped, with what it had before.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    author, message : str
+        Who brings it back, and why; the version tells it.
+
+    Returns
+    -------
+    Restored
+        The version.
+
+    Raises
+    ------
+    NotFoundError
+        There is no such table.
+    ExistsError
+        It was not dropped.
+    ExpiredError
+        The version before has expired.
+    """
+    head = open_table(root, database, table)
+    state = head.state
+    if state is None or not state.dropped:
+        raise _not_dropped(head)
+    before = 0 if state.parent is None else state.parent.version
+    if state.operation != DROP:  # another program has written since
+        versions = [one.version for one in state.history if one.operation == DROP]
+        before = max(versions, default=1) - 1
+    message = message or "undrop"
+    told = {"author": author, "message": message}
+    return restore(root, database, table, before, only_dropped=True, **told)
+
+
+def _not_dropped(handle: TableHandle) -> ExistsError:
+    return ExistsError(f"{handle.name} was not dropped", path=handle.keys.index)
+
+
+def _shown(state: object, reference: Given) -> str:
+    number = getattr(state, "version", None)
+    return f"version {number}" if number is not None else f"{reference}"

@@ -1,0 +1,198 @@
+"""Sharing: a table that refers to packfiles of another one below the same root.
+
+The other table begins a branch for it, the hold, which leads to these packfiles. So whoever
+collects there needs to know nothing of the table that shares them; and when that does not need them
+any more, its own collector takes the hold away.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from sdb import notes
+from sdb.errors import ConflictError, CorruptError, ExistsError, NotFoundError, UsageError
+from sdb.table.catalog.foreign import is_foreign
+from sdb.table.catalog.handle import open_table
+from sdb.table.catalog.lookup import ExpiredError, UnknownReferenceError, Versions
+from sdb.table.catalog.refs import pointer_to
+from sdb.table.commit.refswap import adopted
+from sdb.table.format.keys import TableKeys, folder_of, is_packed
+from sdb.table.format.versionref import MAIN, VersionReference
+from sdb.table.history.holds import hold_name, is_hold_for
+from sdb.table.history.setrefs import branch, delete_branch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.commit.environment import Surroundings
+    from sdb.table.format.history import VersionPointer
+    from sdb.table.format.state import VersionState
+
+
+def is_shareable(key: str) -> bool:
+    """Tell whether two tables may refer to a packfile.
+
+    The original deletes what it has named itself where only one of them refers to it.
+
+    Examples
+    --------
+    >>> is_shareable("db/web/gha/data/X.zion"), is_shareable("db/web/gha/packed-X.zion")
+    (True, False)
+    """
+    above = f"{folder_of(key)}/data/"
+    return key.startswith(above) and not is_packed(key)
+
+
+def settled(source: TableHandle, around: Surroundings) -> TableHandle:
+    """Give a version of ours for what another program may have written over it."""
+    if source.state is None or is_foreign(source.index, source.state):
+        return adopted(source.root, source.keys, around)
+    return source
+
+
+def hold(
+    source: TableHandle, shared: Iterable[str], keys: TableKeys, around: Surroundings
+) -> dict[str, str]:
+    """Let tables keep the packfiles that a new table will refer to.
+
+    Parameters
+    ----------
+    source : TableHandle
+        The version that the new table is made of; see :func:`settled`.
+    shared : iterable of str
+        Keys of the packfiles. Some may be of tables that the source itself shares them with.
+    keys : TableKeys
+        The names of the new table.
+    around : Surroundings
+        The clock and the dice.
+
+    Returns
+    -------
+    dict
+        For each of the tables the branch that keeps them.
+
+    Raises
+    ------
+    ConflictError
+        The version has expired meanwhile.
+    CorruptError
+        The source says that another table keeps packfiles for it, and that one does not.
+    UsageError
+        The name of the new table cannot be a part of that of a branch.
+    """
+    folders = {folder_of(key) for key in shared}
+    state = _state(source)
+    held: dict[str, str] = {}
+    if source.keys.folder in folders:
+        held[source.name] = _held(source, keys, around)
+    for table, name in state.shares.items():
+        database, _, rest = table.partition(".")
+        if TableKeys(database, rest).folder in folders:
+            if not is_hold_for(source.root, TableKeys(database, rest), name, source.keys):
+                raise CorruptError(f"{source.name}: the branch {name} of {table} is not for it")
+            holder = open_table(source.root, database, rest, branch=name)
+            held[table] = _held(holder, keys, around)
+    return held
+
+
+def _state(source: TableHandle) -> VersionState:
+    if source.state is None:
+        raise UsageError(f"{source.name}: no sdb has written this version")
+    return source.state
+
+
+def _held(source: TableHandle, keys: TableKeys, around: Surroundings) -> str:
+    """Begin the branch that keeps a version, unless it is there."""
+    root, own, state = source.root, source.keys, _state(source)
+    pointer = pointer_to(source)
+    name, held_for = hold_name(keys, pointer), f"{keys.database}.{keys.table}"
+    wanted = VersionReference(
+        "version", state.version, text=str(state.version), branch=state.branch or MAIN
+    )
+    with suppress(ExistsError):  # of a fork that was broken off
+        branch(root, own.database, own.table, name, wanted, held_for=held_for, around=around)
+    if not _is_kept(source, wanted, pointer):
+        raise ConflictError(
+            f"{source.name}@{state.version} has expired meanwhile",
+            path=pointer.key,
+            hint=f"sdb branch -d {source.name} {name} takes away what was to keep it",
+        )
+    return name
+
+
+def _is_kept(source: TableHandle, wanted: VersionReference, pointer: VersionPointer) -> bool:
+    """Tell whether a version is still one that a collector keeps.
+
+    If it is so after the branch was begun, it was so before, and nothing of it was collected.
+    """
+    keys = source.keys
+    head = open_table(source.root, keys.database, keys.table, branch=wanted.branch)
+    try:
+        found = Versions(head).by_number(wanted)
+    except (ExpiredError, UnknownReferenceError):
+        return False
+    if found is None:
+        return pointer_to(head).key == pointer.key
+    return found.key == pointer.key
+
+
+def check_held(root: TableRoot, shares: Mapping[str, str]) -> None:
+    """Insist on the branches that keep packfiles.
+
+    Raises
+    ------
+    ConflictError
+        Someone has taken one away.
+    """
+    for table, name in shares.items():
+        key = TableKeys(*table.split(".", 1)).branch(name)
+        if not root.has(key):
+            raise ConflictError(
+                f"{table} does not keep what it shares: the branch {name} was taken away meanwhile",
+                path=key,
+                hint="drop the new table, and fork again",
+            )
+
+
+def let_go(
+    root: TableRoot,
+    own: TableKeys,
+    shares: Mapping[str, str],
+    needed: Iterable[str],
+    around: Surroundings,
+) -> None:
+    """Take away the branches that keep what a table does not need any more.
+
+    What the table says of others is not enough for that: the branch must say that it is for this
+    table, else it is left alone.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root.
+    own : TableKeys
+        The names of the table.
+    shares : mapping
+        The tables, and their branches.
+    needed : iterable of str
+        Keys of all objects that the table needs.
+    around : Surroundings
+        The clock and the dice.
+    """
+    for table, name in shares.items():
+        keys = TableKeys(*table.split(".", 1))
+        if any(key.startswith(f"{keys.folder}/") for key in needed):
+            continue
+        if not is_hold_for(root, keys, name, own):
+            notes.warn(
+                f"{own.database}.{own.table} refers to the branch {name} of {table}, which keeps "
+                "nothing for it: left alone"
+            )
+            continue
+        try:
+            delete_branch(root, keys.database, keys.table, name, is_forced=True, around=around)
+        except (NotFoundError, ConflictError):
+            continue  # it is gone, or busy: the next collection finds out

@@ -1,0 +1,294 @@
+"""Listing the inputs that a pattern of a definition finds, folder by folder."""
+
+from __future__ import annotations
+
+from sdb.errors import UsageError
+from sdb.records import record
+from sdb.store.base import child
+from sdb.store.url import store_of
+from sdb.table.format import etags
+from sdb.table.inputs.pattern import InputPattern, in_listing_order
+from sdb.table.inputs.patternregex import matcher
+from sdb.table.inputs.places import InputBounds, place_of_input
+from sdb.typed import Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sdb.store.base import Entry, Store
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.inputs.etagcache import EtagCache
+
+_LOCAL = "file://"
+_MAGIC = frozenset("*?[{\\")
+
+
+@record
+class ListedInput:
+    """An input as it was listed.
+
+    Attributes
+    ----------
+    uri : str
+        Its full URI, by which tables know it.
+    place : str
+        Where to read it.
+    version : str
+        Its version in the store, see :meth:`sdb.store.base.Store.version`.
+    captured : dict
+        What the pattern has captured, by name.
+    is_remote : bool
+        Whether its store is; see :class:`sdb.store.base.Store`.
+    size_bytes : int
+        Its size when it was listed.
+    modified_us : int
+        When it was written, see :class:`sdb.store.base.Entry`.
+    """
+
+    uri: str
+    place: str
+    version: str
+    captured: dict[str, str]
+    is_remote: bool
+    size_bytes: int = 0
+    modified_us: int = 0
+
+    @property
+    def store(self) -> Store:
+        """The store that it is in."""
+        return store_of(self.place)
+
+    def etag(self, cache: EtagCache) -> str:
+        """Give its ETag; a local one is read for that, unless this was done before.
+
+        Parameters
+        ----------
+        cache : EtagCache
+            Knows the ETags of files that were read.
+
+        Raises
+        ------
+        NotFoundError
+            It has vanished.
+        """
+        if self.is_remote:
+            return self.version
+        if (known := cache.get(self.place, self.version)) is not None:
+            return known
+        found = etags.of_opened(self.store.open(self.place))
+        if self.is_same():
+            cache.put(self.place, self.version, found)
+        return found
+
+    def is_same(self) -> bool:
+        """Tell whether it is still what was listed."""
+        return self.store.version(self.place) == self.version
+
+
+class Lister(Protocol):
+    """Lists what is in folders; a store does, see :class:`sdb.store.base.Store`."""
+
+    def list(self, folder: str) -> Sequence[Entry]:
+        """List the objects directly below a folder, sorted by name."""
+
+    def folders(self, folder: str) -> Sequence[str]:
+        """List the folders directly below a folder, sorted."""
+
+
+def list_inputs(
+    root: TableRoot, pattern: InputPattern, lister: Lister | None = None
+) -> Iterator[ListedInput]:
+    """List the inputs that a pattern finds, in the order in which tables take them.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root; local patterns are relative to it.
+    pattern : InputPattern
+        The pattern of full URIs.
+    lister : Lister, optional
+        What lists folders; the store if not given.
+
+    Yields
+    ------
+    ListedInput
+        Names that only nearly fit are left out, such as those with an empty capture.
+
+    Raises
+    ------
+    OutsideError
+        The pattern leads out of the root, by itself or by a symbolic link.
+    """
+    prefix, start, segments = _start(root, pattern)
+    bounds = InputBounds(root)
+    store = store_of(start)
+    is_remote = store.is_remote
+    above = prefix if prefix == _LOCAL else f"{start}/"
+    match = matcher(pattern)
+    lister = lister or store
+    for folder, relative in _Walk(bounds, pattern.text, lister).below(start, "", segments):
+        skipped = len(folder) + (not folder.endswith("/"))
+        beginning = above + relative
+        for entry in lister.list(folder):
+            location = entry.location
+            uri = beginning + location[skipped:]
+            captured = match(uri)
+            if captured is not None:
+                bounds.check_file(pattern.text, location)
+                sizes = (entry.size_bytes, entry.modified_us)
+                yield ListedInput(uri, location, entry.version, captured, is_remote, *sizes)
+
+
+def folders_of(root: TableRoot, pattern: InputPattern, lister: Lister) -> Iterator[str]:
+    """Give the folders in which a pattern may find inputs, in the order in which they are listed.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root; local patterns are relative to it.
+    pattern : InputPattern
+        The pattern of full URIs.
+    lister : Lister
+        What lists folders.
+
+    Returns
+    -------
+    iterator of str
+        Path or URL of each.
+
+    Raises
+    ------
+    OutsideError
+        The pattern leads out of the root.
+    """
+    _, start, segments = _start(root, pattern)
+    walk = _Walk(InputBounds(root), pattern.text, lister)
+    return (folder for folder, _ in walk.below(start, "", segments))
+
+
+def _start(root: TableRoot, pattern: InputPattern) -> tuple[str, str, list[str]]:
+    """Give the scheme of a pattern, the folder that it starts at, and the segments below that."""
+    scheme, mark, path = pattern.text.partition("://")
+    prefix = f"{scheme}{mark}"
+    segments = _segments(path)
+    start = root.location if prefix == _LOCAL else prefix + segments.pop(0)
+    if "\0" in path:
+        raise UsageError(f"bad pattern {pattern.text!r}: it has a null character")
+    if not (mark and segments):
+        raise UsageError(
+            f"bad pattern {pattern.text!r}: it does not tell where to look",
+            expected="file://folder/*.json, or s3://bucket/folder/*.json",
+        )
+    return prefix, start, segments
+
+
+def check_patterns(root: TableRoot, patterns: Iterable[str]) -> None:
+    """Check that patterns stay below the root as they are written; links are seen by a sync.
+
+    Raises
+    ------
+    OutsideError
+        One leads out of the root.
+    UsageError
+        One is malformed.
+    """
+    for text in patterns:
+        pattern = InputPattern.parse(text)
+        _, folder, segments = _start(root, pattern)
+        walk = _Walk(InputBounds(root), text, store_of(folder))
+        for number, name in enumerate(segments):
+            walk.check(folder, name, is_last=number + 1 == len(segments))
+            folder = child(folder, name)
+
+
+def named_inputs(
+    root: TableRoot, pattern: InputPattern, found: Mapping[str, Entry]
+) -> Iterator[ListedInput]:
+    """Give those of some objects that a pattern finds, in the order in which tables take them.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root; local URIs are relative to it.
+    pattern : InputPattern
+        The pattern of full URIs.
+    found : mapping
+        The objects, by URI.
+
+    Yields
+    ------
+    ListedInput
+        One that fits.
+
+    Raises
+    ------
+    OutsideError
+        One is out of the root.
+    """
+    match = matcher(pattern)
+    bounds = InputBounds(root)
+    for uri in in_listing_order(found):
+        captured = match(uri)
+        if captured is not None:
+            place = place_of_input(root, uri)
+            bounds.check(pattern.text, place)
+            is_remote, entry = store_of(place).is_remote, found[uri]
+            sizes = (entry.size_bytes, entry.modified_us)
+            yield ListedInput(uri, place, entry.version, captured, is_remote, *sizes)
+
+
+class _Walk:
+    """Goes over the folders in which a pattern may find objects, within bounds."""
+
+    def __init__(self, bounds: InputBounds, pattern: str, lister: Lister) -> None:
+        self._bounds = bounds
+        self._pattern = pattern
+        self._lister = lister
+
+    def below(self, folder: str, above: str, segments: list[str]) -> Iterator[tuple[str, str]]:
+        """Give the folders below one, each with its path below the first of all."""
+        first, below = segments[0], segments[1:]
+        self.check(folder, first, is_last=not below)
+        if not below:
+            yield folder, above
+            return
+        names = [first]
+        if _is_magic(first):
+            fits = matcher(InputPattern.parse(first))
+            names = [name for name in self._lister.folders(folder) if fits(name) is not None]
+        for name in names:
+            yield from self.below(child(folder, name), f"{above}{name}/", below)
+
+    def check(self, folder: str, name: str, *, is_last: bool) -> None:
+        """Check a folder if it is one to be listed; of a single object its own place may do.
+
+        Raises
+        ------
+        OutsideError
+            It is out of the root.
+        """
+        is_object = is_last and not _is_magic(name)
+        is_listed = is_last or _is_magic(name)
+        if is_listed and not (is_object and self._bounds.has(child(folder, name))):
+            self._bounds.check(self._pattern, folder)
+
+
+def _is_magic(segment: str) -> bool:
+    return not _MAGIC.isdisjoint(segment)
+
+
+def _segments(path: str) -> list[str]:
+    """Cut the path of a pattern at its slashes; those in a class of characters are none."""
+    found, start, depth, at = [], 0, False, 0
+    while at < len(path):
+        char = path[at]
+        if char == "\\":
+            at += 1
+        elif char in "[]":
+            depth = char == "["
+        elif char == "/" and not depth:
+            found.append(path[start:at])
+            start = at + 1
+        at += 1
+    return [*found, path[start:]]

@@ -1,0 +1,345 @@
+"""Appends of many threads of one program, which share commits.
+
+Whoever finds nobody committing does it for all who wait by then: rows that were given as dicts
+become one packfile, and everything one version. While several threads append, there are at most 20
+commits a second; a thread that is alone does not wait.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from copy import copy
+
+from sdb.errors import CorruptError, InputError, UncertainError, UnsupportedError
+from sdb.packfile.inputs.arguments import ROWS, encoded_rows
+from sdb.packfile.inputs.inputs import Input
+from sdb.records import changing_record, replace
+from sdb.table.commit.change import TableChange, TransactionDoneError
+from sdb.table.commit.commit import check_writable, commit
+from sdb.table.format.keys import TableKeys, check_id, new_uid
+from sdb.table.format.versionref import MAIN
+from sdb.table.insert.insert import Inserted, done_before, insert, place_of_rows
+from sdb.table.packfiles.pack import PackedRows, pack_rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+    from typing import Any, TypeAlias, TypeGuard
+
+    from sdb.packfile.inputs.arguments import Inputs
+    from sdb.table.catalog.root import TableRoot
+
+    Key: TypeAlias = tuple[object, ...]
+
+INTERVAL_SECONDS = 0.05
+"""Commits that threads share are so far apart at least."""
+
+MOST_APPENDS = 1_000
+"""So many appends are in one commit at most."""
+
+_SHARED_BYTES = 1 << 20
+_MOST_MESSAGE_LETTERS = 1_000
+_FLAWS = (InputError, CorruptError, UnsupportedError)
+_OF_ONE = frozenset({"on_error", "on_errors", "progress"})
+
+
+def append(  # noqa: PLR0913 - as insert, by name
+    root: TableRoot,
+    database: str,
+    table: str,
+    inputs: Inputs,
+    *,
+    txn_id: str = "",
+    author: str = "",
+    message: str = "",
+    branch: str = MAIN,
+    partition: Mapping[str, object] | None = None,
+    **options: Any,  # noqa: ANN401 - those of packing
+) -> Inserted:
+    """Insert rows into a table, in one version with what other threads append at the same time.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    database, table : str
+        Its names.
+    inputs : path, URL, binary file, iterable of these, or iterable of dict
+        See :func:`sdb.pack`. A list of dicts shares a packfile with others.
+    txn_id : str
+        The client's own id. The same one again inserts nothing, and gives the same version.
+    author, message : str
+        Who inserts, and why; the version tells it.
+    branch : str
+        The branch that gets the rows. Only those of `main` share commits.
+    partition : mapping, optional
+        A value for each field that the table has partitions by: all rows get it.
+    options
+        Others of :func:`sdb.pack`.
+
+    Returns
+    -------
+    Inserted
+        The version, once it is durable.
+
+    Raises
+    ------
+    NotFoundError, UnsupportedError, ConflictError, UncertainError
+        See :func:`sdb.table.insert.insert.insert`. Rows of one thread that cannot be packed are an
+        error of that thread alone.
+
+    Examples
+    --------
+    >>> append(root, "web", "gha", [{"type": "PushEvent"}]).version     # doctest: +SKIP
+    17
+    """
+    if branch != MAIN:
+        options |= {"branch": branch, "partition": partition, "txn_id": txn_id}
+        options |= {"author": author, "message": message}
+        return insert(root, database, table, inputs, **options)
+    keys = TableKeys(database, table)
+    check_writable(root)
+    options = place_of_rows(root, keys, partition or {}, options)
+    if txn_id:
+        check_id(txn_id)
+    group = _group(root, keys)
+    with group:
+        mine = _Append(txn_id, author, message, options)
+        if _are_rows(inputs) and _OF_ONE.isdisjoint(options):
+            mine.rows, mine.count = b"".join(encoded_rows(inputs)), len(inputs)
+        if not 0 < len(mine.rows) <= _SHARED_BYTES:
+            done = done_before(root, keys, txn_id)
+            if done is not None:
+                return done
+            given = inputs if not mine.rows else [_input(mine.rows)]
+            own_id = txn_id or new_uid()
+            mine.packed = pack_rows(root, keys, given, commit_id=own_id, **options)
+            if mine.packed.descriptor is None:
+                return Inserted(0, own_id, is_new=False, packed=mine.packed.result)
+        return group.outcome(mine)
+
+
+@changing_record
+class _Append:
+    """Rows of one thread that wait for a commit: in memory, or in a packfile of their own."""
+
+    txn_id: str
+    author: str
+    message: str
+    options: Mapping[str, object]
+    rows: bytes = b""
+    count: int = 0
+    packed: PackedRows | None = None
+    outcome: Inserted | Exception | None = None
+
+
+@changing_record
+class _Batch:
+    """Appends that are committed together; what is left of one goes on with the same id."""
+
+    appends: Sequence[_Append]
+    commit_id: str
+    ids: tuple[str, ...]
+    is_begun: bool = False
+
+    @property
+    def open(self) -> list[_Append]:
+        return [one for one in self.appends if one.outcome is None]
+
+
+class _Group:
+    """The appends to one table; a context manager for each while it is under way."""
+
+    def __init__(self, root: TableRoot, keys: TableKeys) -> None:
+        self._root = root
+        self._keys = keys
+        self._news = threading.Condition()
+        self._inside = 0
+        self._is_led = False
+        self._waiting: list[_Append] = []
+        self._batch: _Batch | None = None
+        self._committed_at = 0.0
+
+    def __enter__(self) -> None:
+        with self._news:
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._news:
+            self._inside -= 1
+
+    def outcome(self, mine: _Append) -> Inserted:
+        """Wait until somebody has committed an append, or do it for all that wait."""
+        with self._news:
+            self._waiting.append(mine)
+        try:
+            while mine.outcome is None:
+                with self._news:
+                    if self._is_led:
+                        self._news.wait()
+                        continue
+                    self._is_led = True
+                try:
+                    self._lead()
+                finally:
+                    with self._news:
+                        self._is_led = False
+                        self._news.notify_all()
+        finally:  # after Ctrl-C it is not to be begun any more
+            with self._news:
+                self._waiting = [one for one in self._waiting if one is not mine]
+        if isinstance(mine.outcome, Exception):
+            raise mine.outcome
+        return mine.outcome
+
+    def _lead(self) -> None:
+        with self._news:
+            while self._inside > 1 and (
+                (pause := self._committed_at + INTERVAL_SECONDS - time.monotonic()) > 0
+            ):
+                self._news.wait(pause)
+            if self._batch is None:  # else its leader was interrupted
+                self._batch = self._gathered()
+            batch = self._batch
+            may_be_done = batch.is_begun
+        try:
+            self._commit(batch)
+        except Exception as error:  # noqa: BLE001 - told to all
+            for one in batch.open:
+                one.outcome = self._unknown(error, one) if may_be_done else copy(error)
+        with self._news:
+            self._batch = None
+            self._committed_at = time.monotonic()
+
+    def _unknown(self, error: Exception, one: _Append) -> UncertainError:
+        """Tell of an error after a commit that was begun by somebody who was interrupted."""
+        again = "run it again with the same txn_id: rows are not inserted twice"
+        return UncertainError(
+            f"committing to {self._keys.database}.{self._keys.table}: {error}",
+            hint=again if one.txn_id else "look whether the rows are there",
+        )
+
+    def _gathered(self) -> _Batch:
+        """Take what waits; of appends with the same id the first one."""
+        chosen: list[_Append] = []
+        left: list[_Append] = []
+        ids: dict[str, None] = {}
+        for one in self._waiting[:MOST_APPENDS]:
+            (left if one.txn_id in ids else chosen).append(one)
+            ids |= {one.txn_id: None} if one.txn_id else {}
+        self._waiting = left + self._waiting[MOST_APPENDS:]
+        if len(chosen) == 1 and ids:
+            return _Batch(chosen, chosen[0].txn_id, ())
+        return _Batch(chosen, new_uid(), tuple(ids))
+
+    def _commit(self, batch: _Batch) -> None:
+        """Commit what is open in a batch, and note what has become of each append."""
+        while batch.open:
+            packed = self._packed(batch)
+            if not packed:
+                return
+            change = _change(batch.open, packed, batch.ids)
+            is_new = not (batch.is_begun or len(batch.appends) == 1)
+            batch.is_begun = True
+            try:
+                found = commit(
+                    self._root, self._keys, change, commit_id=batch.commit_id, is_new=is_new
+                )
+            except TransactionDoneError as error:
+                for one in batch.open:
+                    if (version := error.versions.get(one.txn_id)) is not None:
+                        one.outcome = Inserted(version, one.txn_id, is_new=False, packed=None)
+                batch.commit_id, batch.is_begun = new_uid(), False
+                batch.ids = tuple([one.txn_id for one in batch.open if one.txn_id])
+                continue
+            is_done = len(batch.appends) > 1 or found.is_new
+            for one, rows in packed:
+                own_id = one.txn_id or batch.commit_id
+                key = "" if rows.descriptor is None else rows.descriptor.key
+                one.outcome = Inserted(found.version, own_id, is_done, rows.result, key)
+
+    def _packed(self, batch: _Batch) -> list[tuple[_Append, PackedRows]]:
+        """Pack rows that wait in memory; an append whose rows cannot be packed is over."""
+        found = [(one, one.packed) for one in batch.open if one.packed is not None]
+        shared: list[list[_Append]] = []
+        for one in batch.open:
+            if one.packed is None:
+                fitting = [some for some in shared if some[0].options == one.options]
+                fitting[0].append(one) if fitting else shared.append([one])
+        for some in shared:
+            found += self._packed_together(some, batch.commit_id)
+        return found
+
+    def _packed_together(
+        self, some: list[_Append], commit_id: str
+    ) -> list[tuple[_Append, PackedRows]]:
+        rows = _input(*[one.rows for one in some])
+        options: Any = some[0].options
+        try:
+            packed = pack_rows(self._root, self._keys, [rows], commit_id=commit_id, **options)
+        except _FLAWS as error:
+            if len(some) == 1:
+                some[0].outcome = error
+                return []
+            alone = [self._packed_together([one], commit_id) for one in some]
+            return [one for found in alone for one in found]
+        return [(one, _share(packed, one)) for one in some]
+
+
+def _change(
+    appends: list[_Append], packed: list[tuple[_Append, PackedRows]], ids: tuple[str, ...]
+) -> TableChange:
+    descriptors = [rows.descriptor for _, rows in packed if rows.descriptor is not None]
+    authors = dict.fromkeys(one.author for one in appends if one.author)
+    messages = dict.fromkeys(one.message for one in appends if one.message)
+    return TableChange(
+        "insert",
+        tuple({one.key: one for one in descriptors}.values()),
+        author=", ".join(authors)[:_MOST_MESSAGE_LETTERS],
+        message="; ".join(messages)[:_MOST_MESSAGE_LETTERS],
+        ids=ids,
+    )
+
+
+def _share(packed: PackedRows, one: _Append) -> PackedRows:
+    """Give what packing came to for one of those who share a packfile."""
+    result = replace(packed.result, inputs=1, rows=one.count, text_bytes=len(one.rows))
+    return replace(packed, result=result)
+
+
+def _input(*encoded: bytes) -> Input:
+    def pieces() -> Generator[bytes]:
+        yield from encoded
+
+    return Input(ROWS, "ion", size_bytes=sum(map(len, encoded)), source=pieces)
+
+
+def _are_rows(inputs: Inputs) -> TypeGuard[list[Any]]:
+    return isinstance(inputs, list | tuple) and all(hasattr(one, "keys") for one in inputs)
+
+
+_GROUPS: dict[Key, _Group] = {}
+_LOCK = threading.Lock()
+
+
+def _group(root: TableRoot, keys: TableKeys) -> _Group:
+    """Give the group of a table, the same one to all threads."""
+    if not root.store.is_remote:
+        root = replace(root, location=os.path.abspath(root.location))  # noqa: PTH100
+    key = (type(root.store), root.location, root.keyring, keys)
+    with _LOCK:
+        if key not in _GROUPS:
+            _GROUPS[key] = _Group(root, keys)
+        return _GROUPS[key]
+
+
+def _forget() -> None:
+    """Begin anew in a child, whose threads are gone."""
+    global _LOCK  # noqa: PLW0603
+    _LOCK = threading.Lock()
+    _GROUPS.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,8 @@
+"""Descriptions of tables, and the system tables.
+
+================  =======================================================
+``describe``      descriptions of a table and its packfiles
+``systemtables``  the SQL tables ``sdb.versions``, ``sdb.packfiles``, ...
+``selectivity``   how many blocks an equality reads, by path
+================  =======================================================
+"""

@@ -1,0 +1,16 @@
+"""Upkeep: compaction, expiry, garbage collection, validation.
+
+================  ===================================================
+``sizetiers``     size-tiered compaction: which packfiles are merged
+``compact``       small packfiles become larger ones
+``expire``        versions leave the history
+``held``          what keeps an object, and until when
+``collected``     the result of a collection
+``reachable``     objects that a table needs
+``intents``       intents of finished transactions, collected
+``gc``            unreachable objects are deleted
+``forget``        versions that must lose every place that keeps them
+``keptversions``  what kept versions lead to, checked
+``validate``      every object and every row, checked
+================  ===================================================
+"""

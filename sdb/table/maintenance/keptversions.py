@@ -1,0 +1,170 @@
+"""Kept versions: whether all that they lead to is there, each object looked at once."""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.errors import CorruptError, SdbError
+from sdb.records import replace
+from sdb.table.catalog.handle import find_table
+from sdb.table.format import etags
+from sdb.table.format.history import read_history
+from sdb.table.format.index import TableIndex
+from sdb.table.format.inputtree import InputsTree
+from sdb.table.format.manifests import read_list
+from sdb.table.format.versionref import MAIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from sdb.store.base import Entry
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.format.descriptor import Descriptor
+    from sdb.table.format.manifests import IndirectRef
+    from sdb.table.format.state import VersionState
+
+_MOST_NAMED = 3
+
+
+class KeptVersions:
+    """Versions that a table keeps: in its history, by tags, and on branches.
+
+    Parameters
+    ----------
+    handle : TableHandle
+        The newest version of a branch; of main, for all branches.
+    seen : collection of str
+        Keys of packfiles that were looked at already.
+    """
+
+    def __init__(self, handle: TableHandle, seen: Collection[str]) -> None:
+        self._handle = handle
+        self._root = handle.root
+        start = len(self._root.place(handle.keys.folder)) - len(handle.keys.folder)
+        listed = self._root.store.below(self._root.place(handle.keys.folder))
+        self._there: dict[str, Entry | None] = {one.location[start:]: one for one in listed}
+        self._good = set(seen)
+        self._flaws: dict[tuple[str, str], list[str]] = {}
+        self._lists: dict[str, tuple[Descriptor, ...] | None] = {}
+        self._nodes: set[str] = set()
+        self._forgotten: list[str] = []
+
+    def findings(self) -> Iterator[tuple[str, str]]:
+        """Go over what is wrong: keys of objects, and what is wrong with each and for whom."""
+        done: set[tuple[str, str]] = set()
+        for (key, etag), label in self._wanted():
+            if (key, etag) in done:
+                continue
+            done.add((key, etag))
+            try:
+                index = TableIndex.decode(self._root.fetch(key, etag), self._root.keyring)
+            except SdbError as error:
+                yield key, error.message
+                continue
+            self._look_at(index, label)
+        for (key, text), labels in self._flaws.items():
+            more = len(labels) - _MOST_NAMED
+            named = ", ".join(labels[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+            yield key, f"{text}, which {named} {'needs' if len(labels) == 1 else 'need'}"
+        if self._forgotten:
+            some = ", ".join(self._forgotten[:_MOST_NAMED])
+            notes.warn(
+                f"{self._handle.name}: which inputs {some} had taken is not known any more, "
+                "since another program has collected that; no rows are missing by it"
+            )
+
+    def _wanted(self) -> Iterator[tuple[tuple[str, str], str]]:
+        """Go over keys and ETags of versions, with what people call them."""
+        state, keys = self._handle.state, self._handle.keys
+        if state is None:
+            return
+        branch = state.branch or MAIN
+        yield from self._kept_by(state, "" if branch == MAIN else f"{branch}@", self._handle)
+        if self._handle.reader.path != self._root.place(keys.index):
+            return
+        above = f"{keys.folder}/branches/"
+        found = [key for key in self._there if key.startswith(above) and key.endswith("/index")]
+        for name in sorted({*state.branches, *(key[len(above) : -len("/index")] for key in found)}):
+            try:
+                head = find_table(self._root, keys.database, keys.table, branch=name)
+            except SdbError as error:
+                self._flaws.setdefault((keys.branch(name), error.message), []).append(name)
+                continue
+            if head is not None and head.state is not None:
+                self._look_at(head.index, name)
+                yield from self._kept_by(head.state, f"{name}@", head)
+
+    def _kept_by(
+        self, state: VersionState, above: str, head: TableHandle
+    ) -> Iterator[tuple[tuple[str, str], str]]:
+        listed = list(state.history)
+        for ref in state.older:
+            try:
+                listed += read_history(self._root.fetch(ref.key, ref.etag), ref)
+            except SdbError as error:
+                self._flaws.setdefault((ref.key, error.message), []).append(f"{above}history")
+        for name, tag in state.tags.items():
+            yield (tag.key, tag.etag), f"tag {name}"
+        for one in listed:
+            yield (one.key, one.etag), f"version {above}{one.version}"
+        # A branch may begin with a version whose parent has expired.
+        has_begun = head.reader.path == self._root.place(head.keys.branch(state.branch or MAIN))
+        if state.parent is not None and has_begun:
+            parent = state.parent
+            yield (parent.key, parent.etag), f"version {above}{parent.version}"
+
+    def _look_at(self, index: TableIndex, label: str) -> None:
+        """Look at all that an index leads to."""
+        self._packfiles(index.inline, label)
+        for ref in index.indirect.refs:
+            listed = self._listed(ref)
+            if listed is None:
+                self._flaw(ref.key, "is missing or damaged", label)
+            else:
+                self._packfiles(listed, label)
+        if {ref.key for ref in index.inputs.root} <= self._nodes:
+            return
+        try:
+            nodes = InputsTree(replace(index.inputs, journal=None), self._root.fetch).nodes()
+            missing = [key for key in nodes if key not in self._there]
+        except CorruptError:
+            missing = [label]
+        if missing:
+            self._forgotten.append(label)
+        else:
+            self._nodes.update(ref.key for ref in index.inputs.root)
+
+    def _listed(self, ref: IndirectRef) -> tuple[Descriptor, ...] | None:
+        if ref.key not in self._lists:
+            try:
+                self._lists[ref.key] = read_list(self._root.fetch(ref.key, ref.etag), ref)
+            except SdbError:
+                self._lists[ref.key] = None
+        return self._lists[ref.key]
+
+    def _packfiles(self, found: Iterable[Descriptor], label: str) -> None:
+        for one in found:
+            if one.key in self._good:
+                continue
+            text = self._flaw_of(one)
+            if text:
+                self._flaw(one.key, text, label)
+            else:
+                self._good.add(one.key)
+
+    def _flaw_of(self, one: Descriptor) -> str:
+        """Return what is wrong with a packfile as it is listed; empty: nothing."""
+        if one.key not in self._there:  # of another table, or not there
+            self._there[one.key] = self._root.store.look(self._root.place(one.key))
+        entry = self._there[one.key]
+        if entry is None:
+            return "is missing"
+        if entry.size_bytes != one.size_bytes:
+            return f"has {entry.size_bytes:,} bytes and not {one.size_bytes:,}"
+        is_told = self._root.store.is_remote and not etags.is_of_content(one.etag)
+        if is_told and entry.version != one.etag:
+            return f"is another object: {one.etag} -> {entry.version}"
+        return ""
+
+    def _flaw(self, key: str, text: str, label: str) -> None:
+        self._flaws.setdefault((key, text), []).append(label)

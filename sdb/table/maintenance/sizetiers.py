@@ -1,0 +1,177 @@
+"""Tiers: which packfiles of a table are merged, so that they stay few and no row moves often.
+
+A packfile has a class by its size: below 2 KiB, 16 KiB, 128 KiB, 1 MiB, 8 MiB, 64 MiB, 512 MiB.
+When eight of one class stand side by side they are merged, with the smaller ones beside them, into
+one of a class above; what has 512 MiB stays. So a partition has at most seven packfiles of each
+class besides the large ones, and a byte is merged at most once in each class: five times, if it
+came in a packfile of 16 KiB or more.
+"""
+
+from __future__ import annotations
+
+from sdb.packfile.build.indexbuilder import typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from sdb.packfile.trailer.sparseindex import Path
+    from sdb.table.format.descriptor import Descriptor
+
+FEW = 8
+"""So many of one class are merged."""
+
+_FIRST_BYTES = 2 << 10
+_FACTOR = 8
+LAST = 6
+"""The last class that is merged."""
+
+LARGE_BYTES = 1 << 30
+"""What has so many bytes together is merged however few it is."""
+
+
+def size_class(size_bytes: int) -> int:
+    """Give the class of a size.
+
+    Parameters
+    ----------
+    size_bytes : int
+        Size of a packfile.
+
+    Returns
+    -------
+    int
+        From 0 to `LAST`, and one more for those that stay.
+
+    Examples
+    --------
+    >>> [size_class(n << 10) for n in (1, 15, 16, 127, 128, 1024, 65536, 524288, 1 << 30)]
+    [0, 1, 2, 2, 3, 4, 6, 7, 7]
+    """
+    found, bound = 0, _FIRST_BYTES
+    while size_bytes >= bound and found < LAST + 1:
+        found, bound = found + 1, bound * _FACTOR
+    return found
+
+
+def runs_to_merge(packfiles: Iterable[Descriptor]) -> list[tuple[Descriptor, ...]]:
+    """Choose the packfiles that are merged.
+
+    Parameters
+    ----------
+    packfiles : iterable of Descriptor
+        All packfiles of a table, in their order. Those that another program has written are left
+        out: it goes on extending them.
+
+    Returns
+    -------
+    list of tuple
+        For each packfile that is made those that it is made of, in their order.
+    """
+    groups: dict[Hashable, list[Descriptor]] = {}
+    for one in packfiles:
+        if is_ours(one):
+            groups.setdefault(_kin(one), []).append(one)
+    return [run for group in groups.values() for run in _runs(group)]
+
+
+def runs_to_cluster(
+    packfiles: Sequence[Descriptor], by: tuple[Path, ...]
+) -> list[tuple[Descriptor, ...]]:
+    """Choose the packfiles that are sorted.
+
+    Parameters
+    ----------
+    packfiles : sequence of Descriptor
+        All packfiles of a table, in their order.
+    by : tuple of path
+        What they are sorted by.
+
+    Returns
+    -------
+    list of tuple
+        For each packfile that is made those that it is made of: what is merged anyway, in pieces
+        of little more than 1 GiB, and each of the others by itself that has several blocks and is
+        not sorted yet.
+    """
+    runs = [piece for run in runs_to_merge(packfiles) for piece in _pieces(run)]
+    merged = {one.key for run in runs if len(run) > 1 for one in run}
+    alone = [
+        (one,)
+        for one in packfiles
+        if one.key not in merged and is_ours(one) and len(one.trailer.blocks) > 1
+        if one.trailer.sparse.clustered != by and _may_have(one, by)
+    ]
+    return [run for run in runs if len(run) > 1] + alone
+
+
+def _pieces(run: Sequence[Descriptor]) -> list[tuple[Descriptor, ...]]:
+    """Cut what is merged where it has enough."""
+    pieces: list[list[Descriptor]] = [[]]
+    size = 0
+    for one in run:
+        if size >= LARGE_BYTES:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(one)
+        size += one.size_bytes
+    return [tuple(piece) for piece in pieces]
+
+
+def _may_have(packfile: Descriptor, paths: Iterable[Path]) -> bool:
+    """Tell whether rows may have a value at any of some paths, and not all the same one."""
+    sparse = packfile.trailer.sparse
+    summary = sparse.summary
+    known = [path for path in paths if path[0] not in sparse.constants]
+    return bool(known) and (
+        summary is None or not summary.complete or any(path in summary.types for path in known)
+    )
+
+
+def is_ours(packfile: Descriptor) -> bool:
+    """Tell whether `sdb` has written a packfile, and the index knows its rows."""
+    return packfile.rows is not None and not packfile.name.startswith("packed-")
+
+
+def _kin(packfile: Descriptor) -> Hashable:
+    """Give what packfiles have in common that can be one."""
+    trailer = packfile.trailer
+    constants = sorted(typed(trailer.sparse.constants).items())
+    return trailer.algorithm, trailer.block_shift, repr(constants)
+
+
+def _runs(group: Sequence[Descriptor]) -> list[tuple[Descriptor, ...]]:
+    """Choose among packfiles that can be one: from the smallest class on, each at most once."""
+    pending = [_Piece(one.size_bytes, [one]) for one in group]
+    for level in range(LAST + 1):
+        merged: list[_Piece] = []
+        stretch: list[_Piece] = []
+        for piece in pending:
+            if size_class(piece.size_bytes) > level:
+                merged += [*_joined(stretch, level), piece]
+                stretch = []
+                continue
+            stretch.append(piece)
+            if level == LAST and sum(one.size_bytes for one in stretch) >= LARGE_BYTES:
+                merged += _joined(stretch, level)
+                stretch = []
+        pending = merged + _joined(stretch, level)
+    return [tuple(piece.parts) for piece in pending if len(piece.parts) > 1]
+
+
+class _Piece:
+    """A packfile, or what several become."""
+
+    def __init__(self, size_bytes: int, parts: list[Descriptor]) -> None:
+        self.size_bytes = size_bytes
+        self.parts = parts
+
+
+def _joined(stretch: list[_Piece], level: int) -> list[_Piece]:
+    """Join packfiles that stand side by side, and none of which is above a class."""
+    size = sum(one.size_bytes for one in stretch)
+    count = sum(size_class(one.size_bytes) == level for one in stretch)
+    leaves = size_class(size) > level
+    if size < LARGE_BYTES and not (count >= FEW and leaves):
+        return stretch
+    return [_Piece(size, [part for one in stretch for part in one.parts])]

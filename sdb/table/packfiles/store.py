@@ -1,0 +1,101 @@
+"""Packfiles that are made of others of a table: stored under the name of their content."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from sdb.errors import ConflictError, CorruptError, ExistsError
+from sdb.table.format import contentid, etags
+from sdb.table.format.descriptor import Descriptor, slim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sdb.packfile.trailer.trailer import Trailer
+    from sdb.store.base import Draft, Reader
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.format.keys import TableKeys
+
+
+def store_grown(
+    root: TableRoot,
+    keys: TableKeys,
+    parts: Sequence[Descriptor],
+    trailer: Trailer,
+    beginning: tuple[Reader, int],
+    write: Callable[[Draft], None],
+    *,
+    mark: str,
+) -> Descriptor:
+    """Store a packfile that is made of others, unless it is there already.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the table is below.
+    keys : TableKeys
+        Its names.
+    parts : sequence of Descriptor
+        The packfiles that it is made of; it goes to their directory, if that is one.
+    trailer : Trailer
+        Its trailer.
+    beginning : (Reader, int)
+        The object that it begins with, and how many bytes of that.
+    write : callable
+        Writes the rest.
+    mark : str
+        Whose packfile it is, as its key tells: it must be no other's, even if that is alike.
+
+    Returns
+    -------
+    Descriptor
+        Its descriptor.
+
+    Raises
+    ------
+    CorruptError
+        The digest of a block is not known.
+    ConflictError
+        Someone has removed it.
+    """
+    name = contentid.of_trailer(trailer)
+    if name is None:
+        raise CorruptError(f"{parts[0].key}: the digest of a block is not known", path=parts[0].key)
+    key = keys.content(_directory(keys, parts), name, mark)
+    place = root.place(key)
+    root.store.make(place.rpartition("/")[0])
+    reader, kept_bytes = beginning
+    try:
+        with root.store.grow(reader, kept_bytes, place) as draft:
+            write(draft)
+    except ExistsError:
+        pass  # its name tells the content
+    size_bytes = trailer.offset + len(trailer.encode())
+    return Descriptor(key, stored_etag(root, key), size_bytes, slim(trailer))
+
+
+def stored_etag(root: TableRoot, key: str) -> str:
+    """Give the ETag of an object that was just stored; a local one is read for it.
+
+    Raises
+    ------
+    ConflictError
+        Someone has removed it.
+    """
+    if not root.store.is_remote:
+        with closing(root.open(key)) as reader:
+            return etags.of_content(reader.pieces(0, reader.size_bytes))
+    place = root.place(key)
+    version = root.store.version(place)
+    if version is None:
+        raise ConflictError(f"{place}: someone has removed it", path=place, hint="run it again")
+    return version
+
+
+def _directory(keys: TableKeys, parts: Sequence[Descriptor]) -> str:
+    """Give the directory of the partition, as far as the names of packfiles tell it."""
+    above = f"{keys.folder}/data/"
+    folders = {one.key.rpartition("/")[0] + "/" for one in parts}
+    shared = folders.pop() if len(folders) == 1 else ""
+    return shared.removeprefix(above).rstrip("/") if shared.startswith(above) else ""

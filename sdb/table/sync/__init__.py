@@ -1,0 +1,22 @@
+"""Syncs: inputs that patterns or queues find are taken, each one once.
+
+=============  ======================================================
+``unchanged``  listings in which there was nothing to do
+``newinputs``  the outcome of comparing a listing
+``renames``    inputs that were renamed after they were taken
+``plan``       listed inputs compared with known ones
+``status``     states of inputs: taken, failed, changed, vanished
+``inputrows``  where rows of an input are, and packfiles without them
+``retention``  packfiles that are too old
+``orphans``    packfiles of a sync that was killed before its commit
+``packing``    inputs to packfiles; unreadable ones are reported
+``result``     the result of a sync
+``sync``       one sync of one table
+``watch``      folders in which inputs may have appeared
+``follower``   one table whose inputs are followed
+``follow``     syncs that run until they are stopped
+``events``     object events: what a message of a queue says
+``batches``    messages of a queue that are processed together
+``queue``      syncs of what a queue names
+=============  ======================================================
+"""

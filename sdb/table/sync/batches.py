@@ -1,0 +1,235 @@
+"""Batches of messages: while one is worked on the next one is gathered, and no more.
+
+A thread receives, and holds what was received for as long as it is here: nobody else gets it until
+it is deleted, released, or this program has died.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+
+from sdb.errors import InputError, SdbError
+from sdb.records import record
+from sdb.table.sync.events import read_notification
+from sdb.table.sync.follower import PassedOver, TroubleTeller
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from sdb.store.messages import Message, Queue
+    from sdb.table.sync.follower import Tell
+
+MOST_ITEMS = 5_000
+"""A batch that names so many objects is closed."""
+
+MOST_BYTES = 100 << 20
+"""So is one whose objects have so many bytes together, as they are stored."""
+
+_WAIT_SECONDS = 20.0
+_PAUSE_SECONDS = 0.1
+_LEAVE_SECONDS = 1.0
+_LONGEST_DELAY_SECONDS = 3_600.0
+_MOST_TOLD = 10_000
+_DELETED = "deleted: nothing has appeared"
+_LEFT = "left for the dead-letter queue, or in the folder refused"
+
+
+@record
+class NamedObjects:
+    """A message, and the objects that it names.
+
+    Attributes
+    ----------
+    message : Message
+        The message.
+    uris : tuple of str
+        The URIs of the objects.
+    """
+
+    message: Message
+    uris: tuple[str, ...]
+
+
+class _Batch:
+    """Messages that are worked on together."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._close_at = 0.0
+        self._items = self._bytes = 0
+        self.messages: list[NamedObjects] = []
+
+    def add(self, one: NamedObjects, size_bytes: int) -> None:
+        if not self.messages:
+            self._close_at = time.monotonic() + self._seconds
+        self.messages.append(one)
+        self._items += max(1, len(one.uris))
+        self._bytes += size_bytes
+
+    @property
+    def is_full(self) -> bool:
+        """True if nothing more may come in."""
+        return self._items >= MOST_ITEMS or self._bytes >= MOST_BYTES
+
+    @property
+    def is_ready(self) -> bool:
+        """True if it is full, or was open for long enough."""
+        return self.is_full or (bool(self.messages) and time.monotonic() >= self._close_at)
+
+
+class QueueBatches:
+    """A context manager that gathers messages until it is told to stop.
+
+    Parameters
+    ----------
+    queue : Queue
+        The queue; it is closed in the end.
+    stop : Event
+        Set to stop.
+    tell : callable
+        Told of trouble with the queue, and of messages that nobody works on.
+    interval_seconds : float
+        How long a batch is open from its first message on.
+    """
+
+    def __init__(
+        self, queue: Queue, stop: threading.Event, tell: Tell, interval_seconds: float
+    ) -> None:
+        self._queue = queue
+        self._stop = stop
+        self._tell = tell
+        self._interval = interval_seconds
+        self._receiving = TroubleTeller(tell, queue=queue.location)
+        self._keeping = TroubleTeller(tell, queue=queue.location)
+        self._guard = threading.Lock()
+        self._held: dict[str, Message] = {}
+        self._hold_at = 0.0
+        self._open = _Batch(interval_seconds)
+        self._bug: Exception | None = None
+        self._told: set[str] = set()
+        self._thread = threading.Thread(target=self._run, name="queue", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to receive."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give back what was not worked on."""
+        self._stop.set()
+        self._thread.join(_LEAVE_SECONDS)
+        with self._guard:
+            left, self._held = list(self._held.values()), {}
+        self._try(lambda: self._queue.release(left))
+        self._try(self._queue.close)
+
+    def next(self) -> Sequence[NamedObjects] | None:
+        """Give the next messages to work on, as soon as there are some; None: stop."""
+        while not self._stop.is_set():
+            if self._bug is not None:
+                raise self._bug
+            with self._guard:
+                if (batch := self._open).is_ready:
+                    self._open = _Batch(self._interval)
+                    return batch.messages
+            self._stop.wait(_PAUSE_SECONDS)
+        return None
+
+    def delete(self, done: Iterable[NamedObjects]) -> None:
+        """Delete messages: the tables have what they name. What cannot be deleted comes again."""
+        messages = [one.message for one in done]
+        self._forget(messages)
+        self._try(lambda: self._queue.delete(messages))
+
+    def release(self, left: Iterable[NamedObjects]) -> None:
+        """Give messages back; each time it takes twice as long until they come again."""
+        by_delay: dict[float, list[Message]] = {}
+        for one in left:
+            delay = self._queue.hold_seconds * 2.0 ** min(one.message.deliveries - 1, 16)
+            by_delay.setdefault(min(delay, _LONGEST_DELAY_SECONDS), []).append(one.message)
+        for delay, messages in by_delay.items():
+            self._forget(messages)
+            self._try(partial(self._queue.release, messages, delay))
+
+    def pass_over(self, kind: str, example: str, reason: str) -> None:
+        """Tell of messages that nobody works on, once for each kind."""
+        if kind not in self._told and len(self._told) < _MOST_TOLD:
+            self._told.add(kind)
+            self._tell(PassedOver(self._queue.location, example, reason))
+
+    def _try(self, act: Callable[[], None]) -> None:
+        """Do what need not succeed: messages come again by themselves."""
+        try:
+            act()
+        except SdbError as error:
+            self._keeping.trouble(error)
+        else:
+            self._keeping.well()
+
+    def _forget(self, messages: Iterable[Message]) -> None:
+        with self._guard:
+            for one in messages:
+                self._held.pop(one.receipt, None)
+
+    def _run(self) -> None:
+        pause = _PAUSE_SECONDS
+        while not self._stop.is_set():
+            try:
+                self._hold()
+                self._gather()
+            except SdbError as error:
+                self._receiving.trouble(error)
+                self._stop.wait(pause)
+                pause = min(2 * pause, self._queue.hold_seconds / 3)
+            except Exception as error:  # noqa: BLE001 - raised where the batches are asked for
+                self._bug = error
+                return
+            else:
+                pause = _PAUSE_SECONDS
+
+    def _hold(self) -> None:
+        """Keep from others what is here, in good time."""
+        if time.monotonic() < self._hold_at:
+            return
+        with self._guard:
+            held = list(self._held.values())
+        self._hold_at = time.monotonic() + self._queue.hold_seconds / 3
+        if held:
+            self._try(lambda: self._queue.hold(held))
+
+    def _gather(self) -> None:
+        """Receive once, unless there is enough for who works on it."""
+        if self._open.is_full:
+            self._stop.wait(_PAUSE_SECONDS)
+            return
+        wait = max(0.0, min(_WAIT_SECONDS, self._hold_at - time.monotonic()))
+        for message in self._queue.receive(wait):
+            self._take(message)
+        self._receiving.well()
+
+    def _take(self, message: Message) -> None:
+        """Add a message to the open batch, if it is one that can be worked on."""
+        try:
+            told = read_notification(message.body)
+        except InputError as error:
+            self.pass_over(message.name, error.message, _LEFT)
+            self._try(lambda: self._queue.refuse([message]))
+            return
+        if told.passed:
+            self.pass_over(told.passed, told.passed, _DELETED)
+        if not told.uris:
+            self._try(lambda: self._queue.delete([message]))
+            return
+        with self._guard:
+            self._held[message.receipt] = message
+            self._open.add(NamedObjects(message, told.uris), told.size_bytes)

@@ -1,0 +1,254 @@
+"""Following a queue: tables take the objects that its messages name, without listing anything.
+
+A message is deleted when the commit is there that took what it names, or the tables knew it
+already: the inputs tree decides, so that it may come again, or late, or never be deleted.
+"""
+
+from __future__ import annotations
+
+from sdb import notes
+from sdb.errors import AccessError, NotFoundError, SdbError, UsageError
+from sdb.store.url import queue_of, store_of
+from sdb.table.commit.commit import check_writable
+from sdb.table.format.keys import TableKeys
+from sdb.table.format.versionref import MAIN
+from sdb.table.inputs.pattern import InputPattern
+from sdb.table.inputs.patternregex import matcher
+from sdb.table.inputs.places import InputBounds, place_of_input
+from sdb.table.sync.batches import QueueBatches
+from sdb.table.sync.follow import INTERVAL_SECONDS
+from sdb.table.sync.follower import FollowedTable, TroubleTeller
+from sdb.table.sync.plan import plan_named
+from sdb.table.sync.sync import tables_to_sync
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from threading import Event
+    from typing import Any
+
+    from sdb.store.base import Entry
+    from sdb.table.catalog.root import TableRoot
+    from sdb.table.definition.definition import Definition
+    from sdb.table.inputs.places import OutsideError
+    from sdb.table.sync.batches import NamedObjects
+    from sdb.table.sync.follower import Tell
+
+_LOOKERS = 16
+_UNWANTED = "fits no pattern of these tables: messages about it are deleted"
+
+
+def follow_queue(  # noqa: PLR0913 - the command's options, by name
+    root: TableRoot,
+    database: str,
+    pattern: str = "*",
+    *,
+    queue: str,
+    stop: Event,
+    tell: Tell,
+    interval_seconds: float = INTERVAL_SECONDS,
+    branch: str = MAIN,
+    author: str = "",
+    **options: Any,  # noqa: ANN401 - those of packing
+) -> None:
+    """Take the inputs that messages of a queue name, until it is told to stop.
+
+    Messages are gathered for an interval from the first one on, or until there are 5,000 objects or
+    100 MiB of them; each table gets one version of them. What goes wrong is told once, and tried
+    again: nothing is lost, and nothing taken twice.
+
+    Parameters
+    ----------
+    root : TableRoot
+        The root that the tables are below.
+    database : str
+        Their database.
+    pattern : str
+        Their names; tables that are made meanwhile take part.
+    queue : str
+        The URL of a queue of SQS, or a folder.
+    stop : Event
+        Set to stop: what is being taken is committed before, the rest is given back.
+    tell : callable
+        Told of each version, of trouble, and of messages that nobody works on.
+    interval_seconds : float
+        How long messages are gathered.
+    branch : str
+        The branch that takes the inputs.
+    author : str
+        Who takes them; the versions tell it.
+    options
+        Others of :func:`sdb.pack`.
+
+    Raises
+    ------
+    UsageError
+        There is no key to sign with; or what is no queue.
+    NotFoundError, AccessError
+        There is no such queue, or it may not be looked at.
+    """
+    check_writable(root)
+    with QueueBatches(queue_of(queue), stop, tell, interval_seconds) as batches:
+        work = _Work(root, (database, pattern), tell, (branch, author), options)
+        while (batch := batches.next()) is not None:
+            left: Sequence[NamedObjects] = batch
+            while left:
+                done = work.round(left, batches)
+                is_done = set(map(id, done.messages))
+                batches.delete(done.messages)
+                left = [one for one in left if id(one) not in is_done]
+                if not done.is_stuck:
+                    batches.release(left)
+                    break
+                if stop.wait(interval_seconds):
+                    break
+
+
+class _Round:
+    """The outcome of one go at some messages."""
+
+    def __init__(self, messages: Sequence[NamedObjects], *, is_stuck: bool) -> None:
+        self.messages = messages
+        self.is_stuck = is_stuck
+
+
+class _Work:
+    """Works on messages."""
+
+    def __init__(
+        self,
+        root: TableRoot,
+        tables: tuple[str, str],
+        tell: Tell,
+        who: tuple[str, str],
+        options: dict[str, Any],
+    ) -> None:
+        self._root = root
+        self._database, self._pattern = tables
+        self._tell, self._who, self._options = tell, who, options
+        self._tables: dict[str, FollowedTable] = {}
+        self._listing = TroubleTeller(tell, self._database)
+        self._bounds = InputBounds(root)
+
+    def round(self, batch: Sequence[NamedObjects], batches: QueueBatches) -> _Round:
+        """Take what messages name.
+
+        Gives those whose objects need nothing more, and whether all else is stuck: tables that
+        want some have trouble, and none of them has none.
+        """
+        uris = sorted({uri for one in batch for uri in one.uris})
+        try:
+            tables = tables_to_sync(self._root, self._database, self._pattern)
+        except SdbError as error:
+            self._listing.trouble(error)
+            return _Round((), is_stuck=True)
+        self._listing.well()
+        unwanted, left = set(uris), set[str]()
+        worked = failed = False
+        found: dict[str, Entry | None] = {}
+        for name in tables:
+            table = self._table(name)
+            wanted = uris  # as long as nobody knows
+            try:
+                definition = table.definition()
+                wanted = self._wanted(definition, uris)
+                refused = self._refused(definition, wanted)
+                left.update(refused)
+                wanted = [uri for uri in wanted if uri not in refused]
+                left |= self._look([uri for uri in wanted if uri not in found], found)
+                there = {uri: entry for uri in wanted if (entry := found.get(uri)) is not None}
+                left |= self._take(table, definition, there)
+            except SdbError as error:
+                if isinstance(error, NotFoundError) and table.is_gone:
+                    continue  # since the tables were listed
+                table.trouble.trouble(error)
+                left.update(wanted)
+                failed = True
+            else:
+                if refused:
+                    table.trouble.trouble(refused[min(refused)])
+                else:
+                    table.trouble.well()
+                worked = worked or bool(wanted)
+                unwanted.difference_update(refused)
+            unwanted.difference_update(wanted)
+        self._pass_over(unwanted, batches)
+        done = [one for one in batch if left.isdisjoint(one.uris)]
+        return _Round(done, is_stuck=failed and not worked)
+
+    def _table(self, name: str) -> FollowedTable:
+        if name not in self._tables:
+            keys = TableKeys(self._database, name)
+            self._tables[name] = FollowedTable(
+                self._root, keys, self._tell, self._who, self._options
+            )
+        return self._tables[name]
+
+    def _wanted(self, definition: Definition, uris: Iterable[str]) -> list[str]:
+        """Give the URIs that a table takes."""
+        fits = [matcher(InputPattern.parse(rule.pattern)) for rule in definition.inputs]
+        return [
+            uri
+            for uri in uris
+            if any(match(uri) is not None for match in fits) and place_of_input(self._root, uri)
+        ]
+
+    def _refused(self, definition: Definition, uris: Sequence[str]) -> dict[str, OutsideError]:
+        """Give the URIs that lead out of the root, with the patterns that want them."""
+        found = {}
+        for uri in uris:
+            place = place_of_input(self._root, uri)
+            if not self._bounds.has(place):
+                fits = [InputPattern.parse(rule.pattern) for rule in definition.inputs]
+                pattern = next(one for one in fits if matcher(one)(uri) is not None)
+                found[uri] = self._bounds.refusal(f"the pattern {pattern.text!r}", place)
+        return found
+
+    def _look(self, uris: Sequence[str], found: dict[str, Entry | None]) -> set[str]:
+        """Look what is there now; gives what may not be looked at."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        def look(uri: str) -> tuple[str, Entry | None, SdbError | None]:
+            place = place_of_input(self._root, uri)
+            try:
+                return uri, store_of(place).look(place), None
+            except AccessError as error:
+                return uri, None, error
+            except (NotFoundError, UsageError):  # no such S3 bucket, or no key that there can be
+                return uri, None, None
+
+        left = set()
+        with ThreadPoolExecutor(_LOOKERS) as pool:
+            for uri, entry, error in pool.map(look, uris):
+                if error is None:
+                    found[uri] = entry
+                else:
+                    notes.warn(f"left out: {error.message}")
+                    left.add(uri)
+        return left
+
+    def _take(
+        self, table: FollowedTable, definition: Definition, there: Mapping[str, Entry]
+    ) -> set[str]:
+        """Take what is new to a table; gives what it does not have yet for some reason."""
+        if not there:
+            return set()
+        plan = plan_named(self._root, definition, table.known(), there)
+        synced = table.take(definition, plan)
+        left = set(plan.left_out)
+        taken = set() if synced is None else {*synced.taken, *(one.uri for one in synced.rejected)}
+        # Others may have taken the rest meanwhile.
+        lookup = table.known().lookup
+        for one in plan.new:
+            if one.uri not in taken:
+                known = lookup(one.uri)
+                if known is None or (known.is_failed and known.etag != one.etag):
+                    left.add(one.uri)
+        return left
+
+    def _pass_over(self, uris: Iterable[str], batches: QueueBatches) -> None:
+        """Tell of objects that no table wants, once for each folder; not of our own."""
+        own = self._root.place("db/") if self._root.store.is_remote else "file://db/"
+        for uri in sorted(uris):
+            if not uri.startswith(own):
+                batches.pass_over(uri.rpartition("/")[0], uri, _UNWANTED)

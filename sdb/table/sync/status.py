@@ -1,0 +1,149 @@
+"""States of inputs: taken, failed, and what has become of them since."""
+
+from __future__ import annotations
+
+import enum
+
+from sdb.errors import NotFoundError
+from sdb.records import record
+from sdb.table.format import etags
+from sdb.table.inputs.places import InputBounds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sdb.table.catalog.handle import TableHandle
+    from sdb.table.format.inputnodes import TakenInput
+
+_LOCAL = "file://"
+
+
+class InputState(enum.Enum):
+    """The state of an input."""
+
+    TAKEN = "taken"
+    """Its rows are in the table."""
+    FAILED = "failed"
+    """It could not be read, and has no rows in the table."""
+    CHANGED = "changed"
+    """It has another content now than when it was read."""
+    VANISHED = "vanished"
+    """It is not there any more."""
+
+
+@record
+class InputStatus:
+    """An input that a table knows.
+
+    Attributes
+    ----------
+    path : str
+        Its full URI.
+    etag : str
+        Its ETag when it was read.
+    number : int
+        Number of the packfile with its rows, for people only; negative: it failed.
+    state : InputState
+        Its state.
+    reason : str
+        Why it failed, when the table tells.
+    """
+
+    path: str
+    etag: str
+    number: int
+    state: InputState
+    reason: str = ""
+
+    @property
+    def line(self) -> str:
+        """The line of the original."""
+        return f"{self.path} {self.etag} {self.number}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Give it as plain values with stable names, for JSON."""
+        facts: dict[str, object] = {
+            "path": self.path,
+            "etag": self.etag,
+            "number": self.number,
+            "state": self.state.value,
+        }
+        return facts | {"reason": self.reason} if self.reason else facts
+
+
+def input_states(
+    handle: TableHandle, *, seek: str = "", check: bool = False
+) -> Iterator[InputStatus]:
+    """Go over the inputs of a table, in the order of their paths.
+
+    Parameters
+    ----------
+    handle : TableHandle
+        The table.
+    seek : str
+        The first path.
+    check : bool
+        Whether to look for what has changed or vanished: on S3 by listing the folders of the
+        inputs, elsewhere by reading them.
+
+    Yields
+    ------
+    InputStatus
+        An input. One that failed and has changed since is failed.
+
+    Raises
+    ------
+    CorruptError
+        A node of the inputs tree is missing or damaged.
+    OutsideError
+        An input that is looked for leads out of the root.
+    """
+    present = _Present(handle)
+    reasons = handle.state.failures if handle.state is not None else {}
+    for one in handle.inputs.walk(seek):
+        state = InputState.FAILED if one.is_failed else InputState.TAKEN
+        if check and not one.is_failed:
+            state = present.state(one)
+        reason = reasons.get(one.path, "") if one.is_failed else ""
+        yield InputStatus(one.path, one.etag, one.number, state, reason)
+
+
+class _Present:
+    """Compares inputs with what is there now."""
+
+    def __init__(self, handle: TableHandle) -> None:
+        self._root = handle.root
+        self._bounds = InputBounds(handle.root)
+        self._folder: str | None = None
+        self._listed: dict[str, str] = {}
+
+    def state(self, one: TakenInput) -> InputState:
+        """Tell what has become of an input that was taken."""
+        local = one.path.startswith(_LOCAL)
+        place = self._root.place(one.path.removeprefix(_LOCAL)) if local else one.path
+        if not self._bounds.has(place):
+            raise self._bounds.refusal(f"the input {one.path!r}", place)
+        etag = self._etag_of_content(place) if local else self._listed_etag(place)
+        if etag is None:
+            return InputState.VANISHED
+        return InputState.TAKEN if etag == one.etag else InputState.CHANGED
+
+    def _listed_etag(self, place: str) -> str | None:
+        """Find an object in the listing of its folder: inputs come folder by folder."""
+        from sdb.store.url import store_of
+
+        folder = place.rpartition("/")[0]
+        if folder != self._folder:
+            found = store_of(folder).list(folder)
+            self._folder, self._listed = folder, {one.location: one.version for one in found}
+        return self._listed.get(place)
+
+    def _etag_of_content(self, place: str) -> str | None:
+        from sdb.store.url import open_read
+
+        try:
+            reader = open_read(place)
+        except NotFoundError:
+            return None
+        return etags.of_opened(reader)

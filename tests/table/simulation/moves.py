@@ -1,0 +1,88 @@
+"""Moves that only some seeds of the simulation have, beside those that all may have."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from random import Random
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from sdb.table.format import keys
+from tests.table.simulation import branching, lines, making, replacing, sorting, together
+from tests.table.simulation.scheduler import Actor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.table.simulation.actors import World
+
+SHARES = {"sort": 0.12, "replace": 0.12, together.PREFIX: 0.12, "make": 0.06, lines.PREFIX: 0.06}
+"""So many of the seeds sort, replace inputs that have changed, append in threads, make a table that
+others make, too, or have several branches."""
+
+UNBRANCHING_SHARE = 0.12
+"""In so many of the others a branch is taken away, and begun anew."""
+
+_WORK = {
+    "sort": sorting.sorter,
+    "replace": replacing.replacer,
+    together.PREFIX: together.appender,
+    "make": making.maker,
+    lines.PREFIX: lines.liner,
+}
+_MORE = {together.PREFIX: 1, "make": 2}
+"""So many more of them there are."""
+
+
+class Moves:
+    """The moves of a seed, by dice of their own: the others stay as they are.
+
+    Parameters
+    ----------
+    world : World
+        Where they are made.
+    seed : int
+        The seed.
+    """
+
+    def __init__(self, world: World, seed: int) -> None:
+        self._world, self._seed = world, seed
+        self._dice = Random(f"moves {seed}")
+        # Those that came later have dice of their own.
+        later = {name: Random(f"{name} {seed}") for name in ("make", lines.PREFIX)}
+        dice = dict.fromkeys(SHARES, self._dice) | later
+        self.chosen = [name for name, share in SHARES.items() if dice[name].random() < share]
+        self._unbranches = Random(f"unbranch {seed}").random() < UNBRANCHING_SHARE
+
+    @contextmanager
+    def played(self) -> Iterator[None]:
+        """Let syncs, and threads that append, be played; and new names be those of the seed."""
+        replacing.define(self._world)
+        ids = Random(f"ids {self._seed}").randbytes
+        named = mock.patch.object(keys.new_uid, "__defaults__", (ids,))
+        with named, replacing.played(self._world), together.played(self._world):
+            yield
+
+    def begin(self) -> None:
+        """Let those act who make them."""
+        if self._unbranches:
+            work = branching.unbrancher(self._world, 3)
+            self._world.schedule.add("unbranch", work)
+        for name in self.chosen:
+            for number in range(self._dice.randrange(1, 3) + _MORE.get(name, 0)):
+                work = _WORK[name](self._world, self._dice.randrange(1, 4))
+                self._world.schedule.add(f"{name}{number}", work)
+        if lines.PREFIX in self.chosen:
+            lines.begin(self._world, self._dice)
+
+    def settle(self) -> None:
+        """Do what is left to do when all others are gone."""
+        actor = Actor("settle", lambda _: None, self._world.schedule)
+        actor.fault_rate = 0
+        if "replace" in self.chosen:
+            replacing.sync(self._world)
+            replacing.check_newest(self._world)
+        if "sort" in self.chosen:
+            sorting.settle(self._world, actor)
+        if lines.PREFIX in self.chosen:
+            lines.settle(self._world)
