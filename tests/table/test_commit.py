@@ -17,7 +17,12 @@ from sdb.table.commit import change as tablechange
 from sdb.table.commit import commit as committing
 from sdb.table.commit.adoption import Adopted, adopt
 from sdb.table.commit.chain import FOREIGN
-from sdb.table.commit.change import ChangedInput, PackfileGoneError, TableChange
+from sdb.table.commit.change import (
+    ChangedInput,
+    PackfileGoneError,
+    TableChange,
+    TransactionDoneError,
+)
 from sdb.table.commit.commit import commit, find_commit
 from sdb.table.commit.objects import ObjectWriter, put_new
 from sdb.table.format.index import Quarantined, TableIndex
@@ -144,6 +149,20 @@ def test_the_client_that_asks_again_recovers_its_own_rows(root: TableRoot) -> No
     assert not done.is_new
     assert names(head(root)) == ["a", "b"]
     assert head(root).index.to_delete == (gone,)
+
+
+def test_29_03_what_threads_are_told_was_done_is_there(root: TableRoot) -> None:
+    """A version that was overwritten is done again before anybody is told that it was done."""
+    commit(root, KEYS, added(root, "a"), commit_id="first")
+    theirs = head(root).index
+    commit(root, KEYS, added(root, "b"), commit_id="second")
+    overwrite(root, replace(theirs, created_us=10**15))
+    assert names(head(root)) == ["a"]
+    with pytest.raises(TransactionDoneError) as told:
+        commit(root, KEYS, replace(added(root, "both"), ids=("second", "third")))
+    assert told.value.versions == {"second": 4}
+    assert names(head(root)) == ["a", "b"]
+    assert find_commit(root, KEYS, "second") == 4
 
 
 def test_inputs_that_the_other_program_has_taken_are_not_taken_twice(root: TableRoot) -> None:

@@ -264,7 +264,7 @@ class _Attempts:
             self.recovered_seconds += self.writer.around.elapsed() - began
         number = 0 if last.state is None else last.state.version
         if self._first_seen is None:
-            self._first_seen = number
+            self._first_seen = 0 if last.pending else number
         since = 0 if self._is_given else self._first_seen
         done = last.place_of(self.commit_id, since)
         if done is not None and not last.pending:
@@ -273,7 +273,12 @@ class _Attempts:
             version = expired_place(last, self.commit_id, self._first_seen)
             if version is not None:
                 return Committed(version, self.commit_id, is_new=True, attempts=self.count)
-        next_one = last if done is not None else self._next(last)
+        try:
+            next_one = last if done is not None else self._next(last)
+        except TransactionDoneError:
+            if last.pending:  # what was overwritten, and done again, counts only once it is there
+                self._publish(last, head)
+            raise
         if next_one is None:
             return Committed(number, self.commit_id, is_new=False, attempts=self.count)
         self._publish(next_one, head)
@@ -289,7 +294,7 @@ class _Attempts:
         may_revive = change.makes_table or change.operation in _REVIVING
         if last.state is not None and last.state.dropped and not may_revive:
             raise dropped(self.writer.root, self.writer.keys)
-        self._looked_through = 0 if last.state is None else last.state.version
+        self._looked_through = 0 if last.state is None or last.pending else last.state.version
         if done := {one: place.version for one, place in found.items() if place is not None}:
             raise TransactionDoneError(done)
         boundary_us = 0 if last.state is None else last.state.boundary_us
