@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "sdb purge -n --root lake web.gha --where \"actor.login = 'ann'\"",
-    "sdb purge --root lake web.gha --where 'actor.id = $id' --param id=7 -m 'GDPR 4711'",
+    "sdb purge --root lake web.gha --where 'actor.id = $id' --param id=7",
 )
 
 
@@ -61,11 +61,11 @@ def command(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
-    """Erase rows from a table, all its versions, branches and tags, and from the disk.
+    """Erase rows from all versions of a table, and from the disk.
 
-    Versions that had such rows leave the history, and tags on them go. Tables that share packfiles
-    lose the rows, too. What was broken off goes on when it is run again. At the end all that is
-    left is looked through; exit code 1 when such rows are still there.
+    Versions that had such rows leave the history of each branch, and tags on them go. Tables that
+    share packfiles lose the rows, too. A purge that was broken off goes on when it is run again.
+    At the end all that is left is searched; exit code 1 when such rows are still there.
     """
     from sdb.cli.render.purged import lines_of
     from sdb.query.writes.purge import purge

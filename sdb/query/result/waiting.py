@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from weakref import ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _PATIENCE_SECONDS = 0.1
 _MOST_TRIES = 100
 """So often a call is asked to stop before it is left alone."""
+_LOOK_SECONDS = 1.0
 _END = object()
 
 
@@ -50,6 +52,7 @@ class Waiter:
             self._stop(job)
             raise
         if job.error is not None:
+            self.close()  # there are no more rows, or there is nothing to go on with
             raise job.error
         return job.value  # type: ignore[return-value]  # it is that of the call
 
@@ -69,16 +72,11 @@ class Waiter:
             self._jobs = None
             self._thread.join(_PATIENCE_SECONDS)
 
-    def __del__(self) -> None:
-        """End the thread: it knows nothing of this object."""
-        if self._jobs is not None:
-            self._jobs.put(None)
-
     def _started(self) -> SimpleQueue[_Job | None]:
         if self._jobs is None:
             self._jobs = SimpleQueue()
             self._thread = threading.Thread(
-                target=_serve, args=(self._jobs,), name="query", daemon=True
+                target=_serve, args=(self._jobs, ref(self)), name="query", daemon=True
             )
             self._thread.start()
         return self._jobs
@@ -132,7 +130,19 @@ class _Job:
             self._wakes.get(timeout=_PATIENCE_SECONDS)
 
 
-def _serve(jobs: SimpleQueue[_Job | None]) -> None:
-    while (job := jobs.get()) is not None:
+def _serve(jobs: SimpleQueue[_Job | None], waiter: ref[Waiter]) -> None:
+    """Run calls until there are no more, or nobody is left who could ask for one.
+
+    A finalizer could say so at once, but an exception that a signal handler raises there is lost.
+    """
+    while True:
+        try:
+            job = jobs.get(timeout=_LOOK_SECONDS)
+        except Empty:
+            if waiter() is None:
+                return
+            continue
+        if job is None:
+            return
         job.run()
         del job  # nothing is kept alive by a thread that waits

@@ -332,24 +332,30 @@ def _check_deleted(world: World) -> None:
     """Nothing was deleted that an index led to that somebody may still have been reading."""
     place = world.root.place(KEYS.index)
     log, times = world.store.log, world.store.times
-    # What is part of a transaction is read from its end on, or never.
-    puts = [
-        (position if since is None else since, position)
-        for position, (url, data) in enumerate(log)
-        if url == place and (since := joint.counts_since(world, decoded(data)[0])) != joint.NEVER
-    ]
+    puts: list[tuple[int, int, bytes]] = []
+    for position, (url, data) in enumerate(log):
+        if url != place:
+            continue
+        # What is part of a transaction is read from its end on, or never.
+        since = joint.counts_since(world, decoded(data)[0])
+        parent = None if since is None else state_in(data).parent
+        if parent is not None and puts and not is_ours(puts[-1][2]):
+            # Until then the version before it, which has copies of what another program wrote.
+            puts.append((position, position, world.ever(parent.key)))
+        if since != joint.NEVER:
+            puts.append((position if since is None else since, position, data))
     for url, position, seconds in world.store.deleted:
         if (url, position, seconds) in world.stranger.sweeps:
             continue
         key = url.removeprefix("mem://r/")
         if world.store.deleters[url].startswith(purging.PREFIX):
             continue
-        ends = [*(since for since, _ in puts[1:]), len(log)]
+        ends = [*(since for since, *_ in puts[1:]), len(log)]
         mark = purging.last_mark(world, position)
-        for (_, put), end in zip(puts, ends, strict=True):
+        for (_, put, read), end in zip(puts, ends, strict=True):
             over = times[end] if end < position else seconds
             if put < position and over >= seconds - SLOW_SECONDS and end > mark:
-                assert key not in needs(world, log[put][1]), f"{key} was deleted too early"
+                assert key not in needs(world, read), f"{key} was deleted too early"
 
 
 def _check_leased(world: World) -> None:
