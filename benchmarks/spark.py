@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SDB = [sys.executable, "-m", "sdb"]
 SESSION = """
-from sdb.spark import session
+from sdb.spark.session import session
 with session.start("local[2]") as spark:
     spark.sparkContext.parallelize([0, 1], 2).map(str).collect()
 """

@@ -101,7 +101,8 @@ def test_29_11_ctrl_c_in_update_leaves_a_whole_table(folder: Path, tmp_path: Pat
             assert b"updated" in output
             assert _state(folder) == changed
         else:
-            assert process.returncode == 130
+            # Before it has begun to listen it ends as any program does.
+            assert process.returncode in {130, -signal.SIGINT}
             assert _state(folder) in (before, changed)
     assert 130 in codes
 

@@ -26,7 +26,7 @@ MANY = [2, pytest.param(20, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])
 READER = """
 import sys, time
 import sdb
-from sdb.table import leases
+from sdb.table.catalog import leases
 from sdb.table.catalog.handle import open_table
 from sdb.table.catalog.root import table_root
 

@@ -30,16 +30,16 @@ GIVEN_UP_SECONDS = 0.5
 LATE = """
 import sys, time
 import sdb
-from sdb.table import jointcommit, undecided
+from sdb.table.commit import coordinator, twophase
 
-commit = undecided.Undecided.commit
+commit = coordinator.Undecided.commit
 
 def late(*given):
     print("all tables have it", flush=True)
     time.sleep(float(sys.argv[2]))
     commit(*given)
 
-undecided.Undecided.commit = late
+coordinator.Undecided.commit = late
 (done,) = sdb.connect(sys.argv[1]).execute(
     "BEGIN; INSERT INTO a.t VALUES ({'id': 'late'}); "
     "INSERT INTO b.u VALUES ({'id': 'late'}); COMMIT"
@@ -49,9 +49,9 @@ print(done.versions, flush=True)
 MANY = """
 import sys
 import sdb
-from sdb.table import undecided
+from sdb.table.commit import coordinator
 
-undecided.GIVE_UP_SECONDS = float(sys.argv[4])
+coordinator.GIVE_UP_SECONDS = float(sys.argv[4])
 db = sdb.connect(sys.argv[1])
 for number in range(int(sys.argv[3])):
     name = f"{sys.argv[2]}-{number}"
