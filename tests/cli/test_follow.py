@@ -86,7 +86,9 @@ def test_what_appears_is_taken_until_it_is_told_to_stop(
     assert numbers(lake) == [0, 1, 3, 4]
     assert run("validate", "--root", "lake", "d", "t").returncode == 0
     assert [one.name for one in lake.rglob("*.tmp")] == []
-    assert serve().end(signal.SIGINT)[0] in {-signal.SIGINT, 130}  # it has hardly begun
+    code, err = serve().end(signal.SIGINT)  # it has hardly begun: Python itself may not have
+    is_before = code == 1 and "KeyboardInterrupt" in err and "sdb/cli" not in err
+    assert code in {-signal.SIGINT, 130} or is_before, (code, err)
 
 
 def test_trouble_is_told_once_and_survived(lake: Path, serve: Callable[..., Service]) -> None:
