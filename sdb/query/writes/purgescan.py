@@ -119,7 +119,7 @@ def _described(root: TableRoot, keys: TableKeys) -> tuple[list[Descriptor], Eras
     for head in heads:
         if head is not None:
             known |= {one.key: one for one in head.descriptors()}
-    start = len(root.place(keys.folder)) - len(keys.folder)
+    start = root.key_start(keys.folder)
     listed = {
         one.location[start:]: kind_of(keys, one.location[start:])
         for one in root.store.below(root.place(keys.folder))

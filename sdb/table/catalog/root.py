@@ -52,6 +52,10 @@ class TableRoot:
         """Return the same root with more places that inputs may be read from."""
         return replace(self, allowed_inputs=(*self.allowed_inputs, *allowed_places(places)))
 
+    def key_start(self, folder: str) -> int:
+        """Return where keys begin in the locations of objects below the key of a folder."""
+        return len(self.place(folder)) - len(folder)
+
     def place(self, key: str) -> str:
         """Give the path or URL of an object by its key.
 

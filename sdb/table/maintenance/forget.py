@@ -223,7 +223,7 @@ def describing(root: TableRoot, keys: TableKeys, leading: Leading) -> set[str]:
     CorruptError, UnsupportedError
         A version or lease cannot be read.
     """
-    start = len(root.place(keys.folder)) - len(keys.folder)
+    start = root.key_start(keys.folder)
     listed = {one.location[start:] for one in root.store.below(root.place(keys.folder))}
     found: set[str] = set()
     known: set[str] = set()

@@ -245,7 +245,7 @@ class _Collector:
 
     def _times(self, listed: Iterable[Entry]) -> dict[str, int]:
         """Give when versions appeared, by their keys."""
-        start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
+        start = self._root.key_start(self._keys.folder)
         found = ((one.location[start:], one.modified_us) for one in listed)
         return {key: us for key, us in found if self._keys.version_of(key) is not None}
 
@@ -259,7 +259,7 @@ class _Collector:
         return [one for one in found if one.modified_us <= boundary_us and self._garbage(one).kind]
 
     def _garbage(self, upload: Entry) -> Garbage:
-        start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
+        start = self._root.key_start(self._keys.folder)
         key = upload.location[start:]
         kind = "upload" if kind_of(self._keys, key) else ""
         return Garbage(key, kind, upload.size_bytes, upload.modified_us)
@@ -307,7 +307,7 @@ class _Collector:
         Whoever reads what was replaced longer ago than that has written one before it was listed.
         """
         found = {}
-        start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
+        start = self._root.key_start(self._keys.folder)
         for entry in listed:
             key = entry.location[start:]
             if not self._keys.is_lease(key) or entry.modified_us <= since_us:
@@ -359,7 +359,7 @@ class _Collector:
     def _known(self, listed: Iterable[Entry]) -> list[Garbage]:
         """Give the objects that may be deleted, in the order in which they are."""
         found = []
-        start = len(self._root.place(self._keys.folder)) - len(self._keys.folder)
+        start = self._root.key_start(self._keys.folder)
         for entry in listed:
             key = entry.location[start:]
             kind = kind_of(self._keys, key)

@@ -40,7 +40,7 @@ class KeptVersions:
     def __init__(self, handle: TableHandle, seen: Collection[str]) -> None:
         self._handle = handle
         self._root = handle.root
-        start = len(self._root.place(handle.keys.folder)) - len(handle.keys.folder)
+        start = self._root.key_start(handle.keys.folder)
         listed = self._root.store.below(self._root.place(handle.keys.folder))
         self._there: dict[str, Entry | None] = {one.location[start:]: one for one in listed}
         self._good = set(seen)
